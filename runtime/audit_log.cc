@@ -11,7 +11,9 @@ namespace {
 constexpr std::string_view kPartition = "log";
 constexpr std::string_view kNumber = "number";
 constexpr std::string_view kAll = "changes";  // The one value of the partition key.
-constexpr size_t kMostText = 4'096;           // Of a text in a line. A line says in a few words what happened.
+constexpr uint64_t kMostRemoved = 20;         // Lines that one transaction removes.
+constexpr size_t kMostText = 4'096;           // The most bytes of a text in a line. A line says in a few words what
+                                              // happened.
 
 Item line_key(uint64_t number) {
   Item key;
@@ -22,6 +24,10 @@ Item line_key(uint64_t number) {
 
 void set_text(Item& item, std::string_view name, const std::string& text) {
   if (!text.empty()) item.set(name, Value(cut_text(text, kMostText)));
+}
+
+int64_t first_number(const Page& page) {
+  return page.items.empty() ? 0 : std::max<int64_t>(page.items[0].decode().int_or(kNumber, 0), 0);
 }
 
 QueryInput newest_lines() {
@@ -54,14 +60,19 @@ Async<Result<void>> AuditLog::open() {
   query.limit = 1;
   auto page = co_await tables_.query(std::move(query));
   if (!page) co_return fail(page.error());
-  const int64_t last = page->items.empty() ? 0 : page->items[0].decode().int_or(kNumber, 0);
-  // Another open() may have been faster, and lines have been added since.
-  next_ = std::max(next_, static_cast<uint64_t>(std::max<int64_t>(last, 0)) + 1);
+  QueryInput forward = newest_lines();
+  forward.limit = 1;
+  forward.forward = true;
+  auto begin = co_await tables_.query(std::move(forward));
+  if (!begin) co_return fail(begin.error());
+  // Another open() may have been faster, and lines may have been added since.
+  next_ = std::max(next_, static_cast<uint64_t>(first_number(*page)) + 1);
+  first_ = std::max(first_, static_cast<uint64_t>(first_number(*begin)));
   open_ = true;
   co_return Result<void>();
 }
 
-std::pair<uint64_t, std::vector<WriteInput>> AuditLog::writes(const AuditLine& line) {
+AuditWrites AuditLog::writes(const AuditLine& line) {
   const uint64_t number = next_++;
   PutItemInput put;
   put.table = kTable;
@@ -75,27 +86,33 @@ std::pair<uint64_t, std::vector<WriteInput>> AuditLog::writes(const AuditLine& l
   set_text(put.item, "detail", line.detail);
   if (line.count) put.item.set("count", Value::number(static_cast<int64_t>(*line.count)));
   if (line.job) put.item.set("job", Value::number(static_cast<int64_t>(*line.job)));
-  std::pair<uint64_t, std::vector<WriteInput>> out{number, {}};
-  out.second.emplace_back(std::move(put));
-  if (number > kLines) {
+  AuditWrites out{number, {}, 0};
+  out.actions.emplace_back(std::move(put));
+  // There are several if earlier transactions failed that would have removed some.
+  for (uint64_t old = first_; old + kLines <= number && old < first_ + kMostRemoved; ++old) {
     DeleteItemInput oldest;
     oldest.table = kTable;
-    oldest.key = line_key(number - kLines);
-    out.second.emplace_back(std::move(oldest));
+    oldest.key = line_key(old);
+    out.actions.emplace_back(std::move(oldest));
+    out.removed = old;
   }
   return out;
+}
+
+void AuditLog::written(const AuditWrites& writes) {
+  first_ = std::max(first_, writes.removed + 1);
 }
 
 Async<Result<uint64_t>> AuditLog::add(AuditLine line) {
   auto opened = co_await open();
   if (!opened) co_return fail(opened.error());
-  auto [number, actions] = writes(line);
-  const uint64_t out = number;
+  AuditWrites writing = writes(line);
   TransactWriteInput transaction;
-  transaction.actions = std::move(actions);
-  auto written = co_await tables_.transact_write(std::move(transaction));
-  if (!written) co_return fail(written.error());
-  co_return out;
+  transaction.actions = std::move(writing.actions);
+  auto applied = co_await tables_.transact_write(std::move(transaction));
+  if (!applied) co_return fail(applied.error());
+  written(writing);
+  co_return writing.number;
 }
 
 Async<Result<std::vector<ItemRef>>> AuditLog::newest(uint32_t limit, std::string queue) {

@@ -2,14 +2,13 @@
 // The newest 10,000 lines are kept, in the system table `freshet.audit`, for all queues together.
 //
 // A line is durable before its change is, or in the same transaction (writes()). So each acknowledged change has its
-// line; a line may be there of a change that a crash prevented.
+// line; there may also be a line about a change that a crash prevented.
 //
 // Loop thread; outlives its Asyncs.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -21,10 +20,17 @@ namespace freshet {
 struct AuditLine {
   std::string what;  // "pause", "resume", "purge", "policy", "deploy", …
   Actor actor;
-  std::string queue;              // Or the table or function. Empty: the daemon.
-  std::string detail;             // In words: which part, which settings.
-  std::optional<uint64_t> count;  // Tasks, or things, that were changed.
-  std::optional<uint64_t> job;    // The line belongs to the job with that id.
+  std::string queue;              // The name of the queue, table or function. Empty: the daemon.
+  std::string detail;             // Describes the part or the settings that changed.
+  std::optional<uint64_t> count;  // The number of tasks, or other objects, that were changed.
+  std::optional<uint64_t> job;    // The id of the job that the line belongs to.
+};
+
+// The writes that add a line and remove lines that are too old, for a transaction with the change itself.
+struct AuditWrites {
+  uint64_t number = 0;  // The number of the line.
+  std::vector<WriteInput> actions;
+  uint64_t removed = 0;  // Lines up to this number are gone once the transaction is applied.
 };
 
 class AuditLog {
@@ -37,14 +43,16 @@ class AuditLog {
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
 
-  // Creates the table if it is not there, and finds the newest line. Before writes(); again: does nothing.
+  // Creates the table if it does not exist, and finds its first and its newest line. Call it before writes(). A
+  // second call has no effect.
   Async<Result<void>> open();
-  // The writes that add the line, for a transaction with the change itself, and the line's number.
-  std::pair<uint64_t, std::vector<WriteInput>> writes(const AuditLine& line);
-  // Adds the line; its number. To be awaited before the change is made.
+  // To be told to written() once they are applied. A number whose transaction fails is used up.
+  AuditWrites writes(const AuditLine& line);
+  void written(const AuditWrites& writes);
+  // Adds the line and returns its number. Await it before you make the change.
   Async<Result<uint64_t>> add(AuditLine line);
   // The newest lines, newest first: items of `number`, `at`, `what`, `who`, `from`, `request`, `queue`, `detail`,
-  // `count`, `job`, as far as they are known. With a queue's name, those of that queue.
+  // `count`, `job`, as far as they are known. With a queue's name, only those of that queue.
   Async<Result<std::vector<ItemRef>>> newest(uint32_t limit, std::string queue);
 
  private:
@@ -52,6 +60,7 @@ class AuditLog {
   const Clock& clock_;
   bool open_ = false;
   uint64_t next_ = 1;
+  uint64_t first_ = 1;  // No line has a lower number.
 };
 
 }  // namespace freshet

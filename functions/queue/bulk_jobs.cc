@@ -152,6 +152,19 @@ std::optional<int64_t> BulkJobs::free_slot() const {
   return slot;
 }
 
+// The transaction with a line in the audit log, which is open, if there is one.
+Async<Result<void>> BulkJobs::write_told(TransactWriteInput transaction, AuditLine line) {
+  AuditWrites writes;
+  if (audit_ != nullptr) {
+    writes = audit_->writes(line);
+    std::move(writes.actions.begin(), writes.actions.end(), std::back_inserter(transaction.actions));
+  }
+  auto written = co_await services_.tables.transact_write(std::move(transaction));
+  if (!written) co_return fail(written.error());
+  if (audit_ != nullptr) audit_->written(writes);
+  co_return Result<void>();
+}
+
 // That it is at work, and its line in the audit log. Of a dry run there is nothing to say.
 Async<Result<void>> BulkJobs::write_begin(Work& work) {
   if (!work.slot) co_return Result<void>();
@@ -170,15 +183,11 @@ Async<Result<void>> BulkJobs::write_begin(Work& work) {
   if (audit_ != nullptr) {
     auto opened = co_await audit_->open();
     if (!opened) co_return opened;
-    auto line = audit_->writes({std::string(action_name(job.input.action)),
-                                job.actor,
-                                queue_,
-                                bulk_in_words(job.input) + " began",
-                                {},
-                                job.id});
-    std::move(line.second.begin(), line.second.end(), std::back_inserter(transaction.actions));
   }
-  auto written = co_await services_.tables.transact_write(std::move(transaction));
+  // A named object: GCC 12 destroys such a temporary twice (base/async.h).
+  AuditLine line{std::string(action_name(job.input.action)), job.actor, queue_,
+                 bulk_in_words(job.input) + " began",        {},        job.id};
+  auto written = co_await write_told(std::move(transaction), std::move(line));
   if (!written) co_return fail(written.error());
   log_.info("BULK_JOB_BEGIN", {{"queue", queue_}, {"job", job.id}, {"what", bulk_in_words(job.input)}});
   co_return Result<void>();
@@ -236,6 +245,7 @@ Async<void> BulkJobs::run(Work& work) {
   job.phase = !done ? BulkJob::Phase::kFailed : work.stop ? BulkJob::Phase::kStopped : BulkJob::Phase::kDone;
   job.ended = services_.scheduler.clock().wall();
   co_await end(work);
+  work.end_number = ++ends_;
   drop_old();
 }
 
@@ -334,12 +344,8 @@ Async<void> BulkJobs::end(Work& work) {
   if (job.phase == BulkJob::Phase::kFailed) detail += "given up (" + job.error + "): ";
   detail += counts_in_words(job);
   log_.info("BULK_JOB_END", {{"queue", queue_}, {"job", job.id}, {"what", detail}});
-  if (audit_ != nullptr) {
-    auto line = audit_->writes(
-        {std::string(action_name(job.input.action)), job.actor, queue_, std::move(detail), job.changed, job.id});
-    std::move(line.second.begin(), line.second.end(), std::back_inserter(transaction.actions));
-  }
-  auto written = co_await services_.tables.transact_write(std::move(transaction));
+  AuditLine line{std::string(action_name(job.input.action)), job.actor, queue_, std::move(detail), job.changed, job.id};
+  auto written = co_await write_told(std::move(transaction), std::move(line));
   if (written) {
     work.slot.reset();
   } else {
@@ -347,15 +353,18 @@ Async<void> BulkJobs::end(Work& work) {
   }
 }
 
+// Those that ended first, however early the others began.
 void BulkJobs::drop_old() {
-  auto ended = std::count_if(works_.begin(), works_.end(), [](const Work& work) { return !work.job.at_work(); });
-  for (auto it = works_.begin(); it != works_.end() && ended > static_cast<ptrdiff_t>(kMostKept);) {
-    if (it->job.at_work()) {
-      ++it;
-    } else {
-      it = works_.erase(it);
-      --ended;
+  for (;;) {
+    size_t ended = 0;
+    auto first = works_.end();
+    for (auto it = works_.begin(); it != works_.end(); ++it) {
+      if (it->end_number == 0) continue;
+      ++ended;
+      if (first == works_.end() || it->end_number < first->end_number) first = it;
     }
+    if (ended <= kMostKept) return;
+    works_.erase(first);
   }
 }
 
@@ -393,17 +402,17 @@ Async<void> BulkJobs::find_cut_off() {
     if (audit_ != nullptr) {
       auto opened = co_await audit_->open();
       if (!opened) continue;
-      auto line = audit_->writes({std::string(item.string_or("action")),
-                                  {"freshet", "start", {}},
-                                  queue_,
-                                  what + " was cut off by the end of the daemon",
-                                  {},
-                                  work.job.id});
-      std::move(line.second.begin(), line.second.end(), std::back_inserter(transaction.actions));
     }
-    auto told = co_await services_.tables.transact_write(std::move(transaction));
+    AuditLine line{std::string(item.string_or("action")),
+                   {"freshet", "start", {}},
+                   queue_,
+                   what + " was cut off by the end of the daemon",
+                   {},
+                   work.job.id};
+    auto told = co_await write_told(std::move(transaction), std::move(line));
     if (!told) log_.warn("BULK_JOB_NOT_TOLD", {{"queue", queue_}, {"message", told.error().message}});
     last_id_ = std::max(last_id_, work.job.id);
+    work.end_number = ++ends_;
     works_.push_front(std::move(work));
   }
 }

@@ -72,11 +72,13 @@ class BulkJobs {
     bool stop = false;
     std::string stopped_by;
     BootTime changing_since{};
+    uint64_t end_number = 0;  // Counts jobs as they end. 0: it is at work, or the line of its end is not written yet.
   };
   Async<Result<BulkJob>> start_now(BulkInput input, Actor actor);
   Error unknown(uint64_t id) const;
   std::optional<int64_t> free_slot() const;
   Async<Result<void>> write_begin(Work& work);
+  Async<Result<void>> write_told(TransactWriteInput transaction, AuditLine line);
   Async<void> run(Work& work);
   Async<Result<void>> go_through(Work& work, bool change);
   Async<Result<bool>> step(Work& work, std::string state, Item& start, bool change);
@@ -93,6 +95,7 @@ class BulkJobs {
   AuditLog* audit_ = nullptr;
   std::list<Work> works_;  // The oldest first; stable places.
   uint64_t last_id_ = 0;
+  uint64_t ends_ = 0;
   Scope scope_;
 };
 

@@ -82,8 +82,11 @@ Async<std::vector<BulkResult>> Queue::bulk_purge(std::vector<ItemRef> tasks) {
     DeleteItemInput gone;
     gone.table = table_;
     gone.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
-    gone.condition = "taskStatus = :s";
+    // A task that a client has put anew under this id since is another one.
+    gone.condition = "taskStatus = :s AND taskCreated = :c";
     gone.placeholders.values.set(":s", Value(text_of(task, attribute::kStatus)));
+    const auto created = task.find(attribute::kCreated);  // There always is one: the index is by it.
+    gone.placeholders.values.set(":c", created ? created->decode() : Value::number(int64_t{0}));
     gone.cause = Cause::kQueue;
     writes.emplace_back(std::move(gone));
   }

@@ -97,14 +97,16 @@ Async<Result<void>> Queue::load_pauses() {
 Async<Result<void>> Queue::write_pause(WriteInput write, AuditLine line) {
   TransactWriteInput transaction;
   transaction.actions.push_back(std::move(write));
+  AuditWrites writes;
   if (audit_ != nullptr) {
     auto opened = co_await audit_->open();
     if (!opened) co_return opened;
-    auto writes = audit_->writes(line);
-    std::move(writes.second.begin(), writes.second.end(), std::back_inserter(transaction.actions));
+    writes = audit_->writes(line);
+    std::move(writes.actions.begin(), writes.actions.end(), std::back_inserter(transaction.actions));
   }
   auto written = co_await services_.tables.transact_write(std::move(transaction));
   if (!written) co_return fail(written.error());
+  if (audit_ != nullptr) audit_->written(writes);
   co_return Result<void>();
 }
 

@@ -38,7 +38,7 @@ class Text {
   Text(const Text&) = delete;
   Text& operator=(const Text&) = delete;
 
-  // So many bytes to write to. What was written is added by took(), or took_to() its end.
+  // Returns room to write this many bytes. took() adds the bytes that were written, or took_to() by their end.
   char* room(size_t bytes) {
     if (static_cast<size_t>(end_ - at_) < bytes) grow(bytes);
     return at_;
@@ -107,10 +107,11 @@ inline size_t copy_plain(std::string_view text, char* out) {
     }
   } else if (size >= sizeof(uint64_t)) {
     const size_t last = size - sizeof(uint64_t);
-    const Words block = {load<uint64_t>(in), load<uint64_t>(in + last)};
-    if (is_plain(reinterpret_cast<Bytes>(block))) {
-      std::memcpy(out, &block[0], sizeof(uint64_t));
-      std::memcpy(out + last, &block[1], sizeof(uint64_t));
+    const auto front = load<uint64_t>(in);
+    const auto back = load<uint64_t>(in + last);
+    if (is_plain(reinterpret_cast<Bytes>(Words{front, back}))) {
+      std::memcpy(out, &front, sizeof front);
+      std::memcpy(out + last, &back, sizeof back);
       return size;
     }
   } else if (size >= sizeof(uint32_t)) {

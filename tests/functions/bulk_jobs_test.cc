@@ -234,6 +234,46 @@ TEST_P(BulkJobsOfAQueue, AJobThatTheEndOfTheDaemonCutsOffIsToldAsSuch) {
   expect_balance();
 }
 
+// A client may put a task anew under its id between the job's look at it and its change.
+TEST_P(BulkJobsOfAQueue, ATaskThatIsPutAnewIsLeftAlone) {
+  Queue& queue = world.start();
+  for (int moment = 0; moment < 40; ++moment) {
+    for (int i = 0; i < 5; ++i) world.put_pending("t" + std::to_string(i), world.now_ms());
+    world.pass(milliseconds(10));
+    auto begun = start(queue, input(Action::kPurge, {"PENDING"}));
+    ASSERT_TRUE(begun);
+    world.pass(milliseconds(1 + moment));
+    for (int i = 0; i < 5; ++i) world.put_pending("t" + std::to_string(i), world.now_ms());
+    for (int i = 0; i < 10'000 && queue.job(begun->id)->at_work(); ++i) world.pass(milliseconds(1));
+    EXPECT_EQ(world.stock("PENDING"), 5u) << "put anew " << moment + 1 << " ms after the job began";
+  }
+  expect_balance();
+}
+
+// Those that ended first are forgotten first, however early the others began.
+TEST_P(BulkJobsOfAQueue, ALongJobIsKnownOnceItHasEnded) {
+  Queue& queue = world.start();
+  fill(queue, 0, 30, "eu");
+  world.pass(milliseconds(10));
+  auto slow = input(Action::kPurge, {"PENDING"});
+  slow.rate = 1;
+  const auto begun = start(queue, slow);
+  ASSERT_TRUE(begun);
+  uint64_t first = 0;
+  for (size_t i = 0; i < BulkJobs::kMostKept; ++i) {
+    const auto job = run(queue, input(Action::kPurge, {"DEAD"}));
+    if (first == 0) first = job.id;
+  }
+  ASSERT_TRUE(queue.job(begun->id)->at_work());
+  for (int i = 0; i < 60 && queue.job(begun->id) && queue.job(begun->id)->at_work(); ++i) world.pass(seconds(1));
+  world.pass(milliseconds(100));
+  const auto job = queue.job(begun->id);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(counts(*job), "done: 30 matched, 30 changed, 0 moved, 0 failed");
+  EXPECT_FALSE(queue.job(first)) << "the one that ended first";
+  EXPECT_EQ(queue.jobs().size(), BulkJobs::kMostKept);
+}
+
 TEST_P(BulkJobsOfAQueue, WhatCanNeverMatchIsRefused) {
   Queue& queue = world.start();
   const auto refused = [&](BulkInput wrong) { return start(queue, std::move(wrong)).error().message; };
@@ -276,7 +316,7 @@ TEST_P(BulkJobsOfAQueue, SoManyAtATime) {
   EXPECT_EQ(more.error().code, ErrorCode::kTooManyRequests);
 }
 
-// What a client asks for may be long; the line that says so is not, and says at its end what came of it.
+// A client's condition may be long; the line about it is not, and its end has the outcome.
 TEST_P(BulkJobsOfAQueue, ALongConditionIsShortenedInTheLines) {
   Queue& queue = world.start();
   std::string long_text;

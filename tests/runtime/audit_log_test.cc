@@ -128,6 +128,33 @@ TEST_P(AuditLogTest, TheOldestLinesMakeRoom) {
   EXPECT_EQ(lines->back().decode().string_or("what"), "25");
 }
 
+// The number of a line whose transaction fails is used up all the same, and the line that it would have removed is
+// removed by a later one.
+TEST_P(AuditLogTest, FailedTransactionsLeaveNoOldLines) {
+  const auto fail_some = [this](AuditLog& log, int times) {
+    for (int i = 0; i < times; ++i) {
+      TransactWriteInput transaction;
+      transaction.actions = log.writes(line("failed", "a")).actions;
+      std::get<PutItemInput>(transaction.actions[0]).condition = "attribute_exists(nothing)";
+      ASSERT_FALSE(wait(tables->transact_write(std::move(transaction))));
+    }
+  };
+  {
+    AuditLog log(*tables, clock);
+    for (uint64_t i = 0; i < AuditLog::kLines; ++i) ASSERT_TRUE(wait(log.add(line("old", "a"))));
+    fail_some(log, 40);
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(wait(log.add(line("new", "a"))));
+    EXPECT_EQ(wait(log.newest(100'000, {}))->size(), AuditLog::kLines - 40);
+    fail_some(log, 40);
+  }
+  AuditLog log(*tables, clock);  // A log after a restart.
+  for (int i = 0; i < 90; ++i) ASSERT_TRUE(wait(log.add(line("new", "a"))));
+  const auto lines = wait(log.newest(100'000, {}));
+  EXPECT_LE(lines->size(), AuditLog::kLines);
+  const int64_t newest = lines->front().decode().int_or("number", 0);
+  EXPECT_GT(lines->back().decode().int_or("number", 0), newest - static_cast<int64_t>(AuditLog::kLines));
+}
+
 TEST_P(AuditLogTest, LongTextsAreCut) {
   AuditLog log(*tables, clock);
   auto longest = line("deploy", "a");

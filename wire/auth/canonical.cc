@@ -17,7 +17,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// Text that is no escape stands for itself.
+// Text that is not an escape is kept unchanged.
 std::string decode(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -73,7 +73,7 @@ std::string canonical_query(const QueryMembers& query) {
   return out;
 }
 
-// Without blanks at the ends, and with one for several within.
+// Trims the ends, and replaces several blanks within by one.
 void append_trimmed(std::string& out, std::string_view value) {
   bool blank = false;
   bool begun = false;

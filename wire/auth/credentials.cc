@@ -64,7 +64,7 @@ Result<Credentials> Credentials::parse(std::string_view text, const std::string&
   Credentials credentials;
   for (Section& section : sections) {
     AccessKey& key = section.key;
-    if (key.id.empty() && key.secret.empty()) continue;  // Settings of something else.
+    if (key.id.empty() && key.secret.empty()) continue;  // A section with settings for another purpose.
     if (!is_key_id(key.id)) return wrong(section.line, "aws_access_key_id must be 1 to 128 letters, digits, _ or -");
     if (key.secret.empty()) return wrong(section.line, "aws_secret_access_key is missing");
     if (credentials.first_.empty()) credentials.first_ = key.id;

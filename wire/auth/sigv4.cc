@@ -19,18 +19,18 @@ constexpr std::string_view kInvalid = "InvalidSignatureException";
 constexpr std::string_view kUnrecognized = "UnrecognizedClientException";
 constexpr std::string_view kUnknownToken = "The security token included in the request is invalid.";
 
-// A request's statements about its signature.
+// The request's information about its signature.
 struct Claim {
   std::string algorithm;
   std::string credential;
   std::string signed_headers;
   std::string signature;
-  std::string date;     // As given.
+  std::string date;     // As in the request.
   std::string token;    // The request's session token; may be empty.
   std::string expires;  // For presigned requests.
   bool presigned = false;
 
-  // Worked out of these.
+  // Computed from the above.
   WallTime at{};
   std::string timestamp;             // `at`, in the basic form.
   std::vector<std::string> headers;  // Lower case.
@@ -101,7 +101,8 @@ Fault read_query(const QueryMembers& query, Claim& claim) {
   return std::nullopt;
 }
 
-// The canonical form is sorted and knows no '+' for a blank: what it leaves open could be changed after signing.
+// The canonical form is sorted and does not use '+' for a blank: a query that leaves either open could be changed after
+// signing.
 Fault check_query(const HttpRequest& request, const QueryMembers& query) {
   std::set<std::string_view> names;
   for (const auto& [name, value] : query) {
@@ -150,10 +151,11 @@ Fault check_time(Claim& claim, WallTime now) {
   return std::nullopt;
 }
 
-// Host, so that a signature is good for servers of that name only, and what the request does.
+// The signature must cover Host, so that it is valid for servers of that name only, and the headers that decide what
+// the request does.
 Fault check_signed_headers(const HttpRequest& request, Claim& claim) {
   for (const std::string& name : sigv4::split(claim.signed_headers, ';')) claim.headers.push_back(sigv4::lower(name));
-  // As they must be, each once: a header named again and again would be hashed again and again.
+  // The names must rise, each once: a header named again and again would be hashed again and again.
   const bool rising =
       std::adjacent_find(claim.headers.begin(), claim.headers.end(), std::greater_equal<>()) == claim.headers.end();
   if (!rising || claim.headers.size() > request.headers.size()) {
@@ -208,7 +210,7 @@ Fault compare(const HttpRequest& request, const QueryMembers& query, const Claim
   std::string to_sign;
   const std::string_view path = sigv4::path_of(request.target);
   for (const auto form : {sigv4::PathForm::kAsSent, sigv4::PathForm::kEncodedAgain}) {
-    // It may be another path, encoded again.
+    // It may be another path that was encoded again.
     if (form == sigv4::PathForm::kAsSent && path.find("%25") != std::string_view::npos) continue;
     canonical = sigv4::canonical_request(request, query, claim.headers, body_hash, form);
     to_sign = sigv4::string_to_sign(claim.timestamp, scope, canonical);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Range kBackupArnLength{37, 1024};
 
-// The parts of a backup's ARN; empty if it names none.
+// The parts of a backup's ARN; empty if it is not one.
 struct BackupName {
   std::string table;
   std::string id;
@@ -202,7 +202,7 @@ struct RestoreChange {
   std::string table;
   std::string billing;  // Empty for that of the backup.
   std::optional<Throughput> throughput;
-  // The indexes that are wanted, with their keys' names but not their types; empty for all.
+  // The wanted indexes, with their keys' names but not their types; empty for all.
   std::optional<std::vector<IndexDefinition>> locals;
   std::optional<std::vector<IndexDefinition>> globals;
   std::map<std::string, Throughput, std::less<>> index_throughput;
@@ -308,7 +308,7 @@ std::optional<std::vector<IndexDefinition>> read_indexes(const Input& in, std::s
   if (!in.has(member)) return std::nullopt;
   std::vector<IndexDefinition> indexes;
   for (const Input& index : in.list(member)) {
-    AttributeTypes types;  // The backup knows them.
+    AttributeTypes types;  // The backup has them.
     for (const Input& key : index.list("KeySchema")) types[key.text("AttributeName")] = Type::kString;
     std::set<std::string> used;
     indexes.push_back(read_index(index, local, types, used));

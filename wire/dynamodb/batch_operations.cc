@@ -16,7 +16,7 @@ namespace freshet::dynamodb {
 namespace {
 
 struct TableGets {
-  std::string name;  // As the request spells it: the table's name or its ARN.
+  std::string name;  // The table's name or its ARN, as in the request.
   std::string table;
   std::vector<Item> keys;
   std::string projection;
@@ -24,7 +24,7 @@ struct TableGets {
   std::vector<std::string> attributes_to_get;  // The names from which the projection was made, if it was.
   bool consistent = false;
   std::vector<ItemRef> found;
-  size_t done = 0;  // Keys answered; the rest is unprocessed.
+  size_t done = 0;  // The number of answered keys; the rest is unprocessed.
 };
 
 class BatchGet final : public Operation {
@@ -53,7 +53,8 @@ class BatchGet final : public Operation {
       for (size_t i = 0; i < gets.keys.size(); ++i, ++next) {
         ReadOutput& answer = **next;
         const uint64_t size = answer.item ? answer.item.encoded().size() : 0;
-        // One answer holds 16 MB: what does not fit, and all behind it, is asked for again. A single item always fits.
+        // One response holds 16 MB: items that do not fit, and all behind them, must be requested again. A single item
+        // always fits.
         full = full || bytes + size > limits::kMaxRequestBytes;
         if (full) continue;
         ++gets.done;
@@ -103,7 +104,7 @@ class BatchGet final : public Operation {
     return copied_bytes(gets) > kMostCopied && gets.keys.size() > 1;
   }
 
-  // Tables that are read together: all up to the next one with a large projection, or that one alone.
+  // The tables that are read together: all up to the next one with a large projection, or that one alone.
   size_t behind_group(size_t first) const {
     if (is_large(gets_[first])) return first + 1;
     while (first < gets_.size() && !is_large(gets_[first])) ++first;
@@ -188,7 +189,7 @@ struct Write {
   bool processed = false;
 };
 
-// The part of a put or delete that names its item, or what is wrong with it.
+// The part of a put or delete that identifies its item, or the fault in it.
 Result<Item> key_of(const TableDefinition& table, Write& write) {
   Item key;
   for (const KeyAttribute* part : {&table.keys.partition, table.keys.sort ? &*table.keys.sort : nullptr}) {
@@ -208,7 +209,7 @@ class BatchWrite final : public Operation {
       : writes_(std::move(writes)), capacities_(report), collections_(metrics) {}
 
   Async<Result<void>> run(Tables& tables) override {
-    // All is checked before anything is written, so that a bad request writes nothing.
+    // Checks everything before anything is written, so that a bad request writes nothing.
     std::vector<std::pair<std::string, Item>> seen;
     std::optional<TableDescription> table;
     for (Write& write : writes_) {
@@ -240,7 +241,7 @@ class BatchWrite final : public Operation {
         co_return fail(answers[i].error());
       }
     }
-    // Unprocessed items are sent again at once, an error after a while: without the latter clients would spin.
+    // Clients send unprocessed items again at once, but wait after an error: without the error they would spin.
     if (!any && !answers.empty()) co_return fail(answers.front().error());
     co_return Result<void>{};
   }
@@ -291,7 +292,7 @@ class BatchWrite final : public Operation {
     return out;
   }
 
-  std::vector<Write> writes_;  // A table's stand together.
+  std::vector<Write> writes_;  // The writes of one table are adjacent.
   CapacitySums capacities_;
   CollectionList collections_;
 };
@@ -342,7 +343,7 @@ Parsed parse_batch_get_item(const JsonView& body) {
     gets.consistent = request.flag("ConsistentRead");
     keys += gets.keys.size();
     all.push_back(std::move(gets));
-    if (keys <= limits::kMaxBatchGets && repeats_key(all)) {  // Else it is refused anyway.
+    if (keys <= limits::kMaxBatchGets && repeats_key(all)) {  // Otherwise it is refused anyway.
       checks.add({ErrorCode::kValidation, "Provided list of item keys contains duplicates", nullptr});
     }
   }
@@ -377,7 +378,7 @@ Parsed parse_batch_write_item(const JsonView& body) {
       const auto put = request.structure("PutRequest");
       const auto gone = request.structure("DeleteRequest");
       if (put.has_value() == gone.has_value()) {
-        // The service's words for none and for both.
+        // The service's words for neither and for both.
         checks.add(
             {ErrorCode::kValidation,
              "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported "

@@ -138,7 +138,7 @@ void CollectionList::add(const std::string& table, const WriteCost& cost) {
   if (found == lists_.end()) found = lists_.insert(lists_.end(), {table, {}});
   std::string member;
   append_collection(member, cost);
-  // Several writes of one collection are told once.
+  // Several writes of one collection are reported once.
   if (found->second.find(member) != std::string::npos) return;
   if (!found->second.empty()) found->second += ',';
   found->second += member;

@@ -12,13 +12,13 @@ namespace freshet::dynamodb {
 
 namespace {
 
-constexpr size_t kMaxViolations = 10;  // The service names no more than that.
+constexpr size_t kMaxViolations = 10;  // The service reports no more than that.
 constexpr size_t kShown = 1024;        // The most bytes of a request's name or value in a message.
 
-// Stands before and behind a client's own key in a path: its letters are left alone.
+// Marks a client's own key in a path: its letters keep their case.
 constexpr char kKeyMark = '\x01';
 
-// A path as messages show it, each member with a small first letter if that is asked for.
+// A path as messages show it; with `small`, each member has a small first letter.
 std::string shown_path(std::string_view path, bool small) {
   std::string out;
   out.reserve(path.size());
@@ -102,7 +102,7 @@ Input::Input(JsonView object, Checks& checks, std::string path)
 std::string Input::full_path(std::string_view name) const {
   std::string out = path_;
   if (!out.empty()) out += '.';
-  return out.append(name.substr(0, kShown));  // The name of a map's entry is the client's.
+  return out.append(name.substr(0, kShown));  // The name of a map's entry is the client's own.
 }
 
 std::string Input::path_of(std::string_view name) const {
@@ -196,7 +196,7 @@ std::optional<WallTime> Input::time(std::string_view name) const {
   const auto member = object_.find(name);
   if (!member) return std::nullopt;
   const std::string text(member->text());
-  constexpr double kFarthest = 1e13;  // Seconds; still fits as milliseconds.
+  constexpr double kFarthest = 1e13;  // In seconds; still fits as milliseconds.
   const double value = member->is(JsonKind::kNumber) ? std::strtod(text.c_str(), nullptr) : 2 * kFarthest;
   if (std::abs(value) > kFarthest) {
     checks_.add({ErrorCode::kSerialization, member->path() + " must be a time in epoch seconds", nullptr});
@@ -281,7 +281,7 @@ std::vector<std::pair<std::string, std::string>> Input::names() const {
 }
 
 namespace {
-// Which of these values is none, as the service says it.
+// The first of these values that is invalid, in the service's words.
 std::string first_wrong(const JsonView& values) {
   for (const JsonView value : values) {
     if (!attribute_of(value)) return " for key " + std::string(value.name());
@@ -327,7 +327,7 @@ std::optional<std::string> Input::table_of_arn() const {
 std::string Input::table() const {
   if (auto name = table_of_arn()) return std::move(*name);
   std::string name = pattern_text("TableName", Need::kRequired, {1, INT64_MAX});
-  if (name.size() > limits::kMaxTableNameBytes) {  // With the value, also where items are read and written.
+  if (name.size() > limits::kMaxTableNameBytes) {  // Reported with its value, even in operations on items.
     checks_.violated(name, path_of("TableName"),
                      "have length less than or equal to " + std::to_string(limits::kMaxTableNameBytes));
   }

@@ -57,7 +57,7 @@ bool fits(Takes takes, size_t values) {
   }
 }
 
-// False, and said so, if the operator does not take these.
+// Reports and returns false if the operator does not accept these values.
 bool check_values(const Input& in, const Operator& op, const std::vector<Value>& values) {
   const std::string name(op.name);
   if (!fits(op.takes, values.size())) {
@@ -85,7 +85,7 @@ bool check_values(const Input& in, const Operator& op, const std::vector<Value>&
   return true;
 }
 
-// Hands out placeholders, beside those that a request with KeyConditions may have for its expressions.
+// Makes placeholders that do not collide with those of a request with KeyConditions and expressions.
 class Writer {
  public:
   explicit Writer(Placeholders& placeholders) : placeholders_(placeholders) {}
@@ -126,7 +126,7 @@ std::string comparison(Writer& writer, const std::string& attribute, std::string
   if (op == "NULL") return "attribute_not_exists(" + name + ")";
   if (op == "NOT_NULL") return "attribute_exists(" + name + ")";
   if (op == "CONTAINS") return "contains(" + name + "," + operands[0] + ")";
-  // Unlike NE, it does not hold for an attribute that is not there.
+  // Unlike NE, it does not hold for a missing attribute.
   if (op == "NOT_CONTAINS")
     return "(attribute_exists(" + name + ") AND NOT contains(" + name + "," + operands[0] + "))";
   if (op == "BEGINS_WITH") return "begins_with(" + name + "," + operands[0] + ")";
@@ -141,7 +141,7 @@ std::string comparison(Writer& writer, const std::string& attribute, std::string
   for (const auto& [word, symbol] : kSymbols) {
     if (op == word) return name + std::string(symbol) + operands[0];
   }
-  return {};  // No operator: it was refused.
+  return {};  // Not an operator: it was refused.
 }
 
 // One condition of KeyConditions, QueryFilter, ScanFilter, or an Expected with an operator. Empty if it was refused.
@@ -153,7 +153,7 @@ std::string condition(const Input& in, const std::string& attribute, Writer& wri
   return comparison(writer, attribute, name, std::move(values));
 }
 
-// An Expected without an operator: the value that must be there, or that there is none.
+// An Expected without an operator: the value that the attribute must have, or that it must not exist.
 std::string plain_expectation(const Input& in, const std::string& attribute, Writer& writer) {
   const bool has_value = in.has("Value");
   const bool exists = in.flag("Exists", true);
@@ -191,7 +191,7 @@ std::string expectation(const Input& in, const std::string& attribute, Writer& w
   return condition(in, attribute, writer, std::move(values));
 }
 
-// The entries of such a parameter. What is far beyond an expression's bounds is not even written as one.
+// The entries of such a parameter. Entries far beyond an expression's bounds are not translated at all.
 std::vector<std::pair<std::string, Input>> entries(const Input& in, std::string_view member) {
   auto all = in.map(member, Need::kOptional, {});
   if (all.size() <= kMaxEntries) return all;
@@ -255,7 +255,7 @@ std::string listed(const Input& in, std::initializer_list<std::string_view> name
   return out;
 }
 
-// Which of these expressions there could be for values to stand in: ": ConditionExpression is null".
+// The expressions that could use the values: ": ConditionExpression is null".
 std::string absent(std::initializer_list<std::string_view> expressions) {
   std::string out;
   size_t count = 0;
@@ -318,7 +318,7 @@ std::string legacy_key_condition(const Input& in, Placeholders& placeholders) {
           {ErrorCode::kValidation, "Attempted conditional constraint is not an indexable operation", nullptr});
     }
   }
-  if (in.has("KeyConditions") && conditions.empty()) {  // Too many are for the keys to say.
+  if (in.has("KeyConditions") && conditions.empty()) {  // Too many conditions are a fault of the keys.
     in.checks().add({ErrorCode::kValidation, "Conditions can be of length 1 or 2 only", nullptr});
   }
   std::string out;
@@ -349,7 +349,7 @@ Error legacy_query_error(Error error) {
 }
 
 Error legacy_update_error(Error error) {
-  // Only ADD and DELETE ask for a type there.
+  // Only ADD and DELETE require a type there.
   if (error.message == kOperandType) error.message = "Type mismatch for attribute to update";
   return error;
 }

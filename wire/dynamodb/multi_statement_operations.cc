@@ -32,7 +32,7 @@ bool is_uniform(const Members& members, bool& reads) {
   return !(any_read && any_write);
 }
 
-// How answers name what went wrong with one statement.
+// The code of one statement's error in responses.
 std::string_view short_code(const Error& error) {
   if (dynamic_cast<const DuplicateItem*>(error.detail.get())) return "DuplicateItem";
   switch (error.code) {
@@ -187,7 +187,7 @@ class BatchStatements final : public Operation {
 // --- ExecuteTransaction ---
 
 struct TransactionMember {
-  std::optional<Statement> statement;  // Always there.
+  std::optional<Statement> statement;  // Always set.
   bool item_on_failure = false;
 };
 

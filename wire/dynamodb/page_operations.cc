@@ -102,7 +102,7 @@ class PageOperation final : public Operation {
   Async<Result<void>> run_with_description(Tables& tables) {
     std::string name = table_;
     Result<TableDescription> table = co_await tables.describe_table(std::move(name));
-    // Without a table the call says what is wrong first.
+    // Without a table the call itself reports the first fault.
     const IndexDefinition* index = table ? table->definition.index(index_) : nullptr;
     if (index) local_ = index->local;
     if (index && !local_ && select_ == Select::kAll && index->projection != Projection::kAll) {
@@ -130,7 +130,7 @@ class PageOperation final : public Operation {
   Page page_;
 };
 
-// The key that a page goes on behind. Of most of its faults the service says whose they are.
+// The key behind which a page continues. For most of its faults the service names the key.
 Item start_key(const Input& in) {
   constexpr std::string_view kPlain[] = {"contains duplicates", "number set", "numeric value", "significant digits",
                                          "number with magnitude"};

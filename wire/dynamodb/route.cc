@@ -100,7 +100,7 @@ ErrorForm form_of(ErrorCode code) {
   }
 }
 
-// Errors that the protocol has no name for are its internal error; the message keeps what happened.
+// An error without a name in the protocol becomes its internal error; the message is kept.
 ErrorCode protocol_code(ErrorCode code) {
   switch (code) {
     case ErrorCode::kTooManyRequests:
@@ -177,7 +177,7 @@ struct Shared {
       : tables(t), streams(std::move(s)), place(std::move(p)), ids(seed) {}
 };
 
-// How the client wants its answer.
+// The form of the response that the client wants.
 struct AnswerForm {
   bool json11 = false;
   Coding coding = Coding::kIdentity;
@@ -229,7 +229,7 @@ class ProtocolExchange final : public Exchange {
   Result<void> outcome_;
 };
 
-// Answers that clients of this very server may ask for: where it is.
+// Answers DescribeEndpoints, which asks for this very server.
 class EndpointsOperation final : public Operation {
  public:
   explicit EndpointsOperation(std::string host) : host_(std::move(host)) {}
@@ -244,7 +244,7 @@ class EndpointsOperation final : public Operation {
   const std::string host_;
 };
 
-// The message for an operation that is not here: one of the service's, or nobody's.
+// The message for an operation that does not exist here: one of the service's, or an unknown one.
 std::string unknown_operation(std::string_view target) {
   static constexpr std::string_view kAbsent[] = {
       "CreateGlobalTable",
@@ -296,7 +296,7 @@ Parsed parse(const HttpRequest& request, StreamReader& streams) {
   if (parser == nullptr && stream_parser == nullptr) {
     return fail(ErrorCode::kUnknownOperation, unknown_operation(target));
   }
-  // A document that is kept has its memory already. What is large is not kept.
+  // A kept document has its memory already. Large ones are not kept.
   constexpr size_t kSmall = 16u << 10;
   thread_local JsonDocument kept;
   JsonDocument own;

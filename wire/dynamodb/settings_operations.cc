@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kTagsAtOnce = 10;
 constexpr std::string_view kTable = ":table/";
 
-// A table by its ARN, and what becomes of its tags.
+// A table by its ARN, and an operation on its tags.
 class TagOperation : public Operation {
  public:
   explicit TagOperation(std::string arn) : arn_(std::move(arn)) {}
@@ -33,7 +33,7 @@ class TagOperation : public Operation {
   }
 
  protected:
-  // Looks at the tags or changes them; true if the table is to get them.
+  // Reads the tags or changes them; returns true if the table must be updated.
   virtual Result<bool> change(std::map<std::string, std::string>& tags) = 0;
   // There is no such table.
   virtual tl::unexpected<Error> missing() const {
@@ -101,7 +101,7 @@ class ListTags final : public TagOperation {
     more_ = next != tags.end();
     return false;
   }
-  // The service does not tell who may not read whether there is something.
+  // The service does not tell a caller without permission if the resource exists.
   tl::unexpected<Error> missing() const override {
     return fail(
         ErrorCode::kAccessDenied,
@@ -166,8 +166,8 @@ std::string resource(const Input& in) {
   return arn;
 }
 
-// The ARN of a resource that is only read: one that is malformed is answered like one that is not there, unless it is
-// of an index.
+// The ARN of a resource that is only read: a malformed one is answered like a missing one, unless it is that of an
+// index.
 std::string read_resource(const Input& in) {
   std::string arn = in.text("ResourceArn", Need::kOptional, {0, 1283});
   const size_t table = arn.find(kTable);
@@ -175,7 +175,7 @@ std::string read_resource(const Input& in) {
   return arn;
 }
 
-// A resource that is missing is told before all constraints.
+// A missing resource is reported before all constraints.
 Result<void> result_of(const Input& in) {
   auto fine = in.checks().result();
   if (in.has("ResourceArn") || (!fine && fine.error().code == ErrorCode::kSerialization)) return fine;

@@ -58,7 +58,7 @@ class Answer {
 
 struct ReadParameters {
   bool consistent = false;
-  uint32_t limit = 0;  // Items looked at; 0 for none.
+  uint32_t limit = 0;  // The most items to examine; 0 for no limit.
   std::string token;
   std::string fingerprint;
 };

@@ -44,7 +44,7 @@ class ListStreams final : public Operation {
 
 class DescribeStream final : public Operation {
  public:
-  // With `children_of` only the shards are shown that follow this one.
+  // With `children_of`, only the shards that follow this one are shown.
   DescribeStream(std::string arn, std::string after, std::optional<std::string> children_of, StreamReader& streams)
       : arn_(std::move(arn)), after_(std::move(after)), children_of_(std::move(children_of)), streams_(streams) {}
   Async<Result<void>> run(Tables&) override {
@@ -65,14 +65,14 @@ class DescribeStream final : public Operation {
     json += ',';
     append_key_schema(json, stream_.keys);
     json += ",\"Shards\":[";
-    // The one shard that there is has neither a parent nor children.
+    // The only shard has neither a parent nor children.
     if (!children_of_ && after_ < kShardId) {
       json += '{';
       append_member(json, "ShardId", kShardId);
       json += ",\"SequenceNumberRange\":{";
       const StreamBounds& bounds = stream_.bounds;
       append_member(json, "StartingSequenceNumber", sequence_number(bounds.oldest));
-      // A stream without records: where it starts.
+      // The start of a stream without records.
       if (stream_.closed) {
         append_member(json, "EndingSequenceNumber", sequence_number(std::max(bounds.oldest, bounds.next - 1)));
       }

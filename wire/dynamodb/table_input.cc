@@ -27,7 +27,7 @@ bool is_hash_behind_range(const std::vector<std::string>& kinds) {
   return std::find(range, kinds.end(), "HASH") != kinds.end();
 }
 
-// The first name that stands there twice; "" if there is none.
+// The first name that occurs twice; "" if there is none.
 std::string repeated_name(const std::vector<std::string>& names) {
   std::set<std::string_view> seen;
   for (const std::string& name : names) {
@@ -117,7 +117,7 @@ void read_indexes(const Input& in, std::string_view member, bool local, const At
   }
 }
 
-// Local indexes stand before global ones; faults of the global ones are told first.
+// Local indexes come before global ones; faults of the global ones are reported first.
 void read_all_indexes(const Input& in, const AttributeTypes& types, std::set<std::string>& used,
                       TableDefinition& table) {
   read_indexes(in, "GlobalSecondaryIndexes", false, types, used, table);

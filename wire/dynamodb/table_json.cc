@@ -45,7 +45,7 @@ void append_capacity(std::string& json, const std::optional<Throughput>& through
           ",\"WriteCapacityUnits\":" + std::to_string(shown.write) + '}';
 }
 
-// Zeros where it is billed by request, as the service shows it.
+// Zeros if the table is billed by request, as the service shows it.
 void append_throughput(std::string& json, const std::optional<Throughput>& throughput) {
   json += ",\"ProvisionedThroughput\":{\"NumberOfDecreasesToday\":0,";
   append_capacity(json, throughput);

@@ -11,7 +11,7 @@ namespace freshet::dynamodb {
 
 namespace {
 
-// Which characters are letters in any script, whatever locale the user has. Zero where the system lacks it.
+// Knows the letters of all scripts, whatever locale the user has. Zero if the system lacks it.
 locale_t any_script() {
   static const locale_t kLocale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   return kLocale;

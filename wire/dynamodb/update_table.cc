@@ -17,7 +17,7 @@ struct IndexChange {
 };
 
 struct TableChange {
-  std::string billing;  // "" if it is not said.
+  std::string billing;  // "" if the request has none.
   std::optional<Throughput> throughput;
   std::optional<StreamChange> stream;
   std::vector<IndexChange> indexes;

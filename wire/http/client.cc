@@ -25,7 +25,7 @@ bool is_header_value(std::string_view text) {
                       [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; });
 }
 
-// Headers that say how the message is framed or how long the connection lives are the client's own.
+// True for headers that describe the framing of the message or the life of the connection: the client sets them itself.
 bool is_framing(std::string_view name) {
   constexpr std::string_view kOwn[] = {"host",       "content-length", "transfer-encoding",
                                        "connection", "expect",         "upgrade"};
@@ -71,7 +71,7 @@ class Calls final : public LoopSide {
     calls_.erase(found);
     promise.set(std::move(outcome));
   }
-  // True if the call was still under way.
+  // Returns true if the call was still running.
   bool remove(uint64_t id) { return calls_.erase(id) > 0; }
   size_t size() const { return calls_.size(); }
   void clear() { calls_.clear(); }
@@ -120,7 +120,7 @@ class Client final : public HttpClient {
   }
 
  private:
-  // Tells the I/O thread when nobody waits for the call any more.
+  // Tells the I/O thread when no caller waits for the call any more.
   struct Abandon {
     Calls& calls;
     IoThread& io;

@@ -22,7 +22,7 @@ class ClientPart::Connection final : public IoThread::Handler {
   uint64_t id() const { return id_; }
   const Key& key() const { return key_; }
   uint64_t call() const { return call_ == nullptr ? 0 : call_->id; }
-  // Bytes of the call's request have left.
+  // True if bytes of the call's request have been sent.
   bool is_sending() const { return sent_ > 0; }
   BootTime idle_since{};
 
@@ -34,7 +34,7 @@ class ClientPart::Connection final : public IoThread::Handler {
     connect_next(ETIMEDOUT);
   }
 
-  // Carries another call. False if the peer has closed meanwhile.
+  // Carries another call. Returns false if the peer has closed meanwhile.
   bool reuse(const Call& call) {
     if (!is_quiet()) return false;
     call_ = &call;
@@ -76,7 +76,7 @@ class ClientPart::Connection final : public IoThread::Handler {
  private:
   bool carries() const { return socket_ && call_ != nullptr; }
 
-  // Neither closed by the peer nor with bytes that nobody asked for. What belongs to TLS itself is read on the way.
+  // True if the peer has neither closed nor sent unrequested bytes. Records of TLS itself are read on the way.
   bool is_quiet() {
     if (!tls_) return socket_->is_quiet();
     char byte = 0;
@@ -90,7 +90,7 @@ class ClientPart::Connection final : public IoThread::Handler {
     return tls_ != nullptr;
   }
 
-  // Each of the two may have waited for what the other one has got out of the socket meanwhile.
+  // Reading and writing may each have waited for bytes that the other one has taken from the socket.
   void go_on_with_tls() {
     for (int i = 0; i < 2 && carries(); ++i) {
       can_write_ = true;
@@ -116,7 +116,7 @@ class ClientPart::Connection final : public IoThread::Handler {
       if (auto watched = owner_.io_.watch(*socket_, *this); !watched) {
         owner_.broken(*this, watched.error().message, false);
       }
-      return;  // Readiness tells how it went, also when it is connected already.
+      return;  // Readiness gives the result, even if it is connected already.
     }
     owner_.broken(*this, std::string("cannot connect: ") + std::strerror(error), false);
   }
@@ -131,7 +131,7 @@ class ClientPart::Connection final : public IoThread::Handler {
       } else if (errno == EAGAIN) {
         can_write_ = false;
       } else {
-        // An answer may be there all the same: a server that refuses a body closes before it has read all.
+        // A response may have arrived nevertheless: a server that refuses a body closes before it has read everything.
         const int error = errno;
         const std::string why = fault_of("cannot send: ", error);
         read();
@@ -165,7 +165,7 @@ class ClientPart::Connection final : public IoThread::Handler {
     }
   }
 
-  // False when the call is over.
+  // Returns false when the call is over.
   bool take_in(std::string_view in) {
     const bool buffered = !unread_.empty();
     if (buffered) unread_.append(in);

@@ -8,7 +8,7 @@ namespace freshet {
 
 namespace {
 
-constexpr size_t kWorthwhile = 4096;  // As the item store's service does.
+constexpr size_t kWorthwhile = 4096;  // The item store's service has the same bound.
 constexpr int kGzipBits = 16 + MAX_WBITS;
 constexpr int kZlibBits = MAX_WBITS;
 constexpr int kRawBits = -MAX_WBITS;
@@ -25,7 +25,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// The weight of an element of Accept-Encoding ("gzip;q=0.5"), in thousandths. 0: its coding is not taken.
+// The weight of an element of Accept-Encoding ("gzip;q=0.5"), in thousandths. 0: its coding is not accepted.
 int weight_of(std::string_view parameters) {
   std::string_view weight = trim(parameters);
   if (!weight.starts_with("q=") && !weight.starts_with("Q=")) return 1000;
@@ -145,7 +145,7 @@ void compress_answer(HttpResponse& response, Coding coding) {
   stream.avail_in = static_cast<uInt>(response.body.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());
-  const bool whole = ::deflate(&stream, Z_FINISH) == Z_STREAM_END;  // Else it did not get smaller.
+  const bool whole = ::deflate(&stream, Z_FINISH) == Z_STREAM_END;  // False if it did not become smaller.
   out.resize(out.size() - stream.avail_out);
   ::deflateEnd(&stream);
   if (!whole) return;

@@ -17,9 +17,9 @@ constexpr size_t kMaxPendingOutput = 1u << 20;  // Above it no further request i
 constexpr size_t kMaxDiscarded = 64u << 20;
 constexpr size_t kUnseen = 16u << 10;  // The bytes of a body that are received before the head is checked.
 constexpr milliseconds kLinger{2'000};
-constexpr milliseconds kStopLinger{100};  // When the server stops.
-constexpr milliseconds kPatience{2'000};  // With a client that takes nothing, while there is no room for answers.
-constexpr milliseconds kProbeAfter{50};   // Most answers are there sooner.
+constexpr milliseconds kStopLinger{100};  // How long a stopping server reads on before it closes.
+constexpr milliseconds kPatience{2'000};  // For a client that reads nothing, while there is no room for responses.
+constexpr milliseconds kProbeAfter{50};   // Most responses come sooner.
 constexpr std::string_view kProtocolId = "x-amzn-RequestId";
 constexpr size_t kNameBytes = std::string_view("x-request-id").size();
 constexpr size_t kMostTold = 200;  // The most bytes of a target in the log.
@@ -125,11 +125,11 @@ void Connection::read() {
   while (can_read_ && (lingering_ || accepting())) {
     if (!read_once()) return;
   }
-  // Even while nothing is read, a client that has gone must not leave its exchanges running.
+  // Even while nothing is read, a disconnected client must not leave its exchanges running.
   if (!closed_ && hung_up_ && !lingering_ && !accepting()) watch_half_closed();
 }
 
-// One read and what it brings. False when the socket has no more, or is closed.
+// Reads once and handles the data. Returns false if the socket has no more, or is closed.
 bool Connection::read_once() {
   char* place = owner_.io().scratch();
   size_t room = IoThread::kScratchBytes;
@@ -152,8 +152,8 @@ bool Connection::read_once() {
     end_of_stream();
     return false;
   }
-  // Less than there was room for: the socket is empty, and what comes later rings again. A hang-up has rung already.
-  // Within TLS it only is the end of a record.
+  // A short read: the socket is empty, and later data triggers a new event. A hang-up has been reported already. Within
+  // TLS it only is the end of a record.
   if (static_cast<size_t>(n) < room && !hung_up_ && !tls_) can_read_ = false;
   if (lingering_) {
     unread_.clear();
@@ -203,13 +203,13 @@ Connection::Slot& Connection::open_slot(const HttpRequest& request) {
   slot.api = api_of(request.target);
   std::string_view operation;
   for (const auto& [name, value] : request.headers) {
-    if (name.size() != kNameBytes) continue;  // Both names have as many.
+    if (name.size() != kNameBytes) continue;  // Both names have this length.
     if (is_name(name, "x-request-id") && is_good_request_id(value)) slot.id = value;
     if (is_name(name, "x-amz-target")) operation = value;
   }
   slot.what.append(request.method);
   slot.what.append(" ");
-  // Not the query: a signature or a token in it is nobody else's business.
+  // Without the query, which may have a signature or a token.
   const std::string_view target = request.target;
   slot.what.append(target.substr(0, std::min(target.find('?'), kMostTold)));
   if (operation.empty() || slot.api != ApiKind::kAws) return slot;
@@ -285,7 +285,7 @@ bool Connection::in_work() const {
 }
 
 // The client has closed its sending side, or all of it; both look the same. One that only sends no more still reads its
-// answers.
+// responses.
 void Connection::end_of_stream() {
   if (lingering_ || (!in_work() && out_.empty())) return close();
   refusing_ = true;
@@ -307,7 +307,7 @@ void Connection::probe() {
   if (!std::exchange(flush_wanted_, true)) owner_.has_output(id_);
 }
 
-// The client has gone: nobody waits for what is in work or unwritten.
+// The client has gone: its requests in work and unwritten responses are dropped.
 void Connection::hang_up() {
   if (in_work()) owner_.hung_up(id_);
   close();
@@ -338,7 +338,8 @@ void Connection::answer_overloaded(uint64_t request_number, std::string_view rea
 }
 
 void Connection::write_front() {
-  const bool nothing_waited = out_.empty();  // Otherwise the timeout goes on: new answers are no sign of the client.
+  const bool nothing_waited = out_.empty();  // Otherwise the timeout continues: new responses are no sign of life of
+                                             // the client.
   size_t done = 0;
   while (done < slots_.size() && slots_[done].done) {
     Slot& slot = slots_[done];
@@ -372,7 +373,8 @@ void Connection::append_headers(std::string& out, const Slot& slot, uint64_t num
     if (name == kProtocolId) id = value;
   }
   if (!owner_.options().marks_answers) return;
-  out += slot.api == ApiKind::kAws ? "Server: Server\r\n" : "Server: Freshet\r\n";  // The service's is called so.
+  out += slot.api == ApiKind::kAws ? "Server: Server\r\n" : "Server: Freshet\r\n";  // The service's header has that
+                                                                                    // value.
   std::array<char, 16> own;
   std::string protocol;
   if (id.empty()) {
@@ -480,7 +482,7 @@ void Connection::flush() {
 }
 
 // Closing at once would make the kernel reset the connection while the client still sends, and the client might lose
-// the answer. So only our side is closed, and the rest is read and dropped for a while.
+// the response. So only our side is closed, and further data is read and dropped for a while.
 void Connection::begin_linger() {
   if (lingering_) return;
   if (hung_up_) {
@@ -500,7 +502,7 @@ void Connection::begin_stop() {
   refuse_unfinished();
 }
 
-// A server that stops does not wait for the rest of a request: nothing has been done of it, and the client is told so.
+// A stopping server does not wait for the rest of a request: no part of it was carried out, and the response says so.
 void Connection::refuse_unfinished() {
   if (closed_ || refusing_ || !owner_.stopping() || !slots_.empty() || !out_.empty()) return;
   if (parser_.started() || !unread_.empty()) refuse(503, "the server is stopping; try again");
@@ -514,11 +516,11 @@ void Connection::check_timeout(BootTime now) {
   } else if (!out_.empty()) {
     if (past > (owner_.is_full() ? std::min(options.write_timeout, kPatience) : options.write_timeout)) hang_up();
   } else if (!slots_.empty() || refusing_) {
-    probe();  // The exchange takes as long as it takes.
+    probe();  // The duration of an exchange is not limited.
   } else if (parser_.started() || !unread_.empty()) {
     if (past > options.read_timeout) refuse(408, "the request did not arrive in time");
   } else if (tls_ && tls_->handshaking()) {
-    if (past > options.read_timeout) close();  // In plain text nobody would understand why.
+    if (past > options.read_timeout) close();  // A client of TLS would not understand a response in plain text.
   } else if (past > options.idle_timeout) {
     begin_stop();
   }
@@ -529,7 +531,7 @@ void Connection::close() {
   closed_ = true;
   charge(0);
   hold(0);
-  slots_.clear();  // It stays until the end of the turn, in which there may be much more.
+  slots_.clear();  // It stays until the end of the turn, in which more may happen.
   out_.clear();
   if (tls_ && !lingering_) tls_->end();
   socket_.reset();

@@ -13,7 +13,7 @@ Result<std::unique_ptr<IoThread>> IoThread::start(const Clock& clock, Network& n
   auto poller = network.make_poller(clock);
   if (!poller) return fail(std::move(poller.error()));
   std::unique_ptr<IoThread> io(new IoThread(clock, network, std::move(*poller)));
-  // Signals are the main thread's.
+  // Only the main thread handles signals.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -132,7 +132,7 @@ BootTime IoThread::next_due() const {
 }
 
 void IoThread::wait(BootTime until) {
-  // A poster that comes after the flag is up wakes us; one that came before is seen by the load.
+  // A caller of post() that comes after the flag is set wakes this thread; an earlier one is seen by this load.
   sleeping_.store(true);
   if (posted_.load() != nullptr || stopping_.load() || (lent_.load() && !borrowed_here())) until = BootTime{};
   for (const Service* service : services_) until = std::min(until, service->next_due());

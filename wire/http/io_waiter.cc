@@ -22,7 +22,7 @@ void IoWaiter::wait_until(BootTime until) {
   if (io_ && io_->borrowed_here()) return wait_driving(until);
   if (!io_ || !rule_.loop_drives()) return plain_.wait_until(until);
   io_->lend();
-  look();  // The thread's last turn may have handed something over.
+  look();  // The thread's last turn may have delivered something.
 }
 
 bool IoWaiter::gave_back() {
@@ -34,7 +34,7 @@ bool IoWaiter::gave_back() {
 
 void IoWaiter::wait_driving(BootTime until) {
   if (gave_back()) return;
-  // Answers go out before anybody waits.
+  // Responses are sent before the loop waits.
   const bool found_more = io_->has_posted() && look();
   if (undecided_) count_long(false);
   if (gave_back()) return;

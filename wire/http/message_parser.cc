@@ -21,7 +21,7 @@ std::string_view plain(BeastView text) {
 
 constexpr size_t kUsualHeaders = 12;  // An SDK sends about ten.
 
-// Where our own refusals come from; the reason is kept beside.
+// Marks our own refusals; the reason is kept separately.
 error_code refused() {
   return make_error_code(boost::system::errc::protocol_error);
 }
@@ -36,7 +36,7 @@ class Collector : public http::basic_parser<kIsRequest> {
  public:
   explicit Collector(const HttpLimits& limits) : limits_(limits) {
     this->eager(true);
-    // Those of the first line, of the headers, and of what stands between them are counted one by one below.
+    // The sizes of the first line, of the headers, and of everything between them are checked one by one below.
     this->header_limit(static_cast<uint32_t>(3 * limits.header_bytes));
     this->body_limit(limits.body_bytes);
   }
@@ -90,7 +90,7 @@ class Collector : public http::basic_parser<kIsRequest> {
       return;
     }
     if (header_complete) {
-      trailers.emplace_back(plain(name_text), plain(value));  // None may pose as a header.
+      trailers.emplace_back(plain(name_text), plain(value));  // No trailer may pass for a header.
       return;
     }
     if (name == http::field::content_length && std::exchange(has_length_, true)) {
@@ -102,7 +102,8 @@ class Collector : public http::basic_parser<kIsRequest> {
       return;
     }
     if (name == http::field::transfer_encoding && http10) {
-      // A proxy of that age hands it on unread, and so may see other requests in the same bytes (RFC 9112, 6.1).
+      // A proxy that knows only HTTP/1.0 forwards it unread, and may so see other requests in the same bytes (RFC 9112,
+      // 6.1).
       refuse(400, "HTTP/1.0 has no Transfer-Encoding", ec);
       return;
     }

@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// How a status is called in an error. `name`: in "__type", as earlier releases had it.
+// The name of a status in an error. `name`: in "__type", from earlier releases.
 struct StatusName {
   int status;
   std::string_view name;

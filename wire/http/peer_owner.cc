@@ -23,7 +23,7 @@ namespace freshet {
 
 namespace {
 
-// A closed socket whose connection goes on belongs to nobody: the kernel shows it with root's number and without an
+// A closed socket whose connection continues has no owner: the kernel shows it with root's number and without an
 // inode.
 PeerOwner owner(uid_t user, uint64_t inode) {
   if (inode == 0) return PeerOwner::kGone;
@@ -56,7 +56,7 @@ PeerOwner ask_kernel(const Question& question) {
   if (!socket) return PeerOwner::kUnknown;
   if (::send(socket.get(), &question, sizeof(question), 0) != sizeof(question)) return PeerOwner::kUnknown;
   alignas(nlmsghdr) std::array<char, 2048> answer{};
-  // The kernel answers within send().
+  // The kernel has answered when send() returns.
   const ssize_t size = ::recv(socket.get(), answer.data(), answer.size(), MSG_DONTWAIT);
   nlmsghdr header{};
   if (size < static_cast<ssize_t>(sizeof(header))) return PeerOwner::kUnknown;

@@ -47,14 +47,14 @@ CodeAndMessage error_in(std::string_view body) {
   return {std::move(code), std::move(message)};
 }
 
-// The service repeats an Authorization header that is not complete; what stands in it is for its client alone.
+// The service repeats an incomplete Authorization header; its content is only for the client.
 std::string_view without_secrets(std::string_view message) {
   constexpr std::string_view kRepeated = "Authorization=";
   const size_t at = message.find(kRepeated);
   return at == std::string_view::npos ? message : message.substr(0, at + kRepeated.size());
 }
 
-// A condition that does not hold: whoever wrote it wanted to know. Such a body begins with its code.
+// True for a condition that does not hold: an answer that the client asked for. Such a body begins with its code.
 bool is_outcome(std::string_view body) {
   const std::string_view begin = body.substr(0, 100);
   const auto has = [begin](std::string_view code) { return begin.find(code) != std::string_view::npos; };

@@ -24,7 +24,7 @@ void set_port(SocketAddress& address, uint16_t port) {
   }
 }
 
-// Blocks; on a helper thread.
+// Blocks; call it on a helper thread.
 Result<std::vector<SocketAddress>> look_up(const std::string& host) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -47,14 +47,14 @@ Result<std::vector<SocketAddress>> look_up(const std::string& host) {
 
 }  // namespace
 
-// A look-up may outlive the resolver, for the system's resolver cannot be interrupted.
+// A look-up may outlive the resolver, because the system's resolver cannot be interrupted.
 struct Resolver::Shared {
   Resolver* now() {
     const MutexLock lock(mutex);
     return resolver;
   }
   Mutex mutex;
-  Resolver* resolver FRESHET_GUARDED_BY(mutex) = nullptr;  // Null once it is gone.
+  Resolver* resolver FRESHET_GUARDED_BY(mutex) = nullptr;  // Null once the resolver is gone.
 };
 
 Resolver::Resolver(IoThread& io) : io_(io), shared_(std::make_shared<Shared>()) {
@@ -94,7 +94,7 @@ void Resolver::resolve(const std::string& host, uint16_t port, Done done) {
       const MutexLock lock(shared->mutex);
       if (shared->resolver == nullptr) return;
       shared->resolver->io_.post([host, shared, found = std::move(addresses)]() mutable {
-        // The resolver ends on this thread, so that it cannot end meanwhile.
+        // The resolver is destroyed on this thread, so it cannot be destroyed meanwhile.
         if (Resolver* alive = shared->now()) alive->finish(host, std::move(found));
       });
     }).detach();

@@ -31,7 +31,7 @@ class FailedExchange final : public Exchange {
 
 }  // namespace
 
-// Runs exchanges. Kept alive by work in the mailbox; close() ends all effect of it.
+// Runs exchanges. Work in the mailbox keeps it alive; after close() it has no effect any more.
 class Runner final : public LoopSide, public std::enable_shared_from_this<Runner> {
  public:
   Runner(Scheduler& scheduler, DurableFunction durable, nanoseconds slice)
@@ -42,7 +42,7 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
   void receive(Inbound inbound) override {
     if (closed_) return;
     drop(inbound.hung_up);
-    const bool busy = !arrivals_.empty();  // Then the rest of it has its turn already.
+    const bool busy = !arrivals_.empty();  // If so, the rest has its turn already.
     for (Job& job : inbound.jobs) arrivals_.emplace_back(std::move(job));
     for (const uint64_t connection : inbound.hung_up) arrivals_.emplace_back(HungUp{connection});
     if (inbound.drained) arrivals_.emplace_back(Drained{});
@@ -75,7 +75,7 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
     explicit Running(Job j) : job(std::move(j)) {}
     Job job;
     std::deque<Job> next;
-    Scope scope;  // Last, so that it ends before the exchange it works on.
+    Scope scope;  // The last member, so that it is destroyed before the exchange that it works on.
   };
 
   struct HungUp {
@@ -83,8 +83,8 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
   };
   struct Drained {};
 
-  // Large requests may come by the dozen: what is left after a while comes in the next turn, so that those who came
-  // first have their sync and their answer meanwhile.
+  // Large requests may arrive in dozens: after a while the rest waits for the next turn, so that the first ones get
+  // their sync and their responses meanwhile.
   void run_arrivals() {
     const BootTime until = scheduler_.clock().boot() + slice_;
     while (!arrivals_.empty()) {
@@ -131,7 +131,7 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
 
   Async<void> finish(uint64_t connection, Async<void> work) {
     co_await work;
-    // The entry owns this coroutine, so somebody else has to take it down.
+    // The entry owns this coroutine, so other work has to destroy it.
     scheduler_.post([self = shared_from_this(), connection] {
       const bool busy = !self->arrivals_.empty();
       self->finished(connection);
@@ -149,7 +149,7 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
     for (; !entry->next.empty(); entry->next.pop_back()) arrivals_.emplace_front(std::move(entry->next.back()));
   }
 
-  // Everything that has run is answered as soon as what it observed is durable: one wait for all of a turn.
+  // Everything that has run is answered as soon as its observations are durable: one wait for all requests of a turn.
   void release() {
     if (finished_.empty()) return;
     std::vector<Job> jobs = std::exchange(finished_, {});
@@ -199,7 +199,7 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
 
 namespace {
 
-// How many connections the process may have, beside the files it needs otherwise.
+// The most connections that the process may have, beside the files that it needs otherwise.
 size_t connections_within_limits(size_t wanted) {
   constexpr size_t kOthers = 256;
   rlimit files{};

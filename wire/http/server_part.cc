@@ -13,7 +13,7 @@ namespace freshet::http_server {
 
 namespace {
 
-// Made in advance for a connection that is cut at once, before anything is read.
+// Prepared for a connection that is closed at once, before anything is read.
 constexpr std::string_view kOtherUser =
     "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: 102\r\nConnection: close\r\n\r\n"
     R"({"__type":"Forbidden","message":"this port serves only processes of the user that the server runs as"})";
@@ -24,8 +24,8 @@ bool is_header(std::string_view name, std::string_view lower) {
          std::equal(name.begin(), name.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
 }
 
-// "http://HOST/PATH" as the target ("https:" over TLS), the form that a proxy is asked with and every server has to
-// take: gives HOST and leaves "/PATH". Empty if the target has another form.
+// "http://HOST/PATH" as the target ("https:" over TLS), the form of requests to proxies, which every server must
+// accept: gives HOST and leaves "/PATH". Empty if the target has another form.
 std::string split_absolute(std::string& target, bool tls) {
   const std::string_view scheme = tls ? "https://" : "http://";
   const bool absolute =
@@ -49,15 +49,17 @@ constexpr std::string_view kTooMuch = "too much is in work; try again";
 
 // A larger request or response takes longer to read or to write than a turn of the loop should.
 constexpr size_t kHeavy = 64u << 10;
-constexpr milliseconds kLateSlice{2};  // For such requests or answers in a turn of the I/O thread, or for a single one.
-// A batch, which keeps the loop busy for a while: it begins with that while the rest of the turn is read and parsed.
+constexpr milliseconds kLateSlice{2};  // The time for such requests or responses in a turn of the I/O thread, or for a
+                                       // single one.
+// The size of a batch, which keeps the loop busy for a while: the loop starts with it while the rest of the turn is
+// read and parsed.
 constexpr size_t kBatch = 2u << 10;
 
 bool is_heavy(const HttpRequest& request) {
   return request.body.size() > kHeavy || !header(request.headers, "content-encoding").empty();
 }
 
-// How often timeouts are looked at.
+// The interval at which timeouts are checked.
 nanoseconds tick_of(const HttpServerOptions& options) {
   const milliseconds shortest = std::min({options.idle_timeout, options.read_timeout, options.write_timeout});
   return std::clamp<nanoseconds>(shortest / 4, milliseconds(5), seconds(1));
@@ -88,7 +90,8 @@ class ServerPart::Listener final : public IoThread::Handler {
   }
   void close() { socket_.reset(); }
 
-  // False if there were no more file descriptors: the backlog does not ring again for what it holds already.
+  // Returns false if there were no free file descriptors: the backlog sends no further event for connections that it
+  // holds already.
   bool accept_all() {
     while (socket_) {
       std::unique_ptr<Socket> client = socket_->accept();
@@ -139,7 +142,7 @@ void ServerPart::listen(uint64_t listener, std::unique_ptr<Acceptor> socket, Acc
   if (stopping_) return;
   auto& place = listeners_[listener];
   place = std::make_unique<Listener>(*this, std::move(socket), std::move(accepted));
-  // A listening socket was made a moment ago: watching it cannot fail but for want of memory.
+  // The listening socket is new, so watching it can fail only for lack of memory.
   if (!io_.watch(place->socket(), *place)) place->close();
 }
 
@@ -156,7 +159,7 @@ void ServerPart::adopt(std::unique_ptr<Socket> socket, uint64_t listener) {
   Socket& end = *socket;
   const TlsContext* context = options().tls.get();
   std::unique_ptr<TlsStream> tls = context ? context->accept(end.descriptor()) : nullptr;
-  const bool failed = context && !tls;  // For want of memory.
+  const bool failed = context && !tls;  // For lack of memory.
   auto connection = std::make_unique<Connection>(*this, std::move(socket), std::move(tls), id, listener);
   if (stopping_ || failed || !io_.watch(end, *connection)) {
     --shared_->counters->connections;
@@ -164,7 +167,7 @@ void ServerPart::adopt(std::unique_ptr<Socket> socket, uint64_t listener) {
   }
   Connection& fresh = *connections_.emplace(id, std::move(connection)).first->second;
   schedule_tick();
-  fresh.on_ready(true, true, false);  // The first request often is there already.
+  fresh.on_ready(true, true, false);  // The first request often has arrived already.
 }
 
 std::unique_ptr<HttpResponse> ServerPart::refuse_head(HttpRequest head) const {
@@ -199,7 +202,7 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request) const {
   return of_a_page ? page_refusal(request, host) : nullptr;
 }
 
-// Browsers let every page post a form or plain text anywhere, and only withhold the answer.
+// Browsers let every page post a form or plain text anywhere, and only withhold the response.
 std::unique_ptr<HttpResponse> ServerPart::page_refusal(const HttpRequest& request, std::string_view host) const {
   const bool reads = request.method == "GET" || request.method == "HEAD";
   bool has_origin = false;
@@ -216,7 +219,8 @@ std::unique_ptr<HttpResponse> ServerPart::page_refusal(const HttpRequest& reques
     }
     if (is_header(name, "sec-fetch-site") && value != "same-origin" && value != "none") site = value;
   }
-  // A browser that names no origin still says that the page is not ours. Only a server for every page accepts that.
+  // A browser that sends no origin still tells that the page is not ours. Only a server that is open to every page
+  // accepts that.
   if (reads || has_origin || site.empty() || shared_->cors.allows("")) return nullptr;
   return refuse(request, 403,
                 "requests from web pages of other origins (Sec-Fetch-Site: " + std::string(site) +
@@ -272,14 +276,14 @@ void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRe
   if (!refused && shared_->options.gate) refused = shared_->options.gate->refusal(request);
   if (!refused) refused = overload(request);
   const bool reads = request.method == "GET" || request.method == "HEAD";
-  if (!refused && request.method == "HEAD") request.method = "GET";  // The connection leaves out the body.
+  if (!refused && request.method == "HEAD") request.method = "GET";  // The connection omits the body.
   const auto route = std::find_if(shared_->routes.begin(), shared_->routes.end(),
                                   [&](const std::unique_ptr<Route>& r) { return !refused && r->matches(request); });
   if (!refused && route == shared_->routes.end()) {
     const std::string path = request.target.substr(0, std::min<size_t>(request.target.find('?'), 200));
     refused = refuse(request, 404, nothing_served(request.method, path));
   }
-  // Nobody looks at the body of a GET, which may have come without a signature.
+  // The body of a GET is never used, and it may have come without a signature.
   if (!refused && !reads) refused = decompress(request);
   if (!refused && !reads) refused = overload(request);
   if (refused) return answer_at_once(connection, request_number, std::move(*refused));
@@ -300,7 +304,7 @@ void ServerPart::submit_late(uint64_t connection, uint64_t request_number, HttpR
   late_.push_back({connection, request_number, std::move(request), std::move(in_flight)});
 }
 
-// Not on the loop, only once the thread has its turns back; and not all in one turn, as there may be many.
+// Not on the loop, but only once the thread has its turns back; and not all in one turn, as there may be many.
 void ServerPart::run_late() {
   if (late_.empty() && unanswered_.empty()) return;
   if (io_.lent()) return io_.want_back();
@@ -324,12 +328,12 @@ void ServerPart::run_late() {
 bool ServerPart::charge(size_t before, size_t now) {
   std::atomic<size_t>& all = shared_->counters->body_bytes;
   if (now > kHeavy) io_.want_back();
-  all += now - before;  // Wraps around when it shrinks, which comes out right.
+  all += now - before;  // Wraps around when it shrinks, with the right result.
   return all.load() <= shared_->options.max_body_bytes;
 }
 
 void ServerPart::hold(size_t before, size_t now) {
-  if (now != before) shared_->counters->answer_bytes += now - before;  // Unsigned: less is added as well.
+  if (now != before) shared_->counters->answer_bytes += now - before;  // Unsigned: adding a smaller value subtracts.
 }
 
 bool ServerPart::is_full() const {
@@ -346,7 +350,7 @@ bool ServerPart::respond(Job job) {
   if (!connections_.contains(job.connection)) return false;
   HttpResponse response = job.exchange->respond();
   const bool large = response.body.size() > kHeavy;
-  if (large) io_.want_back();  // There may be more of that sort.
+  if (large) io_.want_back();  // More large ones may follow.
   answer_at_once(job.connection, job.request, std::move(response));
   return large;
 }
@@ -355,7 +359,7 @@ void ServerPart::answer(std::vector<Job> jobs) {
   for (Job& job : jobs) {
     const auto found = connections_.find(job.connection);
     if (turn_is_long_ && found != connections_.end() && found->second->has_untaken()) {
-      unanswered_.push_back(std::move(job));  // Those who have all that they asked for so far come first.
+      unanswered_.push_back(std::move(job));  // Clients that have received all their responses so far come first.
     } else if (respond(std::move(job))) {
       turn_is_long_ = shared_->clock.boot() >= io_.now() + kLateSlice;
     }
@@ -372,7 +376,7 @@ void ServerPart::end_of_turn() {
 }
 
 void ServerPart::flush_all() {
-  // Writing may free a connection to read on, which may bring output again.
+  // Writing may let a connection read on, which may produce output again.
   while (!dirty_.empty()) {
     for (const uint64_t id : std::exchange(dirty_, {})) {
       if (auto found = connections_.find(id); found != connections_.end()) found->second->flush();
@@ -412,7 +416,7 @@ void ServerPart::schedule_tick() {
 }
 
 void ServerPart::run_due(BootTime now) {
-  if (now < next_tick_) return;  // It is for late requests alone, at the end of the turn.
+  if (now < next_tick_) return;  // Only late requests need it, at the end of the turn.
   next_tick_ = BootTime::max();
   bool starved = false;
   for (const auto& [id, listener] : listeners_) starved = !listener->accept_all() || starved;

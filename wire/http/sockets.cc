@@ -19,7 +19,7 @@ namespace freshet {
 
 namespace {
 
-// CLOCK_BOOTTIME goes on while the machine is suspended, the clock of epoll's timeouts does not.
+// CLOCK_BOOTTIME continues while the machine is suspended, the clock of epoll's timeouts does not.
 constexpr nanoseconds kLongestSleep = seconds(1);
 constexpr size_t kMostReady = 256;
 
@@ -153,12 +153,12 @@ class EpollPoller final : public Poller {
 
   void wake() override {
     const uint64_t one = 1;
-    // Cannot fail but by overflow, and then the thread is awake anyhow.
+    // Can fail only by overflow, and then the thread is awake anyway.
     [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof(one));
   }
 
  private:
-  // As epoll_wait(), but to the nanosecond: the loop's deadlines are.
+  // As epoll_wait(), but with nanoseconds, as the loop's deadlines have.
   int wait_for(BootTime until, epoll_event* events, int room) const {
     if (until == BootTime::max()) return ::epoll_wait(epoll_.get(), events, room, -1);
     const nanoseconds left = std::min<nanoseconds>(until - clock_.boot(), kLongestSleep);
@@ -213,7 +213,7 @@ class SystemNetwork final : public Network {
     Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
     Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     epoll_event event{};
-    event.events = EPOLLIN | EPOLLET;  // Every write to it rings, so that it need not be read.
+    event.events = EPOLLIN | EPOLLET;  // Every write to it causes an event, so it need not be read.
     event.data.ptr = nullptr;
     if (!epoll || !wake || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, wake.get(), &event) != 0) {
       return fail(ErrorCode::kIo, std::string("cannot make an I/O thread: ") + std::strerror(errno));

@@ -29,7 +29,7 @@ std::optional<std::string> percent_decode(std::string_view text, bool plus_is_bl
   return out;
 }
 
-// Calls `each` with the non-empty parts of `text` between separators, until it says false.
+// Calls `each` with the non-empty parts of `text` between separators, until it returns false.
 template <class Each>
 bool split(std::string_view text, char separator, Each each) {
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// Aliases: names of a function's versions that can be pointed elsewhere.
+// Operations on aliases: names of a function's versions that can be pointed at another version.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr size_t kMostAliasesListed = 50;
 constexpr size_t kMaxAliasName = 128;
 constexpr size_t kMaxAliasDescription = 256;
 
-// The members that a request gives. All others stay as they are.
+// The members that a request has. All others stay unchanged.
 struct AliasChange {
   std::optional<std::string> version, description;
   std::optional<std::map<std::string, double>> weights;
@@ -45,7 +45,7 @@ Result<void> check_name(const std::string& name) {
                   name.substr(0, 200)));
 }
 
-// Empty for what is no number from 0 to 1.
+// Empty unless it is a number from 0 to 1.
 std::optional<double> share_of(const JsonView& json) {
   double share = -1;
   const std::string_view text = json.is(JsonKind::kNumber) ? json.text() : std::string_view();
@@ -96,8 +96,8 @@ std::string arn_of(const Account& account, const std::string& function, const st
   return function_arn(account, function + ":" + name);
 }
 
-// Refuses an alias that the service would refuse, and one to versions that are not there. The rules are those of the
-// service's API reference for CreateAlias.
+// Refuses an alias that the service would refuse, and one to missing versions. The rules are those of the service's API
+// reference for CreateAlias.
 Result<void> check(const FunctionAlias& alias, const std::string& function, Runtime& runtime) {
   if (alias.weights.size() > 1) {
     return invalid("Number of items in AdditionalVersionWeights cannot be greater than 1");
@@ -135,7 +135,7 @@ std::string members_of(const Account& account, const std::string& function, cons
   return json;
 }
 
-// Another one after each change, also if it changes nothing.
+// A new one after each change, even if the change has no effect.
 std::string revision_of(const Account& account, const std::string& function, const std::string& name,
                         const FunctionAlias& alias) {
   return uuid_of(fmt::format("{} {}", members_of(account, function, name, alias), alias.modified_ms));
@@ -214,7 +214,7 @@ class DeleteAlias final : public Operation {
     auto there = function_named(backend.runtime, function_);
     if (!there) co_return fail(std::move(there.error()));
     FunctionRegistry::Change change = [this](FunctionQualifiers& now) -> Result<void> {
-      // One that is not there is no error, as on the service.
+      // A missing alias is no error, as on the service.
       if (now.aliases.erase(name_) > 0) now.policies.erase(name_);
       return {};
     };

@@ -55,7 +55,7 @@ std::string members_of(const FunctionDefinition& function, const Account& accoun
 
 }  // namespace
 
-// Made only from visible values: otherwise a caller who sees no variables could try values until one makes this id.
+// Made only from visible values: otherwise a caller who sees no variables could try values until one gives this id.
 std::string revision_id(const FunctionDefinition& function, const Account& account, EnvironmentShown environment) {
   return uuid_of(members_of(function, account, environment));
 }

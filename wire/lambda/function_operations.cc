@@ -15,14 +15,14 @@
 namespace freshet::lambda {
 namespace {
 
-// A folder of this machine instead of a bucket: run in place, so that changes of its files are seen.
+// A folder of this machine instead of a bucket: run in place, so that changes of its files take effect.
 constexpr std::string_view kFolderBucket = "hot-reload";
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 constexpr int64_t kMaxConcurrency = 100'000;
 constexpr size_t kMaxHandler = 128;
 constexpr size_t kMaxFunctionDescription = 256;
 
-// The members that a request gives of a function. All others stay as they are.
+// The members of a function that a request has. All others stay unchanged.
 struct ConfigurationChange {
   std::optional<std::string> runtime, handler, role, description, dead_letter;
   std::optional<int64_t> timeout, memory;
@@ -41,7 +41,7 @@ struct ConfigurationChange {
   }
 };
 
-// Where the code is: an archive that came with the request, or a folder.
+// The source of the code: an archive in the request, or a folder.
 struct Code {
   std::string archive;
   std::string folder;
@@ -85,7 +85,7 @@ void read_environment(AwsMembers& members, std::optional<Environment>& into) {
   if (environment.error()) members.fail_with(*environment.error());
 }
 
-// A topic's ARN, as dead letters go to topics here; "" takes it away.
+// A topic's ARN, because dead letters go to topics here; "" removes it.
 void read_dead_letter(AwsMembers& members, std::optional<std::string>& into) {
   const auto given = members.find("DeadLetterConfig");
   if (!given) return;
@@ -115,7 +115,7 @@ ConfigurationChange read_function_change(AwsMembers& members) {
   return change;
 }
 
-// Known without effect: docs/compatibility.md lists them.
+// Accepted without effect: docs/compatibility.md lists them.
 const std::initializer_list<std::string_view> kFunctionCreateMembers{
     "FunctionName", "Runtime", "Handler", "Role", "Description", "Timeout", "MemorySize", "Environment",
     "DeadLetterConfig", "Code", "Publish", "PackageType", "RevisionId",
@@ -164,7 +164,7 @@ HttpResponse describe(int status, const FunctionDefinition& function, Runtime& r
   return answer_with(status, function_configuration_json(function, runtime.account()));
 }
 
-// Puts the code where the function finds it, and holds it there.
+// Puts the code into its place, and keeps it in use.
 Async<Result<std::shared_ptr<const void>>> settle_code(Code code, FunctionDefinition& function, CodeStore& store) {
   function.code_sha256.clear();
   function.code_bytes = 0;
@@ -183,8 +183,8 @@ Result<void> check_revision(const FunctionDefinition& function, const std::strin
   return fail(ErrorCode::kConditionalCheckFailed, std::string(kRevisionMismatch));
 }
 
-// Publishes it if the caller wanted that; `as_it_is` is the answer if not. `qualified`: the answer's ARN names the
-// version.
+// Publishes the function if the caller wants that; otherwise `as_it_is` is the answer. `qualified`: the answer's ARN
+// names the version.
 Async<Result<FunctionDefinition>> published(FunctionDefinition as_it_is, bool publish, bool qualified,
                                             Runtime& runtime) {
   if (!publish) co_return as_it_is;
@@ -244,7 +244,7 @@ class UpdateCode final : public Operation {
     const auto settled = co_await settle_code(std::move(code_), after, backend.code);
     if (!settled) co_return fail(settled.error());
     FunctionChange change = [this, &after, &account](FunctionDefinition& now) -> Result<void> {
-      if (auto good = check(now, account); !good) return good;  // It may have changed meanwhile.
+      if (auto good = check(now, account); !good) return good;  // The function may have changed meanwhile.
       now.code = after.code;
       now.code_sha256 = after.code_sha256;
       now.code_bytes = after.code_bytes;
@@ -299,7 +299,7 @@ class UpdateConfiguration final : public Operation {
   const ConfigurationChange change_;
 };
 
-// A version, or the function with all of them.
+// Deletes a version, or the function with all of them.
 class DeleteFunction final : public Operation {
  public:
   DeleteFunction(std::string name, std::string version) : name_(std::move(name)), version_(std::move(version)) {}

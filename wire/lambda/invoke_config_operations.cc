@@ -1,4 +1,4 @@
-// The calls on how asynchronous events of a function are treated: its event invoke config.
+// Operations on a function's event invoke config, which has the settings for asynchronous events.
 #include <fmt/format.h>
 
 #include <utility>
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kLongestEventAge = 6 * 3600;
 constexpr int64_t kMostRetries = 2;
 
-// The members that a request gives. All others get their defaults (Put) or stay (Update).
+// The members that a request has. All others get their defaults (Put) or stay (Update).
 struct InvokeConfigChange {
   std::optional<int64_t> age, retries;
   std::optional<std::string> on_success, on_failure;
@@ -76,7 +76,7 @@ std::string config_json(const FunctionDefinition& function, const Account& accou
                      destination(function.async.on_failure));
 }
 
-// Beside it the function and the rest of its definition stay.
+// The function and the rest of its definition stay unchanged.
 class ChangeConfig final : public Operation {
  public:
   enum class From { kDefaults, kWhatIsThere, kNothing /* it goes */ };
@@ -118,7 +118,7 @@ class ChangeConfig final : public Operation {
     now.async_modified_ms = from_ == From::kNothing ? 0 : wall_ms(backend.clock);
     return {};
   }
-  // An alias's config stands beside it.
+  // The config of an alias is stored with the alias.
   Result<void> apply(FunctionQualifiers& now, Backend& backend) const {
     const auto alias = now.aliases.find(qualifier_);
     FunctionDefinition function;
@@ -166,7 +166,7 @@ class GetConfig final : public Operation {
   const std::string name_;
 };
 
-// Those of the function, its versions and its aliases.
+// The configs of the function, its versions and its aliases.
 class ListConfigs final : public Operation {
  public:
   explicit ListConfigs(std::string name) : name_(std::move(name)) {}

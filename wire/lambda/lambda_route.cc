@@ -26,7 +26,7 @@ using lambda::answer_of;
 using lambda::Refusal;
 using lambda::refusal_of;
 
-// The paths of the API name one of these behind their date.
+// The paths of the API have one of these after their date.
 constexpr std::array<std::string_view, 6> kKinds{"functions", "event-source-mappings", "layers",
                                                  "tags",      "account-settings",      "code-signing-configs"};
 constexpr size_t kMaxListed = 50;
@@ -56,7 +56,7 @@ class LambdaExchange : public Exchange {
 
   const std::shared_ptr<InvokeShared> shared_;
   std::optional<Refusal> refusal_;
-  std::string request_id_;  // The invocation's, if there is one: the caller finds it in the log by that.
+  std::string request_id_;  // The id of the invocation, if there is one: the log has it, too.
 };
 
 class Refused final : public LambdaExchange {
@@ -255,7 +255,7 @@ class LambdaRoute final : public Route {
                                   std::min(most, kMaxListed));
   }
 
-  // Here and not on the loop: reading megabytes of JSON takes long.
+  // Checked here and not on the loop, because parsing megabytes of JSON takes long.
   static std::optional<Refusal> problem_of(const std::string& payload) {
     if (payload.empty() || payload.size() > limits::kMaxInvokePayloadBytes) return std::nullopt;
     JsonDocument document;

@@ -65,10 +65,10 @@ HttpResponse answer_with(int status, std::string body) {
 
 namespace {
 
-// Says if a call may name a version or an alias.
+// Tells if a call may name a version or an alias.
 enum class Names { kFunction, kQualified };
 
-// '*' stands for the part that names something.
+// '*' is the part with a name.
 struct ManagementCall {
   std::string_view method;
   std::string_view path;
@@ -110,7 +110,7 @@ constexpr std::array kCalls{
     ManagementCall{"DELETE", "/2015-03-31/event-source-mappings/*", parse_delete_mapping, kPlain},
 };
 
-// A call that is about a function as a whole, made of a version or an alias.
+// Refuses a version or an alias in a call on the whole function.
 class NotQualified final : public Operation {
  public:
   explicit NotQualified(std::string name) : name_(std::move(name)) {}
@@ -179,7 +179,7 @@ class ManagementExchange final : public Exchange {
 
  private:
   Async<void> work() {
-    // To its end, also if the client hangs up: this exchange is gone then.
+    // Runs to its end even if the client hangs up and this exchange is destroyed.
     auto going = shared_->backend.runtime.detached().run<Result<HttpResponse>>(
         [shared = shared_, operation = operation_] { return operation->run(shared->backend); });
     auto answer = co_await going;

@@ -1,4 +1,4 @@
-// Event source mappings: a table's stream that drives a function.
+// Operations on event source mappings: a table's stream that drives a function.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace {
 
 constexpr size_t kMostMappingsListed = 100;
 constexpr int64_t kLongestRecordAge = 7 * 24 * 3600;
-constexpr std::string_view kAnyLabel = "latest";  // As templates name the stream that a table has.
+constexpr std::string_view kAnyLabel = "latest";  // The label of a table's current stream in templates.
 
-// The members that a request gives. All others stay as they are.
+// The members that a request has. All others stay unchanged.
 struct MappingChange {
   std::optional<std::string> function;
   std::optional<bool> enabled, bisect, item_failures;
@@ -122,7 +122,7 @@ MappingChange read_change(AwsMembers& members, const Account& account) {
   return change;
 }
 
-// All of both, in the order of the service's model.
+// All members of both, in the order of the service's model.
 const std::initializer_list<std::string_view> kMappingCreateMembers{
     "EventSourceArn", "FunctionName", "Enabled", "BatchSize", "FilterCriteria", "MaximumBatchingWindowInSeconds",
     "ParallelizationFactor", "StartingPosition", "DestinationConfig", "MaximumRecordAgeInSeconds",
@@ -137,8 +137,8 @@ const std::initializer_list<std::string_view> kUpdateMembers{
     // Without effect.
     "KMSKeyArn", "MetricsConfig"};
 
-// The id itself where the runtime made it. A template's id is a name; its UUID is made of that, so that it is the same
-// after every start and every deployment.
+// The id itself if the runtime made it. A template's id is a name; its UUID is derived from that, so that it stays the
+// same after every start and every deployment.
 std::string mapping_uuid(const std::string& id) {
   static constexpr std::string_view kForm = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
   const auto fits = [](char c, char form) {
@@ -173,7 +173,7 @@ std::string mapping_json(const MappingState& mapping, const std::string& stream,
   return json + "}}}";
 }
 
-// The ARN of the table's stream. Without a label if the table has no stream any more.
+// The ARN of the table's stream. Without a label if the table no longer has a stream.
 Async<std::string> stream_of(std::string table, Runtime& runtime) {
   std::string name = table;
   auto described = co_await runtime.services().tables.describe_table(std::move(name));
@@ -202,7 +202,7 @@ Async<Result<HttpResponse>> describe(std::string id, int status, std::string_vie
   co_return answer_with(status, mapping_json(*mapping, stream, runtime.account(), state));
 }
 
-// A function that is not there is told as the parameter that is wrong.
+// A missing function is reported as a wrong parameter.
 Async<Result<std::string>> put(MappingDefinition mapping, Runtime& runtime) {
   if (!runtime.invoker().find(mapping.function)) {
     co_return fail(ErrorCode::kResourceNotFound,
@@ -345,7 +345,7 @@ Parsed parse_create_mapping(const Request& request) {
   if (!change.function) return invalid("FunctionName is missing");
   const auto stream = parse_stream_arn(source);
   if (!stream) return invalid("EventSourceArn '" + source.substr(0, 200) + "' must be the ARN of a table's stream");
-  // Known to the service for streams of another kind only.
+  // The service has it only for streams of another kind.
   if (position == "AT_TIMESTAMP") return invalid("Unsupported starting position for arn type: " + source);
   if (members.find("StartingPositionTimestamp")) {
     return invalid("StartingPositionTimestamp goes with AT_TIMESTAMP, which a table's stream does not have");

@@ -1,5 +1,5 @@
-// Resource policies: AddPermission, RemovePermission, GetPolicy. They are kept and shown as the service shows them;
-// nobody's access is checked by them (docs/compatibility.md).
+// Resource policies: AddPermission, RemovePermission, GetPolicy. They are stored and shown as on the service, but
+// access is not checked by them (docs/compatibility.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ bool is_account(std::string_view text) {
   return text.size() == 12 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Empty for what can be no principal.
+// Empty unless it can be a principal.
 std::string principal_json(const std::string& principal) {
   if (principal == "*") return R"("*")";
   if (is_account(principal)) return R"({"AWS":)" + in_quotes("arn:aws:iam::" + principal + ":root") + "}";
@@ -71,14 +71,14 @@ std::string statement_json(const Permission& permission, const std::string& reso
                      in_quotes(resource), condition.empty() ? "" : R"(,"Condition":{)" + condition + "}");
 }
 
-// The id of a policy that is there, or of the function or alias that it is about.
+// Checks the id of an existing policy, or of its function or alias.
 Result<void> check_revision(const std::string& wanted, const std::vector<PolicyStatement>& policy,
                             const FunctionDefinition& function, const Account& account) {
   if (wanted.empty() || wanted == uuid_of(policy_json(policy)) || wanted == revision_id(function, account)) return {};
   return fail(ErrorCode::kConditionalCheckFailed, std::string(kRevisionMismatch));
 }
 
-// A policy is about a function, a version or an alias.
+// The subject of a policy: a function, a version or an alias.
 struct Resource {
   std::string function, qualifier;
   std::string name() const { return qualifier.empty() ? function : function + ":" + qualifier; }
@@ -96,7 +96,7 @@ class AddPermission final : public Operation {
                                     statement_json(permission_, function_arn(account, resource_.name()))};
     size_t size = 0;
     FunctionRegistry::Change change = [&](FunctionQualifiers& now) -> Result<void> {
-      // It may be gone by now: nothing may stay for another alias of that name.
+      // It may have been deleted: nothing may remain for a later alias with that name.
       if (auto there = function_named(backend.runtime, resource_.name()); !there) return fail(std::move(there.error()));
       std::vector<PolicyStatement>& policy = now.policies[resource_.qualifier];
       if (auto good = check_revision(permission_.revision, policy, *function, account); !good) return good;

@@ -172,7 +172,7 @@ InvokeOutcome failure_of(HttpRequest& request) {
   return reported_failure(header(request.headers, "Lambda-Runtime-Function-Error-Type"), std::move(request.body));
 }
 
-// A function that streams learns of its failure when the status is long sent: it says so behind its body.
+// A streaming function may fail after its status was sent: trailers then report it.
 InvokeOutcome failure_in_trailers(const HttpRequest& request, std::string_view type) {
   std::string document;
   const std::string what = append_from_base64(document, header(request.trailers, "Lambda-Runtime-Function-Error-Body"));
@@ -247,7 +247,7 @@ class HttpRuntimeApi final : public RuntimeApi {
     const std::string where;
   };
 
-  // The server starts with the first process: a daemon without any has none.
+  // The server starts with the first process: a daemon without processes has none.
   Result<uint64_t> listen(HttpListener listener) {
     if (server_) return server_->listen(std::move(listener));
     HttpServerOptions options;
@@ -255,8 +255,8 @@ class HttpRuntimeApi final : public RuntimeApi {
     options.limits.header_bytes = 32u << 10;  // Runtime clients put a whole error into a header.
     options.marks_answers = false;
     options.idle_timeout = options.read_timeout = kPatience;
-    // Any caller gets the process's events and answers for it. No client can be given a secret for that, but the kernel
-    // knows the owner of the other end.
+    // Any caller gets the process's events and answers for it. A client cannot be given a secret for that, but the
+    // kernel knows the owner of the other end.
     options.own_user_only = true;
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(std::make_unique<RuntimeRoute>(sessions_));
@@ -273,7 +273,7 @@ class HttpRuntimeApi final : public RuntimeApi {
   Scheduler& scheduler_;
   Mailbox& mailbox_;
   Sessions sessions_;
-  std::unique_ptr<HttpServer> server_;  // Last: its exchanges use the sessions.
+  std::unique_ptr<HttpServer> server_;  // The last member: its exchanges use the sessions.
 };
 
 }  // namespace

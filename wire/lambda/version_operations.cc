@@ -1,4 +1,4 @@
-// PublishVersion, ListVersionsByFunction, and the code signing config, which no function has.
+// Operations on versions: PublishVersion, ListVersionsByFunction, and the code signing config, which no function has.
 #include <fmt/format.h>
 
 #include <utility>
@@ -63,7 +63,7 @@ class ListVersions final : public Operation {
     std::string json = R"({"Versions":[)";
     size_t listed = 0;
     std::string_view last;
-    bool behind = page_.after.empty();  // A marker is the last version of the page before.
+    bool behind = page_.after.empty();  // A marker is the last version of the previous page.
     for (const FunctionDefinition& version : all) {
       const std::string_view number = qualifier_of(version.name);
       if (!behind) {

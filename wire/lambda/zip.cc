@@ -31,13 +31,13 @@ constexpr uint32_t kFile = 0100000;
 constexpr uint32_t kExecutable = 0100;
 constexpr size_t kMaxPathLength = 1024;
 constexpr size_t kMaxNamePart = 255;
-constexpr size_t kMostInflated = 1032;  // Bytes that deflate can make of one.
+constexpr size_t kMostInflated = 1032;  // The most bytes that deflate can produce from one.
 
 tl::unexpected<Error> bad(const std::string& what) {
   return invalid("Could not unzip uploaded file: " + what);
 }
 
-// Little-endian numbers, wherever they lie. The caller has checked the bounds.
+// Little-endian numbers at any position. The caller has checked the bounds.
 template <class Number>
 Number number_at(std::string_view bytes, size_t at) {
   Number number = 0;
@@ -112,7 +112,7 @@ Result<Member> member_at(std::string_view archive, size_t at, size_t& next) {
   return member;
 }
 
-// Every file and every folder that an archive makes, those that names only imply too.
+// All files and folders of an archive, including those that names only imply.
 class Paths {
  public:
   Result<void> add(const ZipEntry& entry) {

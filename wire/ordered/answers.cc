@@ -9,11 +9,11 @@
 namespace freshet::ordered {
 namespace {
 
-// Why a write was refused, in the words of all APIs; nothing if it was not.
+// Why a write was refused, in the words of all APIs; empty if it was not.
 std::optional<ErrorCode> error_of(const OrderedResult& result) {
   switch (result.code) {
     case OrderedCode::kApplied:
-    case OrderedCode::kOlder:  // Nothing is wrong with that.
+    case OrderedCode::kOlder:  // This is not an error.
       return {};
     case OrderedCode::kTooOld:
     case OrderedCode::kTooFarAhead:
