@@ -10,24 +10,12 @@
 #include "runtime/loop/sim_loop.h"
 #include "runtime/runtime.h"
 #include "tables/engine/embedded.h"
+#include "tests/runtime/fakes.h"
 #include "tests/sim/late_tables.h"
 #include "tests/sim/log_capture.h"
 
 namespace freshet {
 namespace {
-
-class NoHttp final : public HttpClient {
- public:
-  Async<Result<HttpResponse>> send(std::string, HttpRequest, milliseconds) override {
-    return Result<HttpResponse>(fail(ErrorCode::kUnavailable, "none"));
-  }
-};
-class NoSpawner final : public Spawner {
- public:
-  Async<Result<ProcessResult>> run(ProcessSpec) override {
-    return Result<ProcessResult>(fail(ErrorCode::kUnavailable, "none"));
-  }
-};
 
 // A deployer over a store that takes its time: a deployment is under way until the loop has run.
 class ReloadsTest : public ::testing::Test {

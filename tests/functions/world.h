@@ -11,6 +11,7 @@
 #include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
 #include "tests/functions/queue_table.h"
+#include "tests/runtime/fakes.h"
 #include "tests/sim/late_tables.h"
 
 namespace freshet {
@@ -24,35 +25,6 @@ class FakePublisher final : public Publisher {
   }
   std::vector<PublishInput> published;
   std::function<void(const PublishInput&)> on_publish;
-};
-
-class FakeHttp final : public HttpClient {
- public:
-  explicit FakeHttp(Scheduler& scheduler) : scheduler_(scheduler) {}
-  Async<Result<HttpResponse>> send(std::string url, HttpRequest request, milliseconds timeout) override {
-    urls.push_back(url);
-    requests.push_back(request);
-    timeouts.push_back(timeout);
-    ++in_work;
-    struct Done {
-      int& n;
-      ~Done() { --n; }
-    };
-    Done done{in_work};
-    most_in_work = std::max(most_in_work, in_work);
-    co_await sleep_for(scheduler_, duration);
-    co_return answer(request);
-  }
-  std::vector<std::string> urls;
-  std::vector<HttpRequest> requests;
-  std::vector<milliseconds> timeouts;
-  std::function<Result<HttpResponse>(const HttpRequest&)> answer = [](const HttpRequest&) { return HttpResponse{}; };
-  nanoseconds duration{0};
-  int in_work = 0;
-  int most_in_work = 0;
-
- private:
-  Scheduler& scheduler_;
 };
 
 class FakeSpawner final : public Spawner {
@@ -75,7 +47,7 @@ class World {
   explicit World(bool late, uint64_t seed = 1, Files* files = nullptr)
       : scheduler(clock),
         random(seed),
-        http(scheduler),
+        http(scheduler, nanoseconds(0)),
         store_random(seed),
         store(open(files)),
         late_(*store, scheduler, seed) {

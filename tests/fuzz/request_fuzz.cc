@@ -13,6 +13,7 @@
 #include "tables/value/json_reader.h"
 #include "tests/functions/queue_table.h"
 #include "tests/fuzz/target.h"
+#include "tests/runtime/fakes.h"
 #include "wire/dynamodb/route.h"
 #include "wire/tasks/task_route.h"
 
@@ -25,19 +26,6 @@ class NoPublisher final : public Publisher {
  public:
   Async<Result<std::string>> publish(PublishInput) override { return Result<std::string>("message"); }
 };
-class NoHttp final : public HttpClient {
- public:
-  Async<Result<HttpResponse>> send(std::string, HttpRequest, milliseconds) override {
-    return Result<HttpResponse>(fail(ErrorCode::kUnavailable, "no network here"));
-  }
-};
-class NoSpawner final : public Spawner {
- public:
-  Async<Result<ProcessResult>> run(ProcessSpec) override {
-    return Result<ProcessResult>(fail(ErrorCode::kUnavailable, "no programs here"));
-  }
-};
-
 constexpr std::string_view kTable =
     R"({"TableName":"Everything","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[)"
     R"({"AttributeName":"id","AttributeType":"S"},{"AttributeName":"at","AttributeType":"N"},)"

@@ -8,22 +8,10 @@
 #include "runtime/loop/sim_loop.h"
 #include "streams/system_table.h"
 #include "tables/engine/embedded.h"
+#include "tests/runtime/fakes.h"
 
 namespace freshet {
 namespace {
-
-class NoHttp final : public HttpClient {
- public:
-  Async<Result<HttpResponse>> send(std::string, HttpRequest, milliseconds) override {
-    return Result<HttpResponse>(fail(ErrorCode::kUnavailable, "none"));
-  }
-};
-class NoSpawner final : public Spawner {
- public:
-  Async<Result<ProcessResult>> run(ProcessSpec) override {
-    return Result<ProcessResult>(fail(ErrorCode::kUnavailable, "none"));
-  }
-};
 
 // A store in memory with a runtime on it, which can be started anew.
 class World {

@@ -153,7 +153,7 @@ TEST_F(FifoTest, AnEndpointGetsAGroupInOrderThoughItRefuses) {
   for (const char* text : {"1", "2", "3"}) publish(world, text, "g");
   world.sim.run_for(seconds(60));
   std::vector<std::string> bodies;
-  for (const auto& [url, request] : world.http.sent) bodies.push_back(request.body);
+  for (const auto& request : world.http.requests) bodies.push_back(request.body);
   EXPECT_THAT(bodies, ElementsAre("1", "2", "2", "3"));
 }
 

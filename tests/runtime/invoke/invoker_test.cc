@@ -428,10 +428,11 @@ TEST(HttpHost, PostsTheEventWhenWhatItSeesIsDurable) {
   world.must(world.runtime->put_function(http_function()));
   world.must(world.runtime->invoker().invoke_async("H", R"({"a":1})"));
   world.sim.loop().turn();
-  EXPECT_TRUE(world.http.sent.empty()) << "posted before the event was durable";
+  EXPECT_TRUE(world.http.requests.empty()) << "posted before the event was durable";
   world.sim.run_ready();
-  ASSERT_EQ(world.http.sent.size(), 1u);
-  const auto& [url, request] = world.http.sent.front();
+  ASSERT_EQ(world.http.requests.size(), 1u);
+  const std::string& url = world.http.urls.front();
+  const HttpRequest& request = world.http.requests.front();
   EXPECT_EQ(url, "http://127.0.0.1:1/run");
   EXPECT_EQ(request.method, "POST");
   EXPECT_EQ(request.body, R"({"a":1})");
@@ -454,7 +455,7 @@ TEST(HttpHost, StatusesBecomeOutcomes) {
   EXPECT_TRUE(run(HttpResponse{200, "", {{"X-Amz-Function-Error", "Handled"}}, "{}"}).error->handled);
   EXPECT_EQ(run(HttpResponse{503, "", {}, ""}).error->type, "Host.Busy");
   EXPECT_EQ(run(fail(ErrorCode::kUnavailable, "refused")).error->type, "Host.Unavailable");
-  world.http.delay = seconds(6);
+  world.http.duration = seconds(6);
   EXPECT_EQ(run(HttpResponse{}).error->message, "Task timed out after 5.00 seconds");
 }
 
@@ -464,7 +465,7 @@ TEST(HttpHost, ABusyEndpointCostsNoRetryUntilTheEventIsTooOld) {
   for (int i = 0; i < 5; ++i) world.http.answers.push_back(HttpResponse{429, "", {}, ""});
   world.must(world.runtime->invoker().invoke_async("H", "{}"));
   world.sim.run_for(seconds(20));
-  EXPECT_EQ(world.http.sent.size(), 6u);
+  EXPECT_EQ(world.http.requests.size(), 6u);
   EXPECT_EQ(world.stats("H").dropped, 0u);
   EXPECT_EQ(world.stored("event"), 0u);
 

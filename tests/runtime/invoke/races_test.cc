@@ -190,13 +190,13 @@ TEST(Races, ASubscriptionThatIsConfirmedGetsMessagesThoughNobodyWaitsForTheAnswe
       }
     }
     world.sim.run_for(seconds(1));
-    world.http.sent.clear();
+    world.http.requests.clear();
     PublishInput input;
     input.topic_arn = "News";
     input.message = "hello";
     world.must(world.runtime->publisher().publish(std::move(input)));
     world.sim.run_for(seconds(1));
-    EXPECT_EQ(world.http.sent.size(), 1u) << seed;
+    EXPECT_EQ(world.http.requests.size(), 1u) << seed;
   }
 }
 

@@ -230,12 +230,12 @@ TEST_F(TopicTest, HttpEndpointsGetTheNotificationAndAreTriedAgain) {
   world.http.answers.push_back(HttpResponse{500, "", {}, ""});
   const std::string id = publish(message("Hello"));
   world.sim.run_for(milliseconds(1));
-  EXPECT_EQ(world.http.sent.size(), 1u);
+  EXPECT_EQ(world.http.requests.size(), 1u);
   world.start();
   world.sim.run_for(seconds(10));
-  ASSERT_EQ(world.http.sent.size(), 3u);
-  const HttpRequest& request = world.http.sent.back().second;
-  EXPECT_EQ(world.http.sent.back().first, "http://127.0.0.1:2/hook");
+  ASSERT_EQ(world.http.requests.size(), 3u);
+  const HttpRequest& request = world.http.requests.back();
+  EXPECT_EQ(world.http.urls.back(), "http://127.0.0.1:2/hook");
   EXPECT_EQ(header(request.headers, "x-amz-sns-message-type"), "Notification");
   EXPECT_EQ(header(request.headers, "x-amz-sns-message-id"), id);
   EXPECT_EQ(header(request.headers, "x-amz-sns-subscription-arn"), arn);
@@ -246,14 +246,14 @@ TEST_F(TopicTest, HttpEndpointsGetTheNotificationAndAreTriedAgain) {
   world.http.answers.push_back(HttpResponse{404, "", {}, ""});
   publish(message("Gone"));
   world.sim.run_for(seconds(60));
-  EXPECT_EQ(world.http.sent.size(), 4u) << "a client error is final";
+  EXPECT_EQ(world.http.requests.size(), 4u) << "a client error is final";
   subscription.raw_delivery = true;
   world.must(world.runtime->subscribe(subscription));
   const std::string text = R"({"MessageId":"not\r\nours"})";
   const std::string raw = publish(message(text));
   world.sim.run_ready();
-  EXPECT_EQ(world.http.sent.back().second.body, text);
-  EXPECT_EQ(header(world.http.sent.back().second.headers, "x-amz-sns-message-id"), raw)
+  EXPECT_EQ(world.http.requests.back().body, text);
+  EXPECT_EQ(header(world.http.requests.back().headers, "x-amz-sns-message-id"), raw)
       << "whatever the message itself says";
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/runtime.h"
 #include "tables/engine/embedded.h"
 #include "tables/value/json.h"
+#include "tests/runtime/fakes.h"
 #include "tests/sim/late_tables.h"
 #include "tests/sim/sim_files.h"
 
@@ -22,37 +23,6 @@ inline Map json(const std::string& text) {
   auto value = parse_plain_json(text);
   return value && value->is(Type::kMap) ? *value->get_if<Map>() : Map{};
 }
-
-// Answers as it is told, after a simulated delay; what is sent is kept.
-class FakeHttp final : public HttpClient {
- public:
-  explicit FakeHttp(Loop& loop) : loop_(loop) {}
-  Async<Result<HttpResponse>> send(std::string url, HttpRequest request, milliseconds timeout) override {
-    sent.push_back({url, std::move(request)});
-    Result<HttpResponse> answer = HttpResponse{200, "application/json", {}, R"("ok")"};
-    if (!answers.empty()) {
-      answer = std::move(answers.front());
-      answers.pop_front();
-    }
-    if (delay == milliseconds(0)) co_return answer;
-    co_await sleep_for(loop_, std::min(delay, timeout));
-    if (delay > timeout) co_return fail(ErrorCode::kTimeout, "no answer");
-    co_return answer;
-  }
-  std::vector<std::pair<std::string, HttpRequest>> sent;
-  std::deque<Result<HttpResponse>> answers;
-  milliseconds delay{0};
-
- private:
-  Loop& loop_;
-};
-
-class NoSpawner final : public Spawner {
- public:
-  Async<Result<ProcessResult>> run(ProcessSpec) override {
-    return Result<ProcessResult>(fail(ErrorCode::kUnavailable, "no programs here"));
-  }
-};
 
 // The behaviour of a scripted native function in one invocation.
 struct Step {
@@ -85,6 +55,7 @@ class World {
   // With a seed for it, every call of the runtime to its store takes simulated time, out of step.
   explicit World(RuntimeOptions o, uint64_t late_seed = 0) : options(std::move(o)), late_seed_(late_seed) {
     natives.add("script", [this](Context& context) { return play(*this, context); });
+    http.answer = [](const HttpRequest&) { return HttpResponse{200, "application/json", {}, R"("ok")"}; };
     open_store();
     start();
   }
@@ -186,7 +157,7 @@ class World {
   Random random{7};
   SimFiles files{11};
   SimLoop sim{clock};
-  FakeHttp http{sim.loop()};
+  FakeHttp http{sim.loop()};  // Answers "ok".
   NoSpawner spawner;
   NativeRegistry natives;
   std::unique_ptr<EmbeddedTables> tables;

@@ -173,8 +173,8 @@ TEST_F(TraceTest, AWriteItsStreamTheTriggerTheTopicAndTheTaskAreOneTrace) {
   EXPECT_EQ(span("Trigger").start_ns / 1'000'000'000, 1'700'000'000);
   EXPECT_TRUE(span("Trigger").error.empty());
   EXPECT_THAT(span("Process").error, HasSubstr("it went wrong"));
-  ASSERT_EQ(http.sent.size(), 1u);
-  const std::string sent(header(http.sent[0].second.headers, "X-Amzn-Trace-Id"));
+  ASSERT_EQ(http.requests.size(), 1u);
+  const std::string sent(header(http.requests[0].headers, "X-Amzn-Trace-Id"));
   EXPECT_EQ(parse_trace(sent).root, "1-5759e988-bd862e3fe1be46a994272793");
   EXPECT_EQ(parse_trace(sent).parent, span("POST http://127.0.0.1:9/task").span_id);
 }
@@ -211,10 +211,10 @@ TEST_F(TraceTest, WorkThatAnInvocationLeavesGoesOnWithItsTrace) {
   add("Leaves", "leave");
   InvokeWishes wishes{false, kRoot};
   must(runtime->invoker().invoke("Leaves", "{}", wishes));
-  EXPECT_EQ(http.sent.size(), 0u);
+  EXPECT_EQ(http.requests.size(), 0u);
   sim.run_for(seconds(10));
-  ASSERT_EQ(http.sent.size(), 1u);
-  EXPECT_EQ(parse_trace(header(http.sent[0].second.headers, "X-Amzn-Trace-Id")).root,
+  ASSERT_EQ(http.requests.size(), 1u);
+  EXPECT_EQ(parse_trace(header(http.requests[0].headers, "X-Amzn-Trace-Id")).root,
             "1-5759e988-bd862e3fe1be46a994272793");
   EXPECT_EQ(span("POST http://127.0.0.1:9/task").parent_id, span("Leaves").span_id);
   EXPECT_EQ(left.size(), 0u);
@@ -234,13 +234,13 @@ TEST_F(TraceTest, AnEndpointGetsThemAndIsToldOnceWhenItFails) {
   Span one = tracer.begin("one", kRoot);
   sender.take({one});
   sim.run_for(seconds(5));
-  ASSERT_EQ(http.sent.size(), 2u) << "once more";
-  EXPECT_EQ(http.sent[0].second.body, http.sent[1].second.body);
-  EXPECT_THAT(http.sent[0].second.body, HasSubstr(R"("name":"one")"));
+  ASSERT_EQ(http.requests.size(), 2u) << "once more";
+  EXPECT_EQ(http.requests[0].body, http.requests[1].body);
+  EXPECT_THAT(http.requests[0].body, HasSubstr(R"("name":"one")"));
   EXPECT_EQ(sender.dropped(), 0u);
   sender.take({one, one});
   sim.run_for(seconds(5));
-  EXPECT_EQ(http.sent.size(), 4u);
+  EXPECT_EQ(http.requests.size(), 4u);
   EXPECT_EQ(sender.dropped(), 2u);
 }
 

@@ -44,10 +44,9 @@ struct Moment {
   WallTime wall;
 };
 
-class Work {
+class Work : CrashWorld {
  public:
-  explicit Work(const Settings& settings) : random_(settings.seed), files_(random_.next()) {
-    options_.directory = "data";
+  explicit Work(const Settings& settings) : CrashWorld(settings.seed) {
     options_.segment_bytes = 8192;
     options_.durability = {settings.durability, milliseconds(20)};
     options_.stream_memory_bytes = 3000;
@@ -67,10 +66,8 @@ class Work {
   void run(const std::function<void(const Moment&)>& look) {
     const auto moment = [&] { return Moment{files_, work_.acknowledged(), clock_.wall()}; };
     if (look) files_.on_call([&](const std::string&) { look(moment()); });
-    auto opened = open_embedded(&files_, scheduler_, random_, options_);
+    const auto opened = open_store();
     ASSERT_TRUE(opened) << opened.error().message;
-    store_ = std::move(*opened);
-    scheduler_.add(*store_);
     work_.begin(*store_, {});
     work_.make_tables();
     while (work_.history().size() < kOperations && !testing::Test::HasFailure()) work_.turn();
@@ -79,8 +76,7 @@ class Work {
     if (look) look(moment());
     stats_ = store_->stats();
     work_.end();
-    scheduler_.remove(*store_);
-    store_.reset();
+    close_store();
   }
 
   Expected expected() const {
@@ -104,15 +100,6 @@ class Work {
   uint64_t calls() const { return files_.calls(); }
 
  private:
-  Random random_;
-  SimFiles files_;
-  SimClock clock_{WallTime(seconds(1'700'000'000))};
-  SimLoop scheduler_{clock_};
-  SimSync beside_{files_, scheduler_, kLongestSync};
-  SimWork chores_{files_, scheduler_, kLongestSync};
-  EmbeddedOptions options_;
-  std::unique_ptr<EmbeddedTables> store_;
-  StoreWork work_{{random_, files_, clock_, scheduler_, options_}};
   EmbeddedStats stats_;
 };
 

@@ -18,10 +18,9 @@ struct Totals {
   int crashes = 0;
 };
 
-class StoreCrashRun {
+class StoreCrashRun : CrashWorld {
  public:
-  StoreCrashRun(uint64_t seed, Totals& totals) : random_(seed), files_(random_.next()), totals_(totals) {
-    options_.directory = "data";
+  StoreCrashRun(uint64_t seed, Totals& totals) : CrashWorld(seed), totals_(totals) {
     options_.segment_bytes = 8192 << random_.below(2);
     const DurabilityMode modes[] = {DurabilityMode::kSync, DurabilityMode::kSync, DurabilityMode::kInterval,
                                     DurabilityMode::kNone};
@@ -55,13 +54,11 @@ class StoreCrashRun {
   void crash_soon() { files_.crash_at(files_.calls() + 1 + random_.below(random_.below(3) == 0 ? 40 : 1500)); }
 
   bool open() {
-    auto opened = open_embedded(&files_, scheduler_, random_, options_);
+    const auto opened = open_store();
     if (!opened) {
       EXPECT_TRUE(files_.crashed()) << opened.error().message;
       return false;
     }
-    store_ = std::move(*opened);
-    scheduler_.add(*store_);
     files_.crash_at(UINT64_MAX);  // Looking is no part of the test.
     compare();
     return true;
@@ -98,23 +95,13 @@ class StoreCrashRun {
       totals_.moved += stats.moved_bytes;
       totals_.expired += stats.expired;
       totals_.throttled += stats.throttled;
-      scheduler_.remove(*store_);
-      store_.reset();
+      close_store();
     }
     totals_.crashes += files_.crashed();
     power_lost_ = random_.below(3) != 0;
     power_lost_ ? files_.restart() : files_.restart_process();
   }
 
-  Random random_;
-  SimFiles files_;
-  SimClock clock_{WallTime(seconds(1'700'000'000))};
-  SimLoop scheduler_{clock_};
-  SimSync beside_{files_, scheduler_, kLongestSync};
-  SimWork chores_{files_, scheduler_, kLongestSync};
-  EmbeddedOptions options_;
-  std::unique_ptr<EmbeddedTables> store_;
-  StoreWork work_{{random_, files_, clock_, scheduler_, options_}};
   bool power_lost_ = false;
   Totals& totals_;
 };

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -75,5 +76,35 @@ class StoreWork {
 
 // How long the syncs and chores of such a store may take: SimSync and SimWork are made with it.
 inline constexpr milliseconds kLongestSync{100};
+
+// For a test class to derive from: a store on simulated files with its work, all from one seed. The test sets the
+// options.
+class CrashWorld {
+ protected:
+  explicit CrashWorld(uint64_t seed) : random_(seed), files_(random_.next()) { options_.directory = "data"; }
+
+  // Recovers the store and adds it to the loop.
+  Result<void> open_store() {
+    auto opened = open_embedded(&files_, scheduler_, random_, options_);
+    if (!opened) return fail(std::move(opened.error()));
+    store_ = std::move(*opened);
+    scheduler_.add(*store_);
+    return {};
+  }
+  void close_store() {
+    scheduler_.remove(*store_);
+    store_.reset();
+  }
+
+  Random random_;
+  SimFiles files_;
+  SimClock clock_{WallTime(seconds(1'700'000'000))};
+  SimLoop scheduler_{clock_};
+  SimSync beside_{files_, scheduler_, kLongestSync};
+  SimWork chores_{files_, scheduler_, kLongestSync};
+  EmbeddedOptions options_;
+  std::unique_ptr<EmbeddedTables> store_;
+  StoreWork work_{{random_, files_, clock_, scheduler_, options_}};
+};
 
 }  // namespace freshet

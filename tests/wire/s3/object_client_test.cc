@@ -4,25 +4,12 @@
 
 #include "base/crypto.h"
 #include "runtime/loop/sim_loop.h"
+#include "tests/runtime/fakes.h"
 #include "wire/auth/credentials.h"
 #include "wire/auth/sigv4.h"
 
 namespace freshet {
 namespace {
-
-class FakeHttp final : public HttpClient {
- public:
-  Async<Result<HttpResponse>> send(std::string url, HttpRequest request, milliseconds timeout) override {
-    urls.push_back(std::move(url));
-    requests.push_back(std::move(request));
-    timeouts.push_back(timeout);
-    return Result<HttpResponse>(answer);
-  }
-  std::vector<std::string> urls;
-  std::vector<HttpRequest> requests;
-  std::vector<milliseconds> timeouts;
-  Result<HttpResponse> answer{HttpResponse{}};
-};
 
 class ObjectClientTest : public ::testing::Test {
  protected:
@@ -62,13 +49,13 @@ TEST_F(ObjectClientTest, SaysWhyItWasRefused) {
   HttpResponse refused;
   refused.status = 403;
   refused.body = "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code><Message>Not you.</Message></Error>";
-  http.answer = refused;
+  http.answers.push_back(refused);
   EXPECT_EQ(put("x").error().message,
             "PUT of a/b/T/name.jsonl into bucket bucket was answered with 403: AccessDenied: Not you.");
   refused.body = "<html>nonsense";
-  http.answer = refused;
+  http.answers.push_back(refused);
   EXPECT_EQ(put("x").error().message, "PUT of a/b/T/name.jsonl into bucket bucket was answered with 403");
-  http.answer = fail(ErrorCode::kUnavailable, "nobody is there");
+  http.answers.push_back(fail(ErrorCode::kUnavailable, "nobody is there"));
   EXPECT_EQ(put("x").error().message, "nobody is there");
   target.endpoint = "gopher://x";
   EXPECT_FALSE(put("x"));

@@ -34,7 +34,7 @@ class SnsSubscriptionTest : public SnsTest {
   }
   void publish(const std::string& text) { ok("Publish", {{"TopicArn", arn_}, {"Message", text}}); }
   Map last_sent() {
-    auto value = parse_plain_json(world_.http.sent.back().second.body);
+    auto value = parse_plain_json(world_.http.requests.back().body);
     return value && value->is(Type::kMap) ? *value->get_if<Map>() : Map{};
   }
 };
@@ -73,7 +73,7 @@ TEST_F(SnsSubscriptionTest, WhatATemplateSubscribedIsTheSameSubscription) {
   EXPECT_EQ(subscribe("http", "http://127.0.0.1:2/"), http);
   publish("x");
   world_.sim.run_for(seconds(1));
-  ASSERT_EQ(world_.http.sent.size(), 1u) << "it is not asked to confirm";
+  ASSERT_EQ(world_.http.requests.size(), 1u) << "it is not asked to confirm";
   EXPECT_EQ(last_sent().string_or("Type"), "Notification");
 }
 
@@ -82,8 +82,8 @@ TEST_F(SnsSubscriptionTest, AnEndpointConfirmsFirst) {
             "pending confirmation");
   publish("too early");
   world_.sim.run_for(seconds(1));
-  ASSERT_EQ(world_.http.sent.size(), 1u);
-  const HttpRequest asked = world_.http.sent.back().second;
+  ASSERT_EQ(world_.http.requests.size(), 1u);
+  const HttpRequest asked = world_.http.requests.back();
   EXPECT_EQ(header(asked.headers, "x-amz-sns-message-type"), "SubscriptionConfirmation");
   EXPECT_EQ(header(asked.headers, "x-amz-sns-topic-arn"), arn_);
   EXPECT_EQ(header(asked.headers, "x-amz-sns-subscription-arn"), "");
@@ -110,7 +110,7 @@ TEST_F(SnsSubscriptionTest, AnEndpointConfirmsFirst) {
   restart();
   publish("and again");
   world_.sim.run_for(seconds(1));
-  ASSERT_EQ(world_.http.sent.size(), 3u);
+  ASSERT_EQ(world_.http.requests.size(), 3u);
   EXPECT_EQ(last_sent().string_or("Message"), "and again");
   const std::string shown = ok("GetSubscriptionAttributes", {{"SubscriptionArn", arn}});
   EXPECT_EQ(attribute(shown, "PendingConfirmation"), "false");
@@ -123,11 +123,11 @@ TEST_F(SnsSubscriptionTest, TheRequestToConfirmIsTriedAgainAndSentAgain) {
   const std::string arn = subscribe("http", "http://127.0.0.1:2/");
   restart();
   world_.sim.run_for(seconds(10));
-  EXPECT_EQ(world_.http.sent.size(), 3u);
+  EXPECT_EQ(world_.http.requests.size(), 3u);
   EXPECT_EQ(last_sent().string_or("Type"), "SubscriptionConfirmation");
   EXPECT_EQ(subscribe("http", "http://127.0.0.1:2/"), arn);
   world_.sim.run_for(seconds(10));
-  EXPECT_EQ(world_.http.sent.size(), 4u);
+  EXPECT_EQ(world_.http.requests.size(), 4u);
   EXPECT_EQ(world_.stored("subscription"), 1u);
   ok("Unsubscribe", {{"SubscriptionArn", arn}});
   EXPECT_EQ(error("ConfirmSubscription", {{"TopicArn", arn_}, {"Token", std::string(last_sent().string_or("Token"))}}),
@@ -280,7 +280,7 @@ TEST_F(SnsSubscriptionTest, NothingStaysOfEndpointsThatCameAndWent) {
   const std::string arn = subscribe("http", "http://127.0.0.1:2/last");
   world_.sim.run_for(seconds(1));
   ok("ConfirmSubscription", {{"TopicArn", arn_}, {"Token", std::string(last_sent().string_or("Token"))}});
-  world_.http.delay = seconds(5);
+  world_.http.duration = seconds(5);
   world_.http.answers = {HttpResponse{500, "", {}, ""}};
   publish("x");
   world_.sim.run_for(seconds(1));

@@ -142,8 +142,8 @@ TEST_F(SnsPublishTest, AStructureHasAMessageForEachProtocol) {
   world_.sim.run_for(seconds(1));
   ASSERT_EQ(world_.calls("A"), 1u);
   EXPECT_THAT(world_.payloads("A").front(), HasSubstr(R"("Message":"for functions")"));
-  ASSERT_EQ(world_.http.sent.size(), 1u);
-  EXPECT_EQ(world_.http.sent.front().second.body, "all");
+  ASSERT_EQ(world_.http.requests.size(), 1u);
+  EXPECT_EQ(world_.http.requests.front().body, "all");
   const auto refused = [&](const std::string& text) {
     return error("Publish", message(text, {{"MessageStructure", "json"}}));
   };
