@@ -65,13 +65,13 @@ Queue::Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard
              QueueSettings settings)
     : services_(services),
       log_(log),
-      identity_(std::move(identity)),
       table_(prepared.definition.name),
-      lease_prefix_(identity_.node + ":" + identity_.incarnation + ":"),
       definition_(std::move(prepared.definition)),
       index_(std::move(prepared.index)),
       table_id_(std::move(prepared.id)),
       settings_(std::move(settings)),
+      claims_(table_, settings_, services_.random, identity.node, identity.incarnation),
+      lanes_(table_, settings_),
       wall_guard_(wall),
       order_(settings_.order) {
   downstream_.follow(settings_.work);
@@ -244,9 +244,8 @@ void Queue::lose_table(const Error& why) {
   if (gone_ && gone_->message == why.message) return;
   log_.warn("QUEUE_TABLE_GONE", {{"queue", table_}, {"message", why.message}});
   gone_ = why;
-  leases_.clear();
-  passed_keys_.clear();
-  unreplaced_.clear();
+  claims_.table_lost();
+  keys_.table_lost();
   future_ms_ = kNever;
   wake_all();  // Takes that wait are told.
 }
@@ -292,7 +291,7 @@ Async<Result<bool>> Queue::has_work() {
   constexpr size_t kLargestPage = 1000;
   constexpr int kMostPages = 16;  // Rather once in vain than to hold up everybody.
   Item start;
-  size_t limit = 1 + passed_keys_.size() + pauses_.keys();
+  size_t limit = 1 + keys_.passed() + pauses_.keys();
   for (int pages = 0; pages < kMostPages; ++pages) {
     limit = std::min(limit, kLargestPage);
     auto page = co_await heads(state::kPending, static_cast<uint32_t>(limit), false, std::move(start));
@@ -312,7 +311,7 @@ Queue::~Queue() {
   if (timer_) services_.scheduler.cancel(timer_);
   left_in_work_.clear();  // Gives back the tasks that it holds.
   scope_.clear();
-  leases_.clear();  // Their calls know the downstream.
+  claims_.table_lost();  // The calls of its leases know the downstream.
 }
 
 }  // namespace freshet

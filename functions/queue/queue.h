@@ -6,8 +6,6 @@
 // Loop thread. Outlives every Async that it returned; services outlive it.
 #pragma once
 
-#include <absl/container/flat_hash_set.h>
-
 #include <limits>
 #include <list>
 #include <map>
@@ -21,13 +19,14 @@
 #include "base/wall_guard.h"
 #include "functions/queue/arrows.h"
 #include "functions/queue/bulk_jobs.h"
-#include "functions/queue/lease_book.h"
+#include "functions/queue/core/claims.h"
+#include "functions/queue/core/keys.h"
+#include "functions/queue/core/lanes.h"
 #include "functions/queue/pauses.h"
 #include "functions/queue/policy/admission.h"
 #include "functions/queue/policy/delay_book.h"
 #include "functions/queue/policy/downstream.h"
 #include "functions/queue/policy/expiry.h"
-#include "functions/queue/policy/fair_share.h"
 #include "functions/queue/policy/kept_rate.h"
 #include "functions/queue/policy/key_limits.h"
 #include "functions/queue/policy/outlook.h"
@@ -38,6 +37,7 @@
 #include "functions/queue/policy_history.h"
 #include "functions/queue/punctuality.h"
 #include "functions/queue/shed_log.h"
+#include "functions/queue/turns.h"
 #include "functions/settings.h"
 #include "functions/signal.h"
 #include "runtime/audit_log.h"
@@ -92,7 +92,7 @@ class Queue final : public TaskQueue {
   // The facts that processors have learnt of their runner, in whichever run.
   Downstream& downstream() { return downstream_; }
   // Tasks held under leases of this object.
-  size_t held() const { return leases_.mine(); }
+  size_t held() const { return claims_.leases().mine(); }
   // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
   Async<void> release_held();
   // Notifies `signal`, which outlives that, of a drain, of new settings and of slots_freed(), until it is forgotten.
@@ -114,7 +114,7 @@ class Queue final : public TaskQueue {
   // Tasks that clients wrote without what a task needs to be served, since the start.
   uint64_t unserved() const { return unserved_; }
   // How long the lease of a held task lasts: the task's own lease, or the queue's default if it has none.
-  milliseconds lease_duration(const ItemRef& task) const;
+  milliseconds lease_duration(const ItemRef& task) const { return claims_.duration_of(task); }
   // What the task takes of a limit that RATE_COUNTS says: its cost, or 1.
   double units_of(const ItemRef& task) const;
   // The limits of groups or keys; see on().
@@ -219,8 +219,6 @@ class Queue final : public TaskQueue {
   void set_deadline(NewTask& task) const;
   static std::vector<Result<CreatedTask>> refuse_wrong(const std::vector<NewTask>& tasks);
   std::optional<Error> wrong(const NewTask& task);
-  std::vector<std::string> lanes_wanted(const std::vector<NewTask>& tasks,
-                                        const std::vector<Result<CreatedTask>>& out) const;
   void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why, std::vector<Result<CreatedTask>>& out);
   Async<size_t> create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out);
   static void refused(Result<CreatedTask>& result, Error& error);
@@ -234,30 +232,17 @@ class Queue final : public TaskQueue {
   Async<Result<Living>> living_task(std::string key);
   std::string_view doom_of(const ItemRef& task);
   Async<void> shed_doomed(std::vector<ItemRef> tasks);
-  // The outcome for those that a new task replaces: all are done with, one moved meanwhile (taken, or given back), or
-  // the store refused to end one. The worse outcome comes later.
-  enum class Replaced { kAll, kMoved, kRefused };
-  // Those that a newer task of their key was to replace and that could not be ended yet.
-  // replace_page() adds what it could not end.
-  struct Unreplaced {
-    std::string by;               // The newest of their key.
-    std::set<std::string> ids{};  // Of those that are to end.
-    bool all = false;             // The store did not say which: every other one of the key.
-  };
   Async<void> replace_waiting(std::string key, std::string by, bool again);
   Async<Replaced> replace_page(Page page, Unreplaced& left);
   Async<void> replace_again();
-  bool is_replaced(const ItemRef& task, std::string_view key) const;
 
   // queue_keys.cc
-  Async<void> key_is_free(std::string key);
   Async<Result<bool>> is_left(std::string id);
   Async<Result<bool>> must_make_room(ItemRef task);
   // `kind` is a constant.
   Async<Result<WriteOutput>> end_replaced(ItemRef task, Outcome outcome, std::string_view kind, std::string error);
   Async<bool> end_marked(std::vector<ItemRef> tasks);
   bool waits_for_key(const ItemRef& task);
-  void key_claimed(std::string_view key);
   void key_freed(std::string_view key);
 
   // queue_admit.cc
@@ -278,7 +263,6 @@ class Queue final : public TaskQueue {
   // queue_take.cc
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
   WallTime created_bound() const;
-  bool is_claiming(const ItemRef& task) const;
   bool is_doubtful(const ItemRef& task);
   bool is_passed_over(const ItemRef& task);
   size_t passed_by_now() const;
@@ -318,9 +302,6 @@ class Queue final : public TaskQueue {
   void learn_urgency(const ItemRef& task);
 
   // queue_settle.cc
-  std::vector<Result<ItemRef>> known_tasks(const std::vector<Settlement>& settlements);
-  Outcome outcome_of(const Settlement& settlement, const ItemRef& task);
-  EditItemInput settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task);
   Async<Result<ItemRef>> settle_replaced(Settlement settlement, Outcome outcome, ItemRef task);
   Result<ItemRef> settled(const Settlement& settlement, Result<WriteOutput>& answer);
   void moved(const ItemRef& task);
@@ -337,13 +318,11 @@ class Queue final : public TaskQueue {
   std::string state_now();
 
   // queue_pauses.cc
-  class PauseTurn;
   Async<Result<void>> load_pauses();
   Async<Result<void>> load_learnt();
   std::optional<LearntLimit> learnt_to_keep();
   void keep_learnt();
   Async<void> write_learnt(LearntLimit limit);
-  Async<void> pauses_turn();
   Async<Result<Pause>> pause_now(PauseInput input, Actor actor);
   Async<Result<void>> resume_now(Pause::Of of, std::string name, Actor actor);
   Async<Result<void>> write_pause(WriteInput write, AuditLine line);
@@ -368,20 +347,13 @@ class Queue final : public TaskQueue {
   void hurry(BootTime when);
   void start_soon(nanoseconds delay);
   nanoseconds due_in(int64_t wall_ms) const;
-  struct LeaseEnd {
-    std::string id;
-    std::string token;
-    ItemRef task;  // The task as the book knew it.
-  };
   Async<bool> end_leases();
-  Async<void> end_replaced_lease(LeaseEnd end, Outcome outcome);
-  void lease_ended(const LeaseEnd& end, Result<WriteOutput>& answer);
-  void lease_went_on(const std::string& id, const std::string& token, const Error& error);
+  Async<void> end_replaced_lease(Lapse lapse);
+  void lease_ended(const Lapse& lapse, Result<WriteOutput>& answer);
   Async<void> look_around();
   Async<Result<Page>> future_head();
   Async<void> watch_taken(bool starting);
   Async<void> watch_unindexed();
-  void watch_lease(const ItemRef& task);
   Async<void> end_dead(std::vector<ItemRef> tasks);
   Async<void> end_replaced_dead(ItemRef task, Outcome outcome);
   void dead_ended(const ItemRef& task, Result<WriteOutput>& answer);
@@ -440,9 +412,7 @@ class Queue final : public TaskQueue {
   Async<uint64_t> pending_depth();
 
   // queue_adopt.cc
-  bool lacks_lane(const ItemRef& task) const;
   bool needs_adoption(const ItemRef& task) const;
-  std::string known_lane(const ItemRef& task) const;
   std::optional<UpdateItemInput> adoption(const ItemRef& task) const;
   Async<bool> adopt(std::vector<ItemRef> tasks);
   Async<void> adopt_one(ItemRef task);
@@ -467,8 +437,6 @@ class Queue final : public TaskQueue {
 
   // queue_lanes.cc
   static constexpr std::string_view kLaneIndex = "freshet-lane-index";
-  std::string lane_of(const ItemRef& task);
-  void fill_lane(const std::string& lane, int64_t place);
   void lane_filled(const ItemRef& task);
   Async<Result<void>> load_lanes();
   Async<Result<void>> add_lanes(std::vector<std::string> names);
@@ -480,13 +448,7 @@ class Queue final : public TaskQueue {
   Async<void> check_lanes();
 
   // queue_limits.cc
-  bool keys_have_lanes() const { return settings_.limits.by_key && settings_.limits.any(); }
-  std::string lane_for(int priority, std::string_view group, std::string_view key) const;
-  std::string lane_for(const NewTask& task) const;
-  std::string own_lane(const ItemRef& task) const;
   std::string_view limited_by(const ItemRef& task) const;
-  int64_t place(int64_t created_ms, int64_t deadline_ms) const;
-  int64_t place_of(const ItemRef& task) const;
   void follow_limits(const LimitSettings& before);
   void tell_limits();
   void limit_changed(std::string_view name, bool may_start);
@@ -503,9 +465,7 @@ class Queue final : public TaskQueue {
   // Constant after construction.
   Services& services_;
   EventLog log_;
-  const QueueIdentity identity_;
   const std::string table_;
-  const std::string lease_prefix_;
 
   // The table, as it is since it was created last.
   TableDefinition definition_;
@@ -514,16 +474,15 @@ class Queue final : public TaskQueue {
   std::optional<Error> gone_;    // The reason why the queue has no table at the moment.
   std::optional<Error> broken_;  // What the table lacks at the moment.
 
-  // Claims.
+  // The parts of the core. Each has its own state; the settings come first, as the parts refer to them.
   QueueSettings settings_;
+  Claims claims_;
+  Lanes lanes_;
+  Keys keys_;
+
   PolicyHistory policy_history_;
   WallTime last_created_{};
   Histogram* pickup_ = nullptr;
-  uint64_t claims_ = 0;  // Numbers the leases of this incarnation.
-  LeaseBook leases_;
-  absl::flat_hash_set<std::string> claiming_;                 // Tasks with a claim in flight.
-  std::map<std::string, size_t, std::less<>> claiming_keys_;  // Of those.
-  std::set<std::string, std::less<>> passed_keys_;            // Takes passed a task over that waits for one of these.
   WallGuard& wall_guard_;  // Tasks expired by its earliest() are shed; tasks expired by the wall clock are not started.
   DelayBook delays_;
   bool noting_delays_ = false;  // The clock was set, and not all delays are noted yet.
@@ -531,11 +490,7 @@ class Queue final : public TaskQueue {
   ServiceTimes service_times_;
   FineWall fine_wall_;
   Urgency urgency_;
-  FairShares lanes_;
-  size_t stored_lanes_ = 0;  // Those that are known after a restart.
-  std::string lane_look_;    // Where the look at lanes that are thought to be empty goes on.
   KeyLimits limits_;
-  bool checking_lanes_ = false;
   uint64_t unserved_ = 0;
   DrainRate drain_rate_;  // Taken or shed.
   DrainRate drain_bytes_;
@@ -548,18 +503,16 @@ class Queue final : public TaskQueue {
   Spells spells_;  // Bounces and refusals.
   bool adopting_all_ = false;
   bool adopt_again_ = false;  // At the next look around.
-  // A create is looking at them; who waits for it.
-  std::map<std::string, std::vector<Promise<bool>>, std::less<>> busy_keys_;
-  std::map<std::string, Unreplaced, std::less<>> unreplaced_;  // By key; the look around tries again.
-  bool replacing_again_ = false;
   std::unique_ptr<ShedLog> shed_log_;
 
   // Pauses, and changes of many tasks.
   AuditLog* audit_ = nullptr;
   Pauses pauses_;
-  bool changing_pauses_ = false;  // One at a time.
-  std::vector<Promise<bool>> pauses_wait_;
   BootTime pause_look_{};  // Not before that the timer looks for pauses that end.
+
+  // Work on one key or on a pause goes on one at a time.
+  Turns key_turns_{services_.scheduler};
+  Turns pause_turns_{services_.scheduler};
 
   // Takes that wait.
   std::list<Waiter*> waiters_;

@@ -149,10 +149,7 @@ Async<Result<ItemRef>> Queue::cancel_one(std::string id) {
     }
     auto answer = co_await edit(std::move(write));
     if (answer) {
-      const Lease* lease = leases_.find(id);
-      if (lease && lease->token == text_of(answer->attributes, attribute::kLease)) {
-        leases_.update(id, answer->attributes);
-      }
+      claims_.saw_written(answer->attributes);
       co_return std::move(answer->attributes);
     }
     if (answer.error().code != ErrorCode::kConditionalCheckFailed) co_return fail(answer.error());
@@ -204,7 +201,7 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
 Async<Result<void>> Queue::redrive_tasks(std::vector<ItemRef> tasks, uint64_t& done) {
   std::vector<EditItemInput> writes;
   for (const auto& task : tasks) {
-    writes.emplace_back(freshet::redrive(definition_, task, lane_of(task), settings_.default_ttl, wall()));
+    writes.emplace_back(freshet::redrive(definition_, task, lanes_.of_pending(task), settings_.default_ttl, wall()));
   }
   Result<void> out;
   auto answers = co_await services_.tables.edit_many(std::move(writes));
@@ -226,7 +223,7 @@ void Queue::set_settings(QueueSettings settings) {
   const QueuePolicy before = policy();
   settings_ = std::move(settings);
   if (QueuePolicy now = policy(); now != before) policy_history_.add({wall(), std::move(now)});
-  if (order) lanes_.forget_places();
+  if (order) lanes_.shares().forget_places();
   if (limits != settings_.limits) follow_limits(limits);
   order_.set(settings_.order);
   downstream_.follow(settings_.work);
@@ -276,7 +273,7 @@ Async<Result<QueueStats>> Queue::stats() {
     auto created = WallTime(milliseconds(int_of(page->items[0], attribute::kCreated, 0)));
     (oldest ? out.oldest : out.newest) = created;
   }
-  out.running = leases_.mine();
+  out.running = claims_.leases().mine();
   out.runner = runner_name(settings_.runner);
   out.runner_trouble = downstream_.trouble;
   out.clock_doubted = !wall_guard_.trusted();

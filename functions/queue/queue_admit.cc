@@ -214,13 +214,13 @@ Async<Outlook> Queue::outlook(const NewTask& task) {
   uint64_t ahead = 0;
   if (!newest_first && lanes_.empty()) ahead = co_await pending_depth();
   if (!newest_first && !lanes_.empty()) {
-    auto lane = lane_for(task);
+    auto lane = lanes_.of_new(task);
     ahead = co_await waiting_in_lane(std::move(lane));
   }
   // A shed task gives way, but frees no slot.
   const double rate = newest_first ? take_rate_.rate(boot()) : drain_rate_.rate(boot());
   // Where nothing is in work, no slot has to become free first: whoever has none to do may just not have asked yet.
-  const bool slot_is_free = !waiters_.empty() || (newest_first && leases_.size() == 0);
+  const bool slot_is_free = !waiters_.empty() || (newest_first && claims_.leases().size() == 0);
   out.wait = least_wait(newest_first, ahead, slot_is_free, rate);
   co_return out;
 }

@@ -59,27 +59,11 @@ class Touch {
 
 }  // namespace
 
-bool Queue::lacks_lane(const ItemRef& task) const {
-  if (text_of(task, attribute::kStatus) != state::kPending) return false;
-  const bool has_key = keys_have_lanes() && !key_of(task).empty();
-  if (lanes_.empty() && !has_key && !asks_for_lane(task)) return false;
-  auto lane = text_of(task, attribute::kLane);
-  return lane.empty() || !lanes_.contains(lane) || is_key_lane(lane) != has_key;
-}
-
-// The lane of its own if the queue knows it, else of its priority, else of all others.
-std::string Queue::known_lane(const ItemRef& task) const {
-  for (auto& name : {own_lane(task), lane_name(task), lane_level_name(task), lane_name(0, "")}) {
-    if (lanes_.contains(name)) return name;
-  }
-  return {};
-}
-
 std::optional<UpdateItemInput> Queue::adoption(const ItemRef& task) const {
   auto status = text_of(task, attribute::kStatus);
   Touch touch(table_, task);
-  if (lacks_lane(task)) {
-    auto lane = known_lane(task);
+  if (lanes_.lacks(task)) {
+    auto lane = lanes_.known_for(task);
     if (!lane.empty() && lane != text_of(task, attribute::kLane)) touch.set(attribute::kLane, lane, ":l", ":m");
   } else if (status != state::kPending && has(task, attribute::kLane)) {
     touch.remove(attribute::kLane, ":l");
@@ -96,7 +80,7 @@ std::optional<UpdateItemInput> Queue::adoption(const ItemRef& task) const {
 // Cheap: for every record of the stream.
 bool Queue::needs_adoption(const ItemRef& task) const {
   auto status = text_of(task, attribute::kStatus);
-  if (lacks_lane(task) || (status != state::kPending && has(task, attribute::kLane))) return true;
+  if (lanes_.lacks(task) || (status != state::kPending && has(task, attribute::kLane))) return true;
   auto key = is_live(status) ? key_of(task) : std::string_view();
   return key != text_of(task, attribute::kLiveKey);
 }
@@ -112,7 +96,7 @@ Async<bool> Queue::adopt(std::vector<ItemRef> tasks) {
   std::vector<std::string> names;
   const size_t known_before = lanes_.size();
   for (const auto& task : tasks) {
-    if (lacks_lane(task)) names.push_back(own_lane(task));
+    if (lanes_.lacks(task)) names.push_back(lanes_.asked_by(task));
   }
   if (!names.empty()) {
     // Whatever the error is, only the names that are known by now matter.
@@ -134,7 +118,7 @@ Async<bool> Queue::adopt(std::vector<ItemRef> tasks) {
     bool pending = text_of(written[i], attribute::kStatus) == state::kPending;
     if (answers[i]) {
       if (!pending || lanes_.empty()) continue;
-      lanes_.filled(known_lane(written[i]), place_of(written[i]));
+      lanes_.shares().filled(lanes_.known_for(written[i]), lanes_.place_of(written[i]));
       any = true;
     } else if (answers[i].error().code == ErrorCode::kValidation) {
       // It has no room for its lane, so it could never be taken.

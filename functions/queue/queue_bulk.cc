@@ -49,7 +49,7 @@ Async<std::vector<BulkResult>> Queue::bulk_change(BulkInput::Action action, std:
   writes.reserve(tasks.size());
   for (const auto& task : tasks) {
     if (action == BulkInput::Action::kRedrive) {
-      writes.emplace_back(freshet::redrive(definition_, task, lane_of(task), settings_.default_ttl, wall()));
+      writes.emplace_back(freshet::redrive(definition_, task, lanes_.of_pending(task), settings_.default_ttl, wall()));
     } else if (text_of(task, attribute::kStatus) == state::kTaken) {
       writes.emplace_back(request_cancel(table_, task, wall()));
     } else {
@@ -65,9 +65,7 @@ Async<std::vector<BulkResult>> Queue::bulk_change(BulkInput::Action action, std:
     if (action == BulkInput::Action::kRedrive) {
       moved(task);
     } else {
-      const std::string id(text_of(task, attribute::kId));
-      const Lease* lease = leases_.find(id);
-      if (lease && lease->token == text_of(task, attribute::kLease)) leases_.update(id, task);
+      claims_.saw_written(task);
     }
   }
   co_return out;

@@ -75,7 +75,7 @@ Result<Item> Queue::new_item(NewTask& task) {
   bool delayed = task.delay && task.delay->count() > 0;
   item.set(attribute::kAttempt, Value::number(0));
   if (task.deadline) item.set(attribute::kDeadline, Value::number(epoch_ms(*task.deadline)));
-  if (!lanes_.empty() && !delayed) item.set(attribute::kLane, Value(lane_for(task)));
+  if (!lanes_.empty() && !delayed) item.set(attribute::kLane, Value(lanes_.of_new(task)));
   if (!task.group.empty()) item.set(attribute::kGroup, Value(task.group));
   if (!task.key.empty()) {
     item.set(attribute::kKey, Value(task.key));
@@ -144,23 +144,6 @@ std::optional<Error> Queue::wrong(const NewTask& task) {
   return std::move(item.error());
 }
 
-// The lanes that these tasks need, so that the queue knows them before it has a task in them.
-std::vector<std::string> Queue::lanes_wanted(const std::vector<NewTask>& tasks,
-                                             const std::vector<Result<CreatedTask>>& out) const {
-  std::vector<std::string> names;
-  std::string last;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    const NewTask& task = tasks[i];
-    const bool asks = task.priority != 0 || !task.group.empty() || (keys_have_lanes() && !task.key.empty());
-    if (!out[i] || (!asks && lanes_.empty())) continue;
-    auto name = lane_for(task.priority, task.group, task.key);
-    if (name == last) continue;
-    last = name;
-    if (!lanes_.contains(name)) names.push_back(std::move(name));
-  }
-  return names;
-}
-
 // In the order of the batch, as that is the order of arrival.
 Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks) {
   if (gone_) co_return std::vector<Result<CreatedTask>>(tasks.size(), fail(*gone_));
@@ -172,7 +155,7 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
   }
   if (any_passed) co_await refuse_passed(tasks, out);
   const bool had_lanes = !lanes_.empty();
-  auto lanes = lanes_wanted(tasks, out);
+  auto lanes = lanes_.needed_by(tasks, out);  // The queue knows them before it has a task in them.
   if (!lanes.empty()) {
     auto known = co_await add_lanes(std::move(lanes));
     if (!known) refuse_without_lane(tasks, known.error(), out);
@@ -260,7 +243,8 @@ void Queue::created(const NewTask& task, std::string_view id) {
   }
   if (task.deadline) due_by(epoch_ms(*task.deadline));
   if (!lanes_.empty()) {
-    fill_lane(lane_for(task), place(epoch_ms(last_created_), task.deadline ? epoch_ms(*task.deadline) : 0));
+    const int64_t deadline = task.deadline ? epoch_ms(*task.deadline) : 0;
+    lanes_.filled_by_new(lanes_.of_new(task), lanes_.place(epoch_ms(last_created_), deadline));
   }
   // The stream tells the trigger function at once; this is for when that gets lost.
   if (processors_ == 0) start_soon(settings_.start_retry);

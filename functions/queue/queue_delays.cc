@@ -152,7 +152,7 @@ Async<size_t> Queue::make_due(std::vector<ItemRef> due) {
   for (const auto& task : due) {
     auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds, margin);
     if (reason.empty()) {
-      writes.emplace_back(promote(table_, task, lane_of(task), now));
+      writes.emplace_back(promote(table_, task, lanes_.of_pending(task), now));
     } else {
       FRESHET_REACHED("a delayed task shed when due");
       auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, now);

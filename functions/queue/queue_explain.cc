@@ -159,12 +159,12 @@ void Queue::explain_waiting(Explanation& out) {
                      (lanes_.empty() ? "" : " in its lane (group and priority)") +
                      ", not counting those of the same millisecond");
   }
-  if (is_replaced(out.task, text_of(out.task, attribute::kLiveKey))) {
+  if (keys_.is_replaced(out.task, text_of(out.task, attribute::kLiveKey))) {
     say("being-replaced", "a newer task of its key has come in its place; it ends when the store lets it");
   } else if (waits_for_key(out.task)) {
     say("key-in-work", "another task of its key is in work: as it replaces others, it waits for that");
   }
-  if (lacks_lane(out.task)) say("no-lane", "it has not got its lane yet");
+  if (lanes_.lacks(out.task)) say("no-lane", "it has not got its lane yet");
   explain_lateness(out);
   if (attempt_of(out.task) >= attempts_allowed(out.task, settings_)) {
     say("no-attempt-left", "it has no attempt left: a take ends it");
@@ -306,7 +306,7 @@ void Queue::explain_claim(Explanation& out, bool makes_room) {
   const auto taken_by = text_of(task, attribute::kTakenBy);
   say("in-work", "it is in work" + (taken_by.empty() ? "" : text(", taken by ", taken_by)) + ", attempt " +
                      std::to_string(attempt_of(task)));
-  if (const Lease* lease = leases_.find(out.id)) {
+  if (const Lease* lease = claims_.leases().find(out.id)) {
     say("leased", "its lease, of " + std::to_string(lease->duration.count()) + " ms without a heartbeat, is " +
                       (lease->mine ? "timed by this daemon, which gave it out"
                                    : "another daemon's, timed here since it was seen"));

@@ -119,7 +119,7 @@ Async<void> Queue::follow_page(StreamPage page) {
   const auto now = wall();
   for (const auto& record : page.records) {
     std::string id(record.keys.string_or(attribute::kId));
-    if (leases_.find(id)) {
+    if (claims_.leases().find(id)) {
       Item key = record.keys;
       co_await forget_if_ended(std::move(id), std::move(key));
     }
@@ -132,7 +132,7 @@ Async<void> Queue::follow_page(StreamPage page) {
         ++unserved_;
       }
       if (task && !lanes_.empty() && text_of(task, attribute::kStatus) == state::kPending) {
-        lanes_.filled(text_of(task, attribute::kLane), place_of(task));
+        lanes_.shares().filled(text_of(task, attribute::kLane), lanes_.place_of(task));
       }
       if (auto edit = task ? times_for(task, record.kind == ChangeRecord::Kind::kInsert) : std::nullopt) {
         times.push_back(std::move(*edit));
@@ -162,7 +162,7 @@ Async<void> Queue::follow_page(StreamPage page) {
 
 // A client has ended a task that is held, or deleted it: nothing waits for the end of its lease.
 Async<void> Queue::forget_if_ended(std::string id, Item key) {
-  const std::string token = leases_.find(id)->token;
+  const std::string token = claims_.leases().find(id)->token;
   const auto task = co_await read_again(std::move(key));
   const bool held =
       task && text_of(task, attribute::kStatus) == state::kTaken && text_of(task, attribute::kLease) == token;

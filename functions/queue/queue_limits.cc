@@ -13,26 +13,6 @@
 
 namespace freshet {
 
-// The lane that a task has for its own. While limits are by key, those with a key have one each.
-std::string Queue::lane_for(int priority, std::string_view group, std::string_view key) const {
-  auto plain = lane_name(priority, group);
-  return keys_have_lanes() && !key.empty() ? key_lane_name(plain, key) : plain;
-}
-
-std::string Queue::own_lane(const ItemRef& task) const {
-  auto plain = lane_name(task);
-  const auto key = keys_have_lanes() ? key_of(task) : std::string_view();
-  return key.empty() ? plain : key_lane_name(plain, key);
-}
-
-// The lane that it gets. There may be no room for another lane of a key.
-std::string Queue::lane_for(const NewTask& task) const {
-  auto own = lane_for(task.priority, task.group, task.key);
-  if (lanes_.contains(own) || !is_key_lane(own)) return own;
-  auto plain = lane_name(task.priority, task.group);
-  return lanes_.contains(plain) ? plain : lane_name(0, "");
-}
-
 // The group or key whose limits hold for the task; empty: it has none.
 std::string_view Queue::limited_by(const ItemRef& task) const {
   if (settings_.limits.by_key) return key_of(task);
@@ -44,25 +24,12 @@ double Queue::units_of(const ItemRef& task) const {
   return settings_.limits.counts_cost ? cost_of(task, settings_.limits.default_cost) : 1;
 }
 
-// Where a task stands among the lanes of keys: the least first. ORDER=adaptive goes from the newest there.
-int64_t Queue::place(int64_t created_ms, int64_t deadline_ms) const {
-  constexpr int64_t kEarlier = 10'000;  // Tasks of one request get their time one by one.
-  if (settings_.order == Order::kDeadline) return deadline_ms > 0 ? deadline_ms : kNever - 1;
-  return settings_.order == Order::kOldestFirst ? created_ms - kEarlier : -created_ms;
-}
-
-int64_t Queue::place_of(const ItemRef& task) const {
-  const auto created = std::clamp<int64_t>(int_of(task, attribute::kCreated, 0), 0, kNever / 2);
-  if (settings_.order == Order::kOldestFirst) return created;
-  return place(created, int_of(task, attribute::kDeadline, 0));
-}
-
 void Queue::tell_limits() {
-  leases_.tell_groups([this](std::string_view group, uint64_t tasks) {
-    lanes_.in_work(group, tasks);
+  claims_.tell_groups([this](std::string_view group, uint64_t tasks) {
+    lanes_.shares().in_work(group, tasks);
     if (limits_.on() && !settings_.limits.by_key && !group.empty()) limits_.in_flight(group, tasks, boot());
   });
-  leases_.tell_keys([this](std::string_view key, uint64_t tasks) {
+  claims_.tell_keys([this](std::string_view key, uint64_t tasks) {
     if (limits_.on() && settings_.limits.by_key) limits_.in_flight(key, tasks, boot());
     if (tasks == 0) key_freed(key);
   });
@@ -72,8 +39,8 @@ void Queue::tell_limits() {
 
 void Queue::limit_changed(std::string_view name, bool may_start) {
   const auto of = settings_.limits.by_key ? FairShares::Of::kKey : FairShares::Of::kGroup;
-  if (!may_start) return lanes_.hold(of, name);
-  lanes_.allow(of, name);
+  if (!may_start) return lanes_.shares().hold(of, name);
+  lanes_.shares().allow(of, name);
   wake();
   if (processors_ == 0) start_soon(nanoseconds(0));
 }
@@ -84,16 +51,16 @@ void Queue::follow_limits(const LimitSettings& before) {
   const bool others = now.by_key != before.by_key || now.any() != before.any();
   if (others) {
     limits_.clear(boot());
-    lanes_.allow_all();
+    lanes_.shares().allow_all();
   }
   limits_.set({now.rate, now.tokens_at_once(), now.concurrency, now.learnt}, boot());
   if (others && now.any()) {
-    for (const auto& [name, tasks] : now.by_key ? leases_.by_key() : leases_.by_group()) {
+    for (const auto& [name, tasks] : now.by_key ? claims_.leases().by_key() : claims_.leases().by_group()) {
       limits_.in_flight(name, tasks, boot());
     }
   }
   const bool had_lanes = before.by_key && before.any();
-  if (had_lanes != keys_have_lanes() && begun_) scope_.spawn(adopt_all());
+  if (had_lanes != lanes_.are_by_key() && begun_) scope_.spawn(adopt_all());
   if (!begun_) return;
   hurry(limits_.next_due());
   wake_all();
@@ -136,7 +103,7 @@ void Queue::claimed(const ItemRef& task, KeyCall& call, bool ok) {
 bool Queue::answered(const ItemRef& task, std::string_view lease, CallAnswer answer, const LimitHints& hints,
                      std::optional<double> cost) {
   if (!limits_.limits().learnt) return false;
-  const Lease* held = leases_.find(std::string(text_of(task, attribute::kId)));
+  const Lease* held = claims_.leases().find(std::string(text_of(task, attribute::kId)));
   if (held == nullptr || held->token != lease || !held->key_call || !held->key_call->learner) return false;
   limits_.answered(limited_by(task), *held->key_call, answer, boot(), hints, cost);
   return true;
@@ -153,7 +120,7 @@ void Queue::settle_call(const Settlement& settlement, const Lease& lease) {
 // The work on a task has ended: what it cost beyond what was charged is charged, or given back.
 void Queue::charge_difference(const Settlement& settlement, const ItemRef& task) {
   const auto name = limited_by(task);
-  const Lease* lease = leases_.find(settlement.id);
+  const Lease* lease = claims_.leases().find(settlement.id);
   const bool known = lease != nullptr && lease->token == settlement.lease;
   if (name.empty() || !known) return;
   if (lease->key_call && limits_.limits().learnt) return settle_call(settlement, *lease);
@@ -173,13 +140,13 @@ Async<Result<void>> Queue::open_lane(std::string lane, KeysRead& read, bool newe
   std::string name = lane;
   auto done = co_await read_lane(std::move(name), its, 1, newest_first);
   if (!done) co_return fail(done.error());
-  if (its.tasks.empty() && lanes_.may_hold(lane)) {
+  if (its.tasks.empty() && lanes_.shares().may_hold(lane)) {
     --read.looked;
     ++read.passed;
   }
   if (its.tasks.empty()) co_return Result<void>();
-  const int64_t place = place_of(its.tasks[0]);
-  lanes_.placed(lane, place);
+  const int64_t place = lanes_.place_of(its.tasks[0]);
+  lanes_.shares().placed(lane, place);
   read.heads.emplace(place, std::move(lane));
   co_return Result<void>();
 }
@@ -188,7 +155,7 @@ Async<Result<void>> Queue::open_lane(std::string lane, KeysRead& read, bool newe
 // there is none that may start.
 Async<Result<ItemRef>> Queue::next_of_keys(std::string share, KeysRead& read, Asked& asked, bool newest_first) {
   for (;;) {
-    auto next = lanes_.next(share, read.last);
+    auto next = lanes_.shares().next(share, read.last);
     const bool comes_first = next && (read.heads.empty() || next->first <= read.heads.begin()->first);
     const bool may_pass = read.passed < KeysRead::kMostPassed;
     if (comes_first && read.looked < read.most && may_pass) {
@@ -210,7 +177,7 @@ Async<Result<ItemRef>> Queue::next_of_keys(std::string share, KeysRead& read, As
       auto done = co_await read_lane(std::move(name), its, 1, newest_first);
       if (!done) co_return fail(done.error());
     }
-    if (its.given < its.tasks.size()) read.heads.emplace(place_of(its.tasks[its.given]), lane);
+    if (its.given < its.tasks.size()) read.heads.emplace(lanes_.place_of(its.tasks[its.given]), lane);
     if (room) co_return task;
   }
 }

@@ -40,30 +40,6 @@ std::optional<Error> wrong_pause(const PauseInput& input) {
 
 }  // namespace
 
-// While it lives, no other pause of the queue changes.
-class Queue::PauseTurn {
- public:
-  explicit PauseTurn(Queue& queue) : queue_(queue) { queue_.changing_pauses_ = true; }
-  PauseTurn(const PauseTurn&) = delete;
-  PauseTurn& operator=(const PauseTurn&) = delete;
-  ~PauseTurn() {
-    queue_.changing_pauses_ = false;
-    for (const auto& waiter : std::exchange(queue_.pauses_wait_, {})) waiter.set(true);
-  }
-
- private:
-  Queue& queue_;
-};
-
-// Nothing changes when this ends, and nothing can until the caller has a turn.
-Async<void> Queue::pauses_turn() {
-  while (changing_pauses_) {
-    Promise<bool> done(services_.scheduler);
-    pauses_wait_.push_back(done);
-    co_await done.future();
-  }
-}
-
 // Before anything is taken.
 Async<Result<void>> Queue::load_pauses() {
   QueryInput query;
@@ -128,8 +104,8 @@ Async<Result<void>> Queue::resume(Pause::Of of, std::string name, Actor actor) {
 
 Async<Result<Pause>> Queue::pause_now(PauseInput input, Actor actor) {
   if (auto error = wrong_pause(input)) co_return fail(std::move(*error));
-  co_await pauses_turn();
-  const PauseTurn turn(*this);
+  co_await pause_turns_.wait({});
+  const Turns::Turn turn(pause_turns_, {});  // While it lives, no other pause of the queue changes.
   const auto slot = pauses_.slot_for(input.of, input.name);
   if (!slot) {
     co_return fail(ErrorCode::kLimitExceeded, "queue '" + table_ + "' has " + std::to_string(Pauses::kMost) +
@@ -156,8 +132,8 @@ Async<Result<Pause>> Queue::pause_now(PauseInput input, Actor actor) {
 }
 
 Async<Result<void>> Queue::resume_now(Pause::Of of, std::string name, Actor actor) {
-  co_await pauses_turn();
-  const PauseTurn turn(*this);
+  co_await pause_turns_.wait({});
+  const Turns::Turn turn(pause_turns_, {});  // While it lives, no other pause of the queue changes.
   const Pause* pause = pauses_.find(of, name);
   if (pause == nullptr) co_return fail(ErrorCode::kConflict, not_paused(of, name));
   AuditLine line{"resume", std::move(actor), table_, {}, {}, {}};

@@ -90,7 +90,7 @@ Async<bool> Queue::shed_page(ShedStep& step) {
       }
       if (!alike.empty() && (reason != why || keeps_own_ttl(task) != keeps_own_ttl(alike[0]))) break;
       why = reason;
-      if (is_claiming(task)) {
+      if (claims_.is_in_flight(task)) {
         shed_left_ = true;
       } else {
         alike.push_back(task);

@@ -28,25 +28,25 @@ struct Queue::Plan {
   std::shared_ptr<RatedCall> call = {};    // Of a claim that RATE_LIMIT counts.
 };
 
+// Marks claims as in flight, for as long as it lives.
 class Queue::Claiming {
  public:
   Claiming(Queue& queue, const std::vector<Plan>& plans) : queue_(queue) {
     ids_.reserve(plans.size());
     for (const auto& plan : plans) {
       ids_.emplace_back(text_of(plan.task, attribute::kId));
-      queue_.claiming_.insert(ids_.back());
+      queue_.claims_.sent(ids_.back());
       const auto key = plan.lease.empty() ? std::string_view() : key_of(plan.task);
-      queue_.key_claimed(key);
+      queue_.keys_.claim_sent(key);
       if (!key.empty()) keys_.emplace_back(key);
     }
   }
   Claiming(const Claiming&) = delete;
   Claiming& operator=(const Claiming&) = delete;
   ~Claiming() {
-    for (const auto& id : ids_) queue_.claiming_.erase(id);
+    for (const auto& id : ids_) queue_.claims_.answered(id);
     for (const auto& key : keys_) {
-      const auto it = queue_.claiming_keys_.find(key);
-      if (--it->second == 0) queue_.claiming_keys_.erase(it);
+      queue_.keys_.claim_answered(key);
       queue_.key_freed(key);
     }
   }
@@ -206,10 +206,6 @@ nanoseconds Queue::deadline_margin(bool newest_first, bool last) {
   return applies ? service_times_.p90(boot()) : nanoseconds(0);
 }
 
-bool Queue::is_claiming(const ItemRef& task) const {
-  return !claiming_.empty() && claiming_.contains(std::string(text_of(task, attribute::kId)));
-}
-
 // True if the task looks too late by a wall clock that is not trusted yet: then it is neither started nor shed. All
 // that stale() refuses must count here, or a processor would give the task back and take it again at once.
 bool Queue::is_doubtful(const ItemRef& task) {
@@ -223,12 +219,12 @@ bool Queue::is_doubtful(const ItemRef& task) {
 
 // Whether it is not to be taken now, although it is PENDING.
 bool Queue::is_passed_over(const ItemRef& task) {
-  return is_claiming(task) || is_paused(task) || waits_for_key(task) || is_doubtful(task);
+  return claims_.is_in_flight(task) || is_paused(task) || waits_for_key(task) || is_doubtful(task);
 }
 
 // How many tasks the next page may have to pass over, as far as it is known: it is made that much longer.
 size_t Queue::passed_by_now() const {
-  return claiming_.size() + passed_keys_.size() + pauses_.keys();
+  return claims_.in_flight() + keys_.passed() + pauses_.keys();
 }
 
 // The newest eligible tasks from `start` on.
@@ -320,7 +316,7 @@ bool Queue::newest_first_in(std::string_view lane) {
 // `hungry`: the take would have taken more.
 void Queue::tell_order(const Candidates& found, bool hungry) {
   // What waits for the limit of its group or key is there all the same.
-  const bool is_empty = hungry && !lanes_.any_held() && (!found.more || found.tasks.empty());
+  const bool is_empty = hungry && !lanes_.shares().any_held() && (!found.more || found.tasks.empty());
   if (is_empty) return order_.found_empty(boot());
   if (found.newest_first || found.tasks.empty()) return;
   const auto created = found.oldest.value_or(int_of(found.tasks[0], attribute::kCreated, 0));
@@ -365,7 +361,7 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
       auto write = end_waiting(table_, task, state::kDead, attribute::kError, {}, now);
       writes.emplace_back(freshet::kept(std::move(write), settings_.keep, now));
     } else if (!key.empty() && !keys.insert(key).second && comes_to_replace(task)) {
-      passed_keys_.emplace(key);
+      keys_.passed_over(key);
       continue;
     } else if (input.budget && spent >= *input.budget) {
       break;
@@ -374,7 +370,7 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
     } else {
       if (input.budget) spent += units_of(task);
       if (is_rated(input)) plan.call = std::make_shared<RatedCall>(downstream_, boot(), units_of(task));
-      plan.lease = lease_prefix_ + std::to_string(++claims_);
+      plan.lease = claims_.new_token();
       writes.emplace_back(claim(table_, task, Claim{plan.lease, lease, input.owner}, now));
       ++claims;
     }
@@ -412,10 +408,10 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
       auto& task = answers[i]->attributes;
       Lease lease{plan.lease, 0, claimed_for, true, task};
       lease.key_call = std::move(plan.key_call);
-      if (!lanes_.empty()) lanes_.served(text_of(plan.task, attribute::kLane));
+      if (!lanes_.empty()) lanes_.shares().served(text_of(plan.task, attribute::kLane));
       if (settings_.order == Order::kDeadline) learn_urgency(plan.task);
       lease.call = std::move(plan.call);
-      leases_.start(std::string(text_of(task, attribute::kId)), std::move(lease), now);
+      claims_.started(task, std::move(lease), now);
       taken.push_back(TakenTask{std::move(task), std::move(plan.lease), waiting_since(plan.task)});
       if (!input.starts_later) started(taken.back().waiting_since);
     } else {
@@ -426,7 +422,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
   drain_bytes_.left(bytes, now);
   take_rate_.left(taken.size() - before, now);
   if (!lines.empty()) scope_.spawn(log_sheds(std::move(lines)));
-  hurry(leases_.next_end());
+  hurry(claims_.leases().next_end());
   return out;
 }
 

@@ -75,7 +75,7 @@ Async<void> Queue::tick() {
 
 void Queue::arm() {
   auto now = boot();
-  auto next = gone_ ? look_due_ : std::min({leases_.next_end(), look_due_, start_due_});
+  auto next = gone_ ? look_due_ : std::min({claims_.leases().next_end(), look_due_, start_due_});
   if (!gone_ && hopeless_ms_ != kNever) next = std::min(next, std::max(now + due_in(hopeless_ms_), shed_again_));
   if (!gone_ && next_due_ms_ != kNever && !noting_delays_) next = std::min(next, now + due_in(next_due_ms_));
   if (!gone_) next = std::min(next, std::max(now, delays_.next_due()));
@@ -111,67 +111,48 @@ void Queue::start_soon(nanoseconds delay) {
 
 // True if there may be more.
 Async<bool> Queue::end_leases() {
-  auto ids = leases_.ended(boot(), kStep);
-  if (ids.empty()) co_return false;
+  auto lapses = claims_.lapsed(boot(), kStep);
+  if (lapses.empty()) co_return false;
+  const bool more = lapses.size() == kStep;
   std::vector<EditItemInput> writes;
-  std::vector<LeaseEnd> ends;
-  for (auto& id : ids) {
-    const Lease* lease = leases_.find(id);
-    if (lease == nullptr) continue;
-    auto outcome = after_failure(lease->task, settings_, false, {}, services_.random.unit());
-    if (!settings_.retry_failures) outcome = after_restart(lease->task, settings_);
-    FRESHET_REACHED("a lease has ended");
-    outcome.unless_beaten = !FRESHET_PLANTED("lease-ended-though-beaten") && !FRESHET_PLANTED("heartbeat-not-kept");
-    if (FRESHET_PLANTED("lease-end-tried-once"))
-      leases_.postpone(id, BootTime::max());
-    else
-      leases_.postpone(id, boot() + settings_.look_around);
-    LeaseEnd end{std::move(id), lease->token, lease->task};
-    if (!outcome.if_not_replaced.empty()) {
-      scope_.spawn(end_replaced_lease(std::move(end), outcome));
+  std::vector<Lapse> written;
+  for (auto& lapse : lapses) {
+    if (!lapse.outcome.if_not_replaced.empty()) {
+      scope_.spawn(end_replaced_lease(std::move(lapse)));
       continue;
     }
-    auto write = end_claim(table_, end.task, outcome, kLeaseEnded, kLeaseEnded, lane_of(end.task), wall());
+    const auto lane = lanes_.of_pending(lapse.task);
+    auto write = end_claim(table_, lapse.task, lapse.outcome, kLeaseEnded, kLeaseEnded, lane, wall());
     writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
-    ends.push_back(std::move(end));
+    written.push_back(std::move(lapse));
   }
   auto answers = co_await services_.tables.edit_many(std::move(writes));
-  for (size_t i = 0; i < answers.size(); ++i) lease_ended(ends[i], answers[i]);
-  co_return ids.size() == kStep;
+  for (size_t i = 0; i < answers.size(); ++i) lease_ended(written[i], answers[i]);
+  co_return more;
 }
 
-Async<void> Queue::end_replaced_lease(LeaseEnd end, Outcome outcome) {
+Async<void> Queue::end_replaced_lease(Lapse lapse) {
   std::string error = kLeaseEnded;
-  auto answer = co_await end_replaced(end.task, outcome, kLeaseEnded, std::move(error));
-  lease_ended(end, answer);
+  auto answer = co_await end_replaced(lapse.task, lapse.outcome, kLeaseEnded, std::move(error));
+  lease_ended(lapse, answer);
 }
 
-void Queue::lease_ended(const LeaseEnd& end, Result<WriteOutput>& answer) {
+// The write that was to end a lease is answered. If it is refused, the holder was faster, or has sent a heartbeat that
+// is news here.
+void Queue::lease_ended(const Lapse& lapse, Result<WriteOutput>& answer) {
   if (answer) {
-    log_.warn("LEASE_ENDED", {{"queue", table_}, {"taskId", end.id}});
-    if (leases_.claimed_at(end.id, end.token)) punctuality_.wasted(WastedCall::kLeaseEnded, boot());
-    leases_.forget(end.id, end.token);
+    log_.warn("LEASE_ENDED", {{"queue", table_}, {"taskId", lapse.id}});
+    if (claims_.leases().claimed_at(lapse.id, lapse.token)) punctuality_.wasted(WastedCall::kLeaseEnded, boot());
+    claims_.ended(lapse.id, lapse.token);
     moved(answer->attributes);
   } else if (answer.error().code == ErrorCode::kConditionalCheckFailed) {
     FRESHET_REACHED("a lease went on");
-    lease_went_on(end.id, end.token, answer.error());
-  } else if (const Lease* lease = leases_.find(end.id); lease && answer.error().code == ErrorCode::kValidation) {
+    const ItemRef task = Claims::task_of(answer.error());
+    if (!claims_.lapse_went_on(lapse.id, lapse.token, task, boot())) taken_away(lapse.id, lapse.token, task);
+  } else if (const Lease* lease = claims_.leases().find(lapse.id);
+             lease && answer.error().code == ErrorCode::kValidation) {
     scope_.spawn(set_aside(lease->task, std::move(answer.error().message)));
-    leases_.forget(end.id, end.token);
-  }
-}
-
-// The lease's end was refused: its holder was faster, or has sent a heartbeat that is news here.
-void Queue::lease_went_on(const std::string& id, const std::string& token, const Error& error) {
-  auto detail = std::dynamic_pointer_cast<const ConditionFailed>(error.detail);
-  ItemRef task = detail ? detail->item : ItemRef();
-  bool held = task && text_of(task, attribute::kStatus) == state::kTaken && text_of(task, attribute::kLease) == token;
-  const Lease* known = leases_.find(id);
-  if (!held) {
-    taken_away(id, token, task);
-  } else if (known && known->token == token && known->beat < int_of(task, attribute::kLeaseBeat, 0)) {
-    Lease lease{token, int_of(task, attribute::kLeaseBeat, 0), lease_duration(task), known->mine, task};
-    leases_.start(id, std::move(lease), boot());
+    claims_.ended(lapse.id, lapse.token);
   }
 }
 
@@ -183,16 +164,16 @@ Async<void> Queue::look_around() {
   follow_clock();
   next_due_ms_ = std::min<int64_t>(next_due_ms_, epoch_ms(wall()));  // Looks again: clocks step, clients write.
   hopeless_ms_ = std::min<int64_t>(hopeless_ms_, epoch_ms(wall()));
-  if (!lanes_.empty() && !std::exchange(checking_lanes_, true)) scope_.spawn(check_lanes());
+  if (lanes_.may_check()) scope_.spawn(check_lanes());
   if (std::exchange(adopt_again_, false)) scope_.spawn(adopt_all());
-  if (!unreplaced_.empty() && !std::exchange(replacing_again_, true)) scope_.spawn(replace_again());
+  if (keys_.may_replace_again()) scope_.spawn(replace_again());
   auto books = co_await services_.tables.books(table_);
   if (books) {
     auto it = books->stock.find(std::string(state::kTaken));
     auto taken = it == books->stock.end() ? 0 : it->second;
-    if (taken != leases_.size()) FRESHET_REACHED("a look around counts other leases");
-    if (taken != leases_.size()) co_await watch_taken(false);
-    const bool lacks_some = taken > leases_.size() && claiming_.empty();
+    if (taken != claims_.leases().size()) FRESHET_REACHED("a look around counts other leases");
+    if (taken != claims_.leases().size()) co_await watch_taken(false);
+    const bool lacks_some = taken > claims_.leases().size() && claims_.in_flight() == 0;
     if (lacks_some && boot() >= unindexed_look_ && !std::exchange(looks_unindexed_, true)) {
       scope_.spawn(watch_unindexed());
     }
@@ -240,12 +221,11 @@ Async<void> Queue::watch_taken(bool starting) {
     std::vector<ItemRef> dead;
     for (auto& task : page->items) {
       auto token = text_of(task, attribute::kLease);
-      bool ours = token.starts_with(identity_.node + ":") && !token.starts_with(lease_prefix_);
-      if (starting && ours && !FRESHET_PLANTED("dead-leases-left")) {
+      if (starting && claims_.is_of_dead_daemon(token) && !FRESHET_PLANTED("dead-leases-left")) {
         FRESHET_REACHED("a lease of a dead daemon ended");
         dead.push_back(std::move(task));
       } else {
-        watch_lease(task);
+        claims_.saw_held(task, boot());
       }
     }
     if (!dead.empty()) co_await end_dead(std::move(dead));
@@ -270,20 +250,13 @@ Async<void> Queue::watch_unindexed() {
     scan.exclusive_start_key = std::move(start);
     auto page = co_await services_.tables.scan(std::move(scan));
     if (!page) break;  // The next look tries again.
-    for (const auto& task : page->items) watch_lease(task);
+    for (const auto& task : page->items) claims_.saw_held(task, boot());
     start = std::move(page->last_evaluated_key);
     if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
   } while (!start.empty());
   unindexed_look_ = boot() + std::max<nanoseconds>(kUnindexedPause, kUnindexedShare * (boot() - began));
   looks_unindexed_ = false;
   arm();
-}
-
-// Begins to time the lease of a task that somebody else holds.
-void Queue::watch_lease(const ItemRef& task) {
-  Lease lease{std::string(text_of(task, attribute::kLease)), int_of(task, attribute::kLeaseBeat, 0),
-              lease_duration(task), false, task};
-  leases_.observe(std::string(text_of(task, attribute::kId)), std::move(lease), boot());
 }
 
 Async<void> Queue::end_dead(std::vector<ItemRef> tasks) {
@@ -295,7 +268,7 @@ Async<void> Queue::end_dead(std::vector<ItemRef> tasks) {
       scope_.spawn(end_replaced_dead(task, outcome));
       continue;
     }
-    auto write = end_claim(table_, task, outcome, kDaemonDied, kDiedInWork, lane_of(task), wall());
+    auto write = end_claim(table_, task, outcome, kDaemonDied, kDiedInWork, lanes_.of_pending(task), wall());
     writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
     written.push_back(task);
   }
