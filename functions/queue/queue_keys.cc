@@ -19,20 +19,20 @@ class Queue::KeyGuard {
  public:
   KeyGuard(Queue& queue, std::string key) : queue_(queue), key_(std::move(key)) {
     turn_.emplace(queue_.key_turns_, key_);
-    queue_.keys_.look_began(key_);
+    queue_.core_.keys.look_began(key_);
   }
   KeyGuard(const KeyGuard&) = delete;
   KeyGuard& operator=(const KeyGuard&) = delete;
   ~KeyGuard() {
     turn_.reset();
-    queue_.keys_.look_ended(key_);
+    queue_.core_.keys.look_ended(key_);
     queue_.key_freed(key_);
   }
 
  private:
   Queue& queue_;
   const std::string key_;
-  std::optional<Turns::Turn> turn_;
+  std::optional<NamedTurns::Turn> turn_;
 };
 
 Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
@@ -61,7 +61,7 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   // The new task first, so that a crash in between leaves one too many and never none.
   // It is the newest of its key: what a store refused to end before ends for it, too.
   if (FRESHET_PLANTED("nothing-replaced")) co_return out;
-  if (task.replace || keys_.has_unreplaced(key)) co_await replace_waiting(key, out.id, !task.replace);
+  if (task.replace || core_.keys.has_unreplaced(key)) co_await replace_waiting(key, out.id, !task.replace);
   co_return out;
 }
 
@@ -92,7 +92,7 @@ Async<Result<Queue::Living>> Queue::living_task(std::string key) {
     auto page = co_await living_page(key, std::move(start));
     if (!page) co_return fail(page.error());
     for (auto& task : page->items) {
-      if (keys_.is_replaced(task, key)) continue;
+      if (core_.keys.is_replaced(task, key)) continue;
       if (doom_of(task).empty()) {
         out.task = std::move(task);
         co_return out;
@@ -140,7 +140,7 @@ Async<void> Queue::shed_doomed(std::vector<ItemRef> tasks) {
 // were to end before; what has come since then (put by a client, redriven) was not there to be replaced.
 Async<void> Queue::replace_waiting(std::string key, std::string by, bool again) {
   constexpr int kTries = 5;
-  if (again) keys_.replaces_again(key, by);
+  if (again) core_.keys.replaces_again(key, by);
   Unreplaced left;
   Replaced result = Replaced::kMoved;
   for (int tries = 0; tries < kTries && result == Replaced::kMoved; ++tries) {
@@ -156,7 +156,7 @@ Async<void> Queue::replace_waiting(std::string key, std::string by, bool again) 
         break;
       }
       start = std::move(page->last_evaluated_key);
-      if (again) std::erase_if(page->items, [&](const ItemRef& task) { return !keys_.is_replaced(task, key); });
+      if (again) std::erase_if(page->items, [&](const ItemRef& task) { return !core_.keys.is_replaced(task, key); });
       const auto of_page = co_await replace_page(std::move(*page), left);
       result = std::max(result, of_page);
       if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
@@ -164,10 +164,10 @@ Async<void> Queue::replace_waiting(std::string key, std::string by, bool again) 
   }
   if (result != Replaced::kAll && !FRESHET_PLANTED("unreplaced-forgotten")) {
     FRESHET_REACHED("a task could not be replaced");
-    keys_.not_replaced(key, std::move(left));
+    core_.keys.not_replaced(key, std::move(left));
     co_return;
   }
-  if (keys_.all_replaced(key)) key_freed(key);
+  if (core_.keys.all_replaced(key)) key_freed(key);
 }
 
 Async<Replaced> Queue::replace_page(Page page, Unreplaced& left) {
@@ -185,7 +185,7 @@ Async<Replaced> Queue::replace_page(Page page, Unreplaced& left) {
   for (size_t i = 0; i < answers.size(); ++i) {
     auto& answer = answers[i];
     if (answer) {
-      claims_.saw_written(answer->attributes);
+      core_.claims.saw_written(answer->attributes);
       continue;
     }
     result = std::max(result, Keys::refused(tasks[i], answer.error().code, left));
@@ -200,21 +200,21 @@ Async<Replaced> Queue::replace_page(Page page, Unreplaced& left) {
 
 // At a look around: what the store refused to end. A newer task of a key may come between two of them.
 Async<void> Queue::replace_again() {
-  auto keys = keys_.unreplaced_keys();
+  auto keys = core_.keys.unreplaced_keys();
   for (auto& key : keys) {
-    auto newest = keys_.replacing(key);
-    if (!newest || keys_.is_looked_at(key)) continue;  // Done, or a newer one comes just now.
+    auto newest = core_.keys.replacing(key);
+    if (!newest || core_.keys.is_looked_at(key)) continue;  // Done, or a newer one comes just now.
     KeyGuard guard(*this, key);
     std::string by = *newest;
     const auto left = co_await is_left(std::move(by));
     if (!left) continue;
     if (*left) {
       co_await replace_waiting(std::move(key), std::move(*newest), true);
-    } else if (keys_.all_replaced(key)) {
+    } else if (core_.keys.all_replaced(key)) {
       key_freed(key);
     }
   }
-  keys_.replaced_again();
+  core_.keys.replaced_again();
 }
 
 // True if a task that was to replace others waits, is in work or has been, or if one that has replaced it since does.
@@ -246,7 +246,7 @@ Async<Result<bool>> Queue::must_make_room(ItemRef task) {
     if (!page) co_return fail(page.error());
     for (const auto& other : page->items) {
       const bool came_later = text_of(other, attribute::kId) != id && comes_to_replace(other) &&
-                              !keys_.is_replaced(other, key) && doom_of(other).empty();
+                              !core_.keys.is_replaced(other, key) && doom_of(other).empty();
       if (came_later) co_return true;
     }
     start = std::move(page->last_evaluated_key);
@@ -270,7 +270,7 @@ Async<Result<WriteOutput>> Queue::end_replaced(ItemRef task, Outcome outcome, st
     outcome.lives_on = true;
   }
   auto write =
-      kept(end_claim(table_, task, outcome, kind, error, lanes_.of_pending(task), wall()), settings_.keep, wall());
+      kept(end_claim(table_, task, outcome, kind, error, core_.lanes.of_pending(task), wall()), settings_.keep, wall());
   auto answer = co_await edit(std::move(write));
   co_return answer;
 }
@@ -294,18 +294,11 @@ Async<bool> Queue::end_marked(std::vector<ItemRef> tasks) {
   co_return any;
 }
 
-// Whether a take must pass the task over for its key.
-bool Queue::waits_for_key(const ItemRef& task) {
-  if (!claims_.leases().holds_keys() && keys_.idle()) return false;
-  const auto key = text_of(task, attribute::kLiveKey);
-  return keys_.passes_over(task, key, claims_.leases().holds_key(key));
-}
-
 // One task less of the key is in work or looked at.
 void Queue::key_freed(std::string_view key) {
-  if (!keys_.freed(key)) return;
+  if (!core_.keys.freed(key)) return;
   wake();
-  if (processors_ == 0) start_soon(nanoseconds(0));
+  if (!core_.agenda.has_processor()) start_soon(nanoseconds(0));
 }
 
 }  // namespace freshet

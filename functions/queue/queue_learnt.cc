@@ -34,30 +34,13 @@ Async<Result<void>> Queue::load_learnt() {
   const auto concurrency = item.int_or(kConcurrency, 0);
   if (milli <= 0 || concurrency < 0) co_return Result<void>();
   const LearntLimit limit{static_cast<double>(milli) / 1000, static_cast<uint64_t>(concurrency)};
-  kept_rate_.kept(limit);
-  kept_rate_.looked(boot());
-  if (!downstream_.rate) co_return Result<void>();
-  downstream_.rate->go_on(limit.rate, limit.concurrency);
+  if (!core_.limits.remembered(limit, boot())) co_return Result<void>();
   log_.info("LIMIT_REMEMBERED", {{"queue", table_}, {"rate", limit.rate}, {"concurrency", limit.concurrency}});
   co_return Result<void>();
 }
 
-// The value to write now; empty: none.
-std::optional<LearntLimit> Queue::learnt_to_keep() {
-  const auto& learner = downstream_.rate;
-  if (!learner || learner->last_start() == BootTime{}) return std::nullopt;
-  const LearntLimit limit{learner->rate(), learner->concurrency()};
-  return kept_rate_.has_moved(limit) ? std::optional(limit) : std::nullopt;
-}
-
-void Queue::keep_learnt() {
-  if (!downstream_.rate || boot() < kept_rate_.next_look()) return;
-  kept_rate_.looked(boot());
-  if (const auto limit = learnt_to_keep()) scope_.spawn(write_learnt(*limit));
-}
-
 Async<void> Queue::write_learnt(LearntLimit limit) {
-  kept_rate_.kept(limit);
+  core_.limits.kept(limit);
   PutItemInput put;
   put.table = ShedLog::kTable;
   put.unhurried = true;

@@ -10,7 +10,7 @@ Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settle
   if (gone_) co_return std::vector<Result<ItemRef>>(settlements.size(), fail(*gone_));
   std::vector<Result<ItemRef>> out;
   out.reserve(settlements.size());
-  for (const auto& settlement : settlements) out.push_back(claims_.known_task(settlement));
+  for (const auto& settlement : settlements) out.push_back(core_.claims.known_task(settlement));
   for (size_t i = 0; i < settlements.size(); ++i) {
     if (!out[i] || *out[i]) continue;
     // Not in the book: another daemon's claim, or nobody's.
@@ -27,10 +27,10 @@ Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settle
       out[i] = fail(std::move(may.error()));
       continue;
     }
-    const Outcome outcome = claims_.outcome_of(settlements[i], *out[i]);
+    const Outcome outcome = core_.claims.outcome_of(settlements[i], *out[i]);
     if (outcome.if_not_replaced.empty()) {
-      const auto lane = Claims::needs_lane(settlements[i]) ? lanes_.of_pending(*out[i]) : std::string();
-      auto write = claims_.settling_write(settlements[i], outcome, *out[i], lane, wall());
+      const auto lane = Claims::needs_lane(settlements[i]) ? core_.lanes.of_pending(*out[i]) : std::string();
+      auto write = core_.claims.settling_write(settlements[i], outcome, *out[i], lane, wall());
       if (settlements[i].cost) write = with_cost(std::move(write), *settlements[i].cost);
       writes.push_back(std::move(write));
       places.push_back(i);
@@ -66,26 +66,16 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
   }
   ItemRef task = std::move(answer->attributes);
   if (settlement.kind == Settlement::Kind::kHeartbeat) {
-    claims_.beaten(settlement, task, boot());
+    core_.claims.beaten(settlement, task, boot());
     return task;
   }
-  const auto since = claims_.leases().claimed_at(settlement.id, settlement.lease);
-  if (since && settlement.kind == Settlement::Kind::kComplete) service_times_.add(boot() - *since, boot());
+  const auto since = core_.claims.leases().claimed_at(settlement.id, settlement.lease);
+  if (since && settlement.kind == Settlement::Kind::kComplete) core_.window.worked(boot() - *since, boot());
   count_attempt(settlement, task, since);
-  if (limits_.on()) charge_difference(settlement, task);
-  const Lease* lease = is_rated() ? claims_.leases().find(settlement.id) : nullptr;
-  if (lease && lease->token == settlement.lease && lease->call) {
-    const bool by_cost = settings_.limits.counts_cost;
-    if (settlement.kind != Settlement::Kind::kRelease) {
-      lease->call->accepted(boot(), {}, by_cost ? settlement.cost : std::nullopt);
-    } else if (settlement.begun) {
-      lease->call->refused(boot());
-    } else {
-      lease->call->never_began();
-    }
-    wake();  // By RATE_LIMIT another one may start now.
-  }
-  claims_.ended(settlement.id, settlement.lease);
+  if (core_.limits.on()) core_.limits.settled(settlement, core_.claims.leases().find(settlement.id), task, boot());
+  if (core_.limits.is_rated() && core_.limits.call_ended(settlement, core_.claims.leases().find(settlement.id), boot()))
+    wake();
+  core_.claims.ended(settlement.id, settlement.lease);
   moved(task);
   return task;
 }
@@ -104,9 +94,9 @@ Async<void> Queue::settle_quietly(std::vector<Settlement> settlements) {
 Async<void> Queue::release_held() {
   left_in_work_.clear();
   write_spells(true);
-  if (const auto limit = learnt_to_keep()) co_await write_learnt(*limit);
+  if (const auto limit = core_.limits.to_keep()) co_await write_learnt(*limit);
   std::vector<Settlement> settlements;
-  for (auto& [id, token] : claims_.leases().held()) {
+  for (auto& [id, token] : core_.claims.leases().held()) {
     Settlement settlement;
     settlement.kind = Settlement::Kind::kRelease;
     settlement.id = std::move(id);
@@ -132,7 +122,7 @@ void Queue::moved(const ItemRef& task) {
     lane_filled(task);
     due_by(int_of(task, attribute::kDeadline, kNever));
     wake();
-    if (processors_ == 0) start_soon(nanoseconds(0));
+    if (!core_.agenda.has_processor()) start_soon(nanoseconds(0));
   } else if (status == state::kDelayed) {
     delayed(text_of(task, attribute::kId), int_of(task, attribute::kNotBefore, 0));
   } else {

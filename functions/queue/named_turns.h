@@ -1,5 +1,5 @@
-// One at a time, by name: whoever wants to work on something waits until nobody else does. Part of the queue's shell:
-// the core knows only that somebody is at work. Loop thread.
+// One at a time for each name: whoever wants to work on something waits until nobody else does. base/turns.h is the
+// same without names. This is part of the queue's shell; the core knows only that somebody is at work. Loop thread.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@
 
 namespace freshet {
 
-class Turns {
+class NamedTurns {
  public:
   // The scheduler outlives this.
-  explicit Turns(Scheduler& scheduler) : scheduler_(scheduler) {}
-  Turns(const Turns&) = delete;
-  Turns& operator=(const Turns&) = delete;
+  explicit NamedTurns(Scheduler& scheduler) : scheduler_(scheduler) {}
+  NamedTurns(const NamedTurns&) = delete;
+  NamedTurns& operator=(const NamedTurns&) = delete;
 
   // Nobody has the turn of that name when this ends, and nobody can have it until the caller takes it.
   Async<void> wait(std::string name) {
@@ -31,7 +31,7 @@ class Turns {
   // Has the turn from now until it is destroyed. Nobody else may have it.
   class Turn {
    public:
-    Turn(Turns& turns, std::string name) : turns_(turns), name_(std::move(name)) { turns_.waiting_[name_]; }
+    Turn(NamedTurns& turns, std::string name) : turns_(turns), name_(std::move(name)) { turns_.waiting_[name_]; }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn() {
@@ -40,7 +40,7 @@ class Turns {
     }
 
    private:
-    Turns& turns_;
+    NamedTurns& turns_;
     const std::string name_;
   };
 
