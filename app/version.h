@@ -1,4 +1,4 @@
-// The version of the program: that of CMake's project(), the one place where it stands.
+// The version of the program, from CMake's project(), its only source.
 #pragma once
 
 namespace freshet {

@@ -80,7 +80,7 @@ class [[nodiscard]] Async {
   }
 
   bool is_ready() const { return value_.has_value() || (frame_ && frame_.done()); }
-  // The result; is_ready() must be true. Once.
+  // Moves the result out. Call it once, and only while is_ready() is true.
   T take() {
     FRESHET_CHECK(is_ready(), "the result is not there yet");
     return frame_ ? std::move(*frame_.promise().value) : std::move(*value_);
@@ -99,7 +99,7 @@ template <>
 class [[nodiscard]] Async<void> {
  public:
   using promise_type = async_detail::PromiseOf<void>;
-  Async() = default;  // Already done.
+  Async() = default;  // Makes one that is already done.
   explicit Async(std::coroutine_handle<promise_type> frame) : frame_(frame) {}
   Async(Async&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
   Async& operator=(Async&&) = delete;
@@ -158,7 +158,7 @@ class Promise {
       : shared_(std::make_shared<async_detail::Shared<T>>(async_detail::Shared<T>{&scheduler, {}, {}})) {}
   Future<T> future() const { return Future<T>(shared_); }
   bool is_set() const { return shared_->value.has_value(); }
-  // Once. Later calls have no effect, so that a timeout and an answer may race.
+  // Sets the result. Later calls have no effect, so that a timeout and an answer may race.
   void set(T value) const {
     if (shared_->value) return;
     shared_->value.emplace(std::move(value));
@@ -187,8 +187,8 @@ inline Async<void> sleep_for(Scheduler& scheduler, nanoseconds delay) {
   return sleep_until(scheduler, scheduler.clock().boot() + delay);
 }
 
-// Owner of work that runs on its own. What has finished is forgotten; what still waits when the scope is destroyed
-// is ended there (its locals are destroyed).
+// Owns work that runs on its own. Finished work is dropped; destroying the scope ends work that still waits (and
+// destroys its locals).
 class Scope {
  public:
   Scope() = default;

@@ -21,13 +21,14 @@ struct SchedulerAttributes {
   uint64_t flags = 0;
   int32_t nice = 0;
   uint32_t priority = 0;
-  uint64_t runtime = 0;  // Of an ordinary thread: nanoseconds that it computes at a time. Ignored before Linux 6.12.
+  uint64_t runtime = 0;  // For an ordinary thread: nanoseconds of computation at a time. Ignored before Linux 6.12.
   uint64_t deadline = 0;
   uint64_t period = 0;
 };
 
-// Who computes for a moment only is let in as soon as it wakes up, also while the thread that woke it goes on on the
-// same processor. Else a sync may begin later than it would have been over. Changes nothing if the kernel will not.
+// Asks the kernel for short time slices: a thread that computes briefly then runs as soon as it wakes up, even if the
+// thread that woke it continues on the same processor. Otherwise a sync may begin later than it would have ended. Has
+// no effect if the kernel refuses.
 void compute_little_at_a_time() {
   SchedulerAttributes mine;
   if (syscall(SYS_sched_getattr, 0, &mine, sizeof mine, 0) != 0 || mine.policy != SCHED_OTHER) return;

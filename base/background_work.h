@@ -1,4 +1,4 @@
-// Work that waits for the disk, beside a loop that must not.
+// Runs blocking disk work beside a loop that must not block.
 #pragma once
 
 #include <functional>
@@ -8,21 +8,21 @@
 
 namespace freshet {
 
-// One piece at a time, on another thread; the calls here are its owner's alone. Destroying it waits for what runs.
+// Runs one piece of work at a time on another thread. Only the owner calls it. The destructor waits for running work.
 class BackgroundWork {
  public:
   using Work = std::function<Result<void>()>;
 
   virtual ~BackgroundWork() = default;
-  // What the work uses must live until end(), and be fit for use beside the owner.
+  // Starts `work`. Everything that it uses must live until end(), and must be safe to use beside the owner.
   virtual void begin(Work work) = 0;
-  // Whether end() would return at once.
+  // True if end() would return at once.
   virtual bool over() const = 0;
-  // Waits for what begin() started; its outcome.
+  // Waits for the work that begin() started, and returns its result.
   virtual Result<void> end() = 0;
 };
 
-// On a thread of its own, which calls `on_over` after each piece.
+// Uses a thread of its own, which calls `on_over` after each piece of work.
 std::unique_ptr<BackgroundWork> make_work_thread(std::function<void()> on_over);
 
 }  // namespace freshet

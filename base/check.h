@@ -1,5 +1,5 @@
-// FRESHET_CHECK(condition, why) aborts when one of our own invariants is broken, and prints why and where. In any mode.
-// Never for what comes from outside (network, files, templates): that is a Result.
+// FRESHET_CHECK(condition, why) aborts in every build if one of our own invariants is broken, and prints why and where.
+// Do not use it for input from outside (network, files, templates): return a Result there.
 #pragma once
 
 namespace freshet {

@@ -53,7 +53,7 @@ class SimClock final : public Clock {
   void advance(nanoseconds d);
   // Moves boot time to `t` if that is later, and wall time by the same distance.
   void advance_to(BootTime t);
-  // The wall clock is set by somebody: boot time does not move.
+  // Sets the wall clock forward or back, as an administrator would; boot time does not move.
   void step_wall(milliseconds d) { wall_ += d; }
 
  private:

@@ -8,7 +8,7 @@
 namespace freshet {
 
 std::string sha256_hex(std::string_view data);
-// The same piece by piece, for what is too much at once. One thread.
+// SHA-256 of data that arrives in pieces. Use it on one thread.
 class Sha256 {
  public:
   Sha256();
@@ -16,7 +16,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
   ~Sha256();
   void add(std::string_view data);
-  std::string hex();  // Once, last.
+  std::string hex();  // Returns the digest. Call it once, as the last call.
 
  private:
   struct State;
@@ -24,11 +24,11 @@ class Sha256 {
 };
 std::string hmac_sha256(std::string_view key, std::string_view data);  // 32 bytes.
 std::string to_hex(std::string_view bytes);                            // Lower case.
-// A UUID of version 4 that is made of the text: always the same one, and another one for another text.
+// A version 4 UUID derived from the text: equal texts give equal UUIDs, different texts different ones.
 std::string uuid_of(std::string_view text);
-// Takes the same time wherever the two differ.
+// Compares in a time that does not depend on where the texts differ.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
-// 256 bits that nobody can guess, as 64 hexadecimal digits. Never from the injected Random, which is not for secrets.
+// 256 random bits as 64 hexadecimal digits. They come from the system's secure source, never from the injected Random.
 std::string secret_token();
 
 }  // namespace freshet

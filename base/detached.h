@@ -17,7 +17,7 @@ class Detached {
   Detached(const Detached&) = delete;
   Detached& operator=(const Detached&) = delete;
 
-  // Begins at once, and is ready at once if the work is. What `work` holds lives until the work has ended.
+  // Starts at once, and is ready at once if the work is. Everything that `work` holds lives until the work has ended.
   template <class T>
   Async<T> run(std::function<Async<T>()> work) {
     Async<T> begun = work();
@@ -30,7 +30,7 @@ class Detached {
  private:
   template <class T>
   static Async<void> finish([[maybe_unused]] std::function<Async<T>()> held, Async<T> begun, Promise<T> done) {
-    Async<T> work = std::move(begun);  // Ends before what it works on.
+    Async<T> work = std::move(begun);  // Destroyed before `detached`'s inputs, which the running work uses.
     T result = co_await work;
     done.set(std::move(result));
   }

@@ -1,9 +1,9 @@
 // The file seam. Everything durable goes through it, so that tests can tear writes, lose unsynced bytes, fill the
 // disk and crash at any call (tests/sim/sim_files.h).
 //
-// Paths are plain strings, '/'-separated. Errors: kDiskFull for ENOSPC/EDQUOT, kNotFound for ENOENT, kUnavailable where
-// no file descriptor is free (EMFILE, ENFILE), kIo for all else, with the path and the system's text in the message.
-// Calls block; the owner decides on which thread.
+// Paths are plain strings, '/'-separated. Errors: kDiskFull for ENOSPC/EDQUOT, kNotFound for ENOENT, kUnavailable if no
+// file descriptor is free (EMFILE, ENFILE), kIo for all else, with the path and the system's text in the message. Calls
+// block; the owner decides on which thread.
 #pragma once
 
 #include <cstdint>
@@ -30,21 +30,21 @@ class File {
   // kDiskFull for a file whose space was allocated before.
   virtual Result<void> preallocate(uint64_t size) = 0;
   virtual Result<void> truncate(uint64_t size) = 0;
-  // fdatasync: what was written before is durable when this returns.
+  // fdatasync: every earlier write is durable when this returns.
   virtual Result<void> sync() = 0;
   virtual Result<uint64_t> size() = 0;
 };
 
-// Syncs a file beside its owner, who may go on writing to it: durable is what was written before begin(). Owner's
-// thread only; one sync at a time.
+// Syncs a file while its owner may go on writing to it: all writes before begin() become durable. Call it on the
+// owner's thread only; one sync at a time.
 class BackgroundSync {
  public:
   virtual ~BackgroundSync() = default;
   // The file must stay open until end().
   virtual void begin(File& file) = 0;
-  // Whether end() would return at once.
+  // True if end() would return at once.
   virtual bool over() const = 0;
-  // Waits for what begin() started; File::sync()'s outcome.
+  // Waits for the sync that begin() started, and returns the result of File::sync().
   virtual Result<void> end() = 0;
 };
 
@@ -57,7 +57,7 @@ class FileLock {
   virtual Result<void> check() = 0;
 };
 
-// kRead: to be read as a whole, soon. kCreate: must not exist.
+// kRead: the whole file will be read soon. kCreate: the file must not exist.
 enum class OpenMode { kRead, kReadWrite, kCreate };
 
 class Files {
@@ -78,14 +78,14 @@ class Files {
   virtual Result<uint64_t> free_bytes(const std::string& directory) = 0;
 };
 
-// The real ones.
+// The files of the operating system.
 std::unique_ptr<Files> make_posix_files();
 
-// On a thread of its own, which calls `on_over` after each sync.
+// Uses a thread of its own, which calls `on_over` after each sync.
 std::unique_ptr<BackgroundSync> make_sync_thread(std::function<void()> on_over);
 
-// Files that live in memory and end with this object (`--data :memory:`). Space that was only preallocated takes none;
-// sync and locks have nothing to do but keep their promises. Open files must not outlive it. One thread.
+// Files that live in memory and end with this object (`--data :memory:`). Preallocated space takes no memory; sync and
+// locks keep their promises without any work. Open files must not outlive it. One thread.
 std::unique_ptr<Files> make_memory_files();
 
 }  // namespace freshet

@@ -1,11 +1,11 @@
-// Splits long work on the loop into pieces; between two pieces other work has its turn.
+// Splits long work on the loop into pieces, so that other work can run between them.
 #pragma once
 
 #include "base/async.h"
 
 namespace freshet {
 
-// Ready when everything that was waiting for the loop has had its turn. The scheduler outlives it.
+// Ready once all work that was waiting for the loop has had its turn. The scheduler outlives it.
 inline Async<void> let_others_in(Scheduler& scheduler) {
   Promise<bool> next(scheduler);
   scheduler.post([next] { next.set(true); });

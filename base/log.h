@@ -3,7 +3,7 @@
 // Event names are upper case with underscores, as the sample application writes them; field names are camelCase and
 // are not "time", "level" or "event".
 //
-// An EventLog is handed to whoever logs; there is no global one. Any thread.
+// Code that logs gets an EventLog as an argument; there is no global one. Any thread.
 #pragma once
 
 #include <concepts>
@@ -24,8 +24,8 @@ enum class LogLevel { kDebug, kInfo, kWarn, kError, kOff };
 
 std::optional<LogLevel> parse_log_level(std::string_view name);  // "debug", "info", "warn", "error", "off".
 
-// A field's value. Refers to the caller's text: it lives only as long as the call that it is an argument of. Text that
-// is not UTF-8 is logged with U+FFFD in place of the bad bytes.
+// The value of a field. It refers to the caller's text, so it lives only as long as the call it is an argument of.
+// Bytes that are not UTF-8 are logged as U+FFFD.
 class LogValue {
  public:
   LogValue(bool value) : value_(value) {}                                                // NOLINT: implicit.
@@ -49,7 +49,7 @@ struct LogField {
 };
 using LogFields = std::initializer_list<LogField>;
 
-// Where lines go. Any thread.
+// The destination of log lines. Any thread.
 class LogSink {
  public:
   virtual ~LogSink() = default;

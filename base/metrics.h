@@ -17,7 +17,7 @@ namespace freshet {
 class Counter {
  public:
   void add(uint64_t n = 1) { value_.fetch_add(n, std::memory_order_relaxed); }
-  // For a total that is counted elsewhere. Less than before means that its source began anew.
+  // Sets a total that is counted elsewhere. A smaller value than before means that its source started again from 0.
   void set(uint64_t total) { value_.store(total, std::memory_order_relaxed); }
   uint64_t value() const { return value_.load(std::memory_order_relaxed); }
 
@@ -69,7 +69,7 @@ class Metrics {
   // The same name and labels give the same metric. References live as long as the registry. Any thread.
   Counter& counter(std::string_view name, std::string_view help, const MetricLabels& labels = {});
   Gauge& gauge(std::string_view name, std::string_view help, const MetricLabels& labels = {});
-  // All of one name share the bounds of the first.
+  // All histograms of one name share the bounds of the first.
   Histogram& histogram(std::string_view name, std::string_view help, const std::vector<double>& bounds,
                        const MetricLabels& labels = {});
 

@@ -1,5 +1,5 @@
-// The mutex of what several threads share, in a form that clang checks: a member that says FRESHET_GUARDED_BY(mutex_)
-// cannot be touched without a MutexLock of it. tests/house/thread_safety.py runs that check; GCC ignores it all.
+// A mutex whose use clang checks: a member that says FRESHET_GUARDED_BY(mutex_) cannot be touched without a MutexLock
+// of it. tests/house/thread_safety.py runs that check; GCC ignores it all.
 //
 // Most of the program needs none of this: one loop owns all state (docs/ARCHITECTURE.md names the threads beside it).
 #pragma once
@@ -15,7 +15,7 @@
 #endif
 
 #define FRESHET_GUARDED_BY(mutex) FRESHET_THREAD_ATTRIBUTE(guarded_by(mutex))
-// For a function: its caller must hold the mutex, or must not.
+// Mark a function whose caller must hold the mutex, or must not hold it.
 #define FRESHET_REQUIRES(mutex) FRESHET_THREAD_ATTRIBUTE(requires_capability(mutex))
 #define FRESHET_EXCLUDES(mutex) FRESHET_THREAD_ATTRIBUTE(locks_excluded(mutex))
 
@@ -32,7 +32,7 @@ class FRESHET_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-// Holds the mutex as long as it lives, but for the time between unlock() and lock().
+// Holds the mutex for its lifetime, except between unlock() and lock().
 class FRESHET_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) FRESHET_THREAD_ATTRIBUTE(acquire_capability(mutex)) : lock_(mutex.mutex_) {}
@@ -48,13 +48,13 @@ class FRESHET_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-// A condition variable. A wait may end for no reason: it stands in a loop that looks at what is waited for.
+// A condition variable. A wait may end without a reason, so wait in a loop that checks the condition.
 class Condition {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   void wait(MutexLock& lock) { changed_.wait(lock.lock_); }
-  // False once it is that late.
+  // Returns false once `end` has passed.
   bool wait_until(MutexLock& lock, Time end) {
     return changed_.wait_until(lock.lock_, end) == std::cv_status::no_timeout;
   }

@@ -15,9 +15,9 @@ size_t utf8_length(std::string_view text);
 // that changes the direction of text as \n, \r, \t, \x1b, \u009b or \u202e, and every byte that is not UTF-8 as \xff.
 // Everything else, including backslashes, stays as it is.
 std::string plain_text(std::string_view text);
-// The same, but keeps line feeds: for text with several lines.
+// Like plain_text(), but keeps line feeds: for text with several lines.
 std::string plain_lines(std::string_view text);
-// The same, but keeps a line feed only where `start` follows: for messages in which every line begins with it.
+// Like plain_text(), but keeps a line feed only where `start` follows: for messages in which every line begins with it.
 std::string plain_lines(std::string_view text, std::string_view start);
 
 // Equivalent JSON text that is safe to show: control characters inside strings become \u001b. White space between

@@ -11,7 +11,7 @@
 
 namespace freshet::points {
 
-// Both stay where they are until the process ends. One thread.
+// Both return references that stay valid until the process ends. One thread.
 uint64_t& counter(const char* name);
 const bool& planted(const char* name);
 

@@ -18,7 +18,7 @@ uint64_t splitmix64(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-// Of each byte.
+// The two hexadecimal digits of each byte.
 constexpr std::array<char, 512> kHexPairs = [] {
   std::array<char, 512> pairs{};
   for (size_t byte = 0; byte < 256; ++byte) {

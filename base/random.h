@@ -25,7 +25,7 @@ class Random {
   uint64_t state_[4];
 };
 
-// A seed from the operating system, for programs that are not told one.
+// A seed from the operating system, for programs that were not given one.
 uint64_t random_seed();
 
 }  // namespace freshet

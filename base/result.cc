@@ -5,7 +5,7 @@
 namespace freshet {
 
 namespace {
-// Of the codes behind those that the item store's protocol defines.
+// Names of the codes that the item store's protocol does not define.
 std::string_view own_name(ErrorCode code) {
   switch (code) {
     case ErrorCode::kTooManyRequests:

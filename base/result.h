@@ -21,7 +21,7 @@ enum class ErrorCode {
   kResourceNotFound,
   kResourceInUse,
   kLimitExceeded,
-  kThroughputExceeded,  // Back off and retry: caps, disk reserve.
+  kThroughputExceeded,  // The client should back off and retry: a cap is reached, or the disk reserve is in use.
   kRequestLimitExceeded,
   kTransactionCanceled,
   kTransactionConflict,
@@ -29,7 +29,7 @@ enum class ErrorCode {
   kIdempotentParameterMismatch,
   kItemCollectionSizeLimitExceeded,
   kTrimmedDataAccess,
-  kTableNotFound,  // Where the protocol has names of its own for it: backups.
+  kTableNotFound,  // Backups have names of their own in the protocol.
   kTableAlreadyExists,
   kTableInUse,
   kBackupNotFound,
@@ -46,7 +46,7 @@ enum class ErrorCode {
   kUnavailable,
   kTimeout,
   kCancelled,
-  // The machine under us.
+  // Failures of the machine.
   kIo,
   kDiskFull,
   kCorruption,

@@ -1,4 +1,4 @@
-// What runs when, on the one loop. Implemented by runtime/loop; the simulation runs the same loop on a SimClock.
+// Schedules work on the one loop. runtime/loop implements it; the simulation runs the same loop on a SimClock.
 #pragma once
 
 #include <absl/functional/any_invocable.h>
@@ -10,7 +10,7 @@
 namespace freshet {
 
 using Work = absl::AnyInvocable<void()>;
-using TimerId = uint64_t;  // 0 is never a timer.
+using TimerId = uint64_t;  // 0 is never a valid id.
 
 // Loop thread only. Work runs later in this or the next turn, never inside the call, in the order it was posted.
 class Scheduler {
@@ -19,7 +19,7 @@ class Scheduler {
   virtual void post(Work work) = 0;
   // Runs `work` at the first turn at or after `when`. Timers due in one turn run in order of (when, TimerId).
   virtual TimerId call_at(BootTime when, Work work) = 0;
-  // No effect if it has run or was cancelled.
+  // Has no effect if the timer has run or was cancelled.
   virtual void cancel(TimerId id) = 0;
   virtual const Clock& clock() const = 0;
 
@@ -32,13 +32,13 @@ class TurnParticipant {
   virtual ~TurnParticipant() = default;
   // Does what is due now, in a bounded step (TTL sweep, compaction). Loop thread.
   virtual void run_due() = 0;
-  // Makes durable what this turn applied, or begins to, and releases what waited for what is durable. Loop thread.
+  // Makes this turn's changes durable, or begins to, and releases everything that waited for earlier ones. Loop thread.
   virtual void commit() = 0;
-  // When run_due() wants to be called next, if nothing else happens; BootTime::max() for never.
+  // The next time at which run_due() has work, if nothing else happens; BootTime::max() for never.
   virtual BootTime next_due() const = 0;
 };
 
-// How other threads hand work to the loop. Any thread.
+// Lets other threads hand work to the loop. Any thread.
 class Mailbox {
  public:
   virtual ~Mailbox() = default;

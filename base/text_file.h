@@ -1,5 +1,6 @@
-// Small text files of people: options, templates, keys. Reads the whole of one; kNotFound or kIo with the path and the
-// system's text, kRequestTooLarge if it is longer than kMostTextBytes, as /dev/zero is. A directory is none.
+// Reads small text files that people write (options, templates, keys) whole. kNotFound or kIo with the path and
+// the system's text; kRequestTooLarge if it is longer than kMostTextBytes (/dev/zero is). A directory is not a
+// file.
 #pragma once
 
 #include <cstddef>

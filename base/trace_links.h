@@ -1,8 +1,8 @@
-// Which trace made which change: so that what a table's stream causes goes on with the trace of the write.
+// Remembers which trace made which change, so that work caused by a table's stream continues the trace of the write.
 //
-// In memory only, and bounded: of what is older, and after a restart, a trace ends at the stream. Whoever acts for a
-// trace says so for as long as it runs without a wait (Scope); a store that makes a change record meanwhile notes it.
-// Loop thread only.
+// It lives in memory and is bounded: for older changes, and after a restart, a trace ends at the stream. Code that runs
+// for a trace opens a Scope for as long as it does not wait; a store that makes a change record meanwhile notes the
+// trace. Loop thread only.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class TraceLinks {
   TraceLinks(const TraceLinks&) = delete;
   TraceLinks& operator=(const TraceLinks&) = delete;
 
-  // From here to its end the trace is at work; `links` may be null. Scopes nest.
+  // The trace is current from here to the end of the scope; `links` may be null. Scopes nest.
   class Scope {
    public:
     Scope(TraceLinks* links, std::string_view header) : links_(header.empty() ? nullptr : links) {
@@ -39,15 +39,15 @@ class TraceLinks {
     std::shared_ptr<const std::string> before_;
   };
 
-  // The X-Amzn-Trace-Id of what is at work now, or empty.
+  // The X-Amzn-Trace-Id of the current trace, or empty.
   std::string current() const { return current_ ? *current_ : std::string(); }
 
-  // A change record was made.
+  // Records that the current trace made this change record.
   void note(std::string_view table, uint64_t sequence) {
     if (!current_) return;
     const auto [place, added] = traces_.emplace(Key(table, sequence), current_);
     if (!added) {
-      place->second = current_;  // Another table of that name.
+      place->second = current_;  // The table was deleted and created again under the same name.
       return;
     }
     order_.push_back(place);
@@ -55,7 +55,7 @@ class TraceLinks {
     traces_.erase(order_.front());
     order_.pop_front();
   }
-  // The trace that made it, or empty.
+  // The trace that made the change record, or empty.
   std::string find(std::string_view table, uint64_t sequence) const {
     const auto found = traces_.find(Key(table, sequence));
     return found == traces_.end() ? std::string() : *found->second;

@@ -1,7 +1,7 @@
-// Changes that must not overlap: each begins when the one before it is done, in the order in which they were asked for.
+// Serialises changes that must not overlap: each begins when the one before it is done, in the order of the calls.
 //
-// A change reads what is there, decides, writes, waits for the store, and then says in memory what it wrote. Two that
-// overlap may both decide on what was there before, or write in one order and be told in the other. Loop thread only.
+// A change reads the state, decides, writes, waits for the store, and then updates memory. Two overlapping changes
+// could both decide on the same old state, or update memory in another order than they wrote. Loop thread only.
 #pragma once
 
 #include <deque>
@@ -20,8 +20,8 @@ class Turns {
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
-  // Carries out `change` in its turn, also if the caller goes away meanwhile. Ready at once if nothing is ahead of it
-  // and the change itself is ready at once. What `change` holds is copied.
+  // Runs `change` in its turn, even if the caller goes away meanwhile. Ready at once if nothing is ahead of it and the
+  // change itself is ready at once. Everything that `change` holds is copied.
   template <class T>
   Async<T> run(std::function<Async<T>()> change) {
     if (busy_) {
@@ -65,7 +65,7 @@ class Turns {
   Scheduler& scheduler_;
   bool busy_ = false;
   std::deque<std::function<Async<void>()>> waiting_;
-  Scope scope_;  // Last: ended first.
+  Scope scope_;  // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

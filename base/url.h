@@ -11,9 +11,9 @@ namespace freshet {
 
 struct Url {
   std::string host;         // Name or address, without brackets.
-  uint16_t port = 80;       // 443 of https.
-  bool tls = false;         // https.
-  std::string host_header;  // As the Host header spells it: with the port if the URL has one.
+  uint16_t port = 80;       // 443 for https.
+  bool tls = false;         // True for https.
+  std::string host_header;  // The value of the Host header: includes the port if the URL has one.
   std::string target;       // Path and query, at least "/".
 };
 

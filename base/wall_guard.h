@@ -15,20 +15,20 @@ namespace freshet {
 
 // A change of the guard's verdict.
 struct WallDoubt {
-  bool over = false;      // The wall clock is trusted again.
-  bool at_start = false;  // It is about the time that passed before the start.
-  milliseconds ahead{0};  // How far the wall clock is ahead of the time that was believed; negative: behind.
+  bool over = false;      // True if the wall clock is trusted again.
+  bool at_start = false;  // True if the doubt is about the time that passed before the start.
+  milliseconds ahead{0};  // How far the wall clock is ahead of the time that was believed; negative if it is behind.
 };
 
 class WallGuard {
  public:
   struct Options {
-    milliseconds limit{60'000};       // A smaller jump is believed at once.
-    milliseconds pause{60'000};       // A larger one after the wall clock has gone on evenly for that long.
-    const ClockSync* sync = nullptr;  // Null: the state is not known. Outlives the guard.
+    milliseconds limit{60'000};       // A smaller jump is accepted at once.
+    milliseconds pause{60'000};       // A larger one after the wall clock has gone on evenly for this long.
+    const ClockSync* sync = nullptr;  // Null if nothing reports whether the clock is synchronised. Outlives the guard.
     std::function<void(const WallDoubt&)> on_change = {};
   };
-  // Believes what the wall clock shows now. The clock outlives the guard.
+  // Trusts the wall clock as it is now. The clock outlives the guard.
   explicit WallGuard(const Clock& clock) : WallGuard(clock, Options()) {}
   WallGuard(const Clock& clock, Options options);
   WallGuard(const WallGuard&) = delete;
@@ -48,7 +48,7 @@ class WallGuard {
   WallTime earliest();
   // The last result of trusted().
   bool doubts() const { return jump_.has_value(); }
-  // When trusted() may change without a jump; BootTime::max() for never.
+  // The next time at which trusted() may change without a jump; BootTime::max() for never.
   BootTime next_look() const;
 
  private:

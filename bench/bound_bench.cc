@@ -217,7 +217,7 @@ class Program {
   const int steps_;
   const int soon_;  // Steps after which nothing is left of what waits.
   const Scheduler scheduler_;
-  const double price_;    // Of a task that is late, of those that may not be late; in tasks done in time.
+  const double price_;    // The price of a late task, for policies that may not be late; in tasks done in time.
   const double allowed_;  // Share of the finished that may be late.
   const std::vector<double> lengths_;
   std::vector<double> arrivals_;  // How likely so many come in a step.
@@ -276,7 +276,7 @@ Options options_of(int argc, char** argv) {
   return out;
 }
 
-// What the lab says: newest first in its model, ours, and the clairvoyant.
+// Runs the lab: newest first in its model, ours, and the clairvoyant.
 std::vector<Cell> measure(const Options& options, double load) {
   Experiment experiment;
   Scenario scenario;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What it costs that very many tasks expire: how late they are shed, what live traffic of another queue loses meanwhile,
+"""Measures the cost of many expiring tasks: how late they are shed, what live traffic of another queue loses meanwhile,
 and how long a burst of them stays. One daemon as it is shipped (config/lifo.yaml, synced) with a second queue, whose
 tasks have deadlines and nobody who takes them.
 
@@ -44,7 +44,7 @@ FRESHET = ROOT / "build/release/freshet"
 LIVE = ROOT / "build/release/bench/rivals_whole_life"
 QUEUE = "Expiring"
 SAMPLES = 10_000
-LIVE_TASKS = 50_000  # Of one run of the clients; between two they stand still for a moment.
+LIVE_TASKS = 50_000  # The tasks of one run of the clients; they pause for a moment between two runs.
 
 
 def template(folder):
@@ -176,7 +176,7 @@ def commits(url):
 
 
 def longest_commit(before, after):
-    """Of those between the two, in ms; at most."""
+    """The longest commit between the two, in ms; an upper bound."""
     if after[1] > before[1]:
         return after[1] * 1000
     return max((bound * 1000 for (bound, count), (_, old) in zip(after[0], before[0]) if count > old), default=0)
@@ -215,7 +215,7 @@ def by_pairs(windows, order):
         losses.append(1 - windows[on]["live"] / windows[off]["live"])
     losses.sort()
     n = len(losses)
-    rank = max(0, math.floor(n / 2 - 0.98 * math.sqrt(n)))  # Of the bound of the median, as coins fall.
+    rank = max(0, math.floor(n / 2 - 0.98 * math.sqrt(n)))  # The rank of the median's confidence bound, from the binomial distribution.
     out = {"liveLoss": statistics.median(losses), "liveLossQuartiles": [losses[n // 4], losses[(3 * n - 1) // 4]],
            "liveLossBounds": [losses[rank], losses[n - 1 - rank]], "pairs": n}
     for name, which in (("With", True), ("Without", False)):

@@ -1,4 +1,4 @@
-// What the expression language costs on the hot path: one conditional status change of an 8-attribute task.
+// Measures the expression language on the hot path: one conditional status change of an 8-attribute task.
 // build/release/bench/expression_bench --benchmark_min_time=0.2
 #include <benchmark/benchmark.h>
 

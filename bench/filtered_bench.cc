@@ -150,7 +150,7 @@ class Bench {
 int run(const std::string& directory, int64_t members, int64_t rounds) {
   Bench bench(directory);
   bench.fill(members);
-  // So many that every combination still has somebody at the end.
+  // Few enough that every combination still has a member at the end.
   const double assigns = bench.run(members / 2, false);
   bench.check();
   const double cycles = bench.run(rounds, true);

@@ -92,7 +92,7 @@ class OurServer {
 struct Measured {
   double per_second = 0;
   double p50_us = 0;
-  double server_cpu_us = 0;  // Of the whole process but the client's thread, per request.
+  double server_cpu_us = 0;  // Processor time of the process without the client's thread, per request.
 };
 
 double cpu_us(int who) {

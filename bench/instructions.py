@@ -198,7 +198,7 @@ def measure(binary):
 
 
 def machine():
-    """What else decides how many instructions there are."""
+    """Everything else that determines the number of instructions."""
     def first_line(*argv):
         return subprocess.run(argv, capture_output=True, text=True).stdout.splitlines()[0]
     flags = re.search(r"^flags\s*:(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)

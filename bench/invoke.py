@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What an invocation costs: a warm Node.js no-op through the process host beside a bare HTTP round trip to the same Node.js,
-in turn; and the rate of one process, with the memory of it and of the daemon before and after.
+"""Measures the cost of an invocation: a warm Node.js no-op through the process host beside a bare HTTP round trip to
+the same Node.js, in turn; and the rate of one process, with the memory of it and of the daemon before and after.
 
     bench/invoke.py [--rounds 20] [--calls 200] [--seconds 60] [--json FILE]
 
@@ -144,7 +144,7 @@ def main():
           f"{result['bareUs']:.0f} us: {result['ratio']:.2f} x (wanted: at most {WANTED_RATIO} x)")
     print(f"{judge(result['callsPerSecond'] >= WANTED_RATE)} one process, one call at a time: {result['callsPerSecond']:.0f} "
           f"calls/s (wanted: {WANTED_RATE})")
-    for name, busy in result["cpuUs"].items():  # What the rate comes to when the machine is somebody else's, too.
+    for name, busy in result["cpuUs"].items():  # Processor time: comparable even on a shared machine.
         print(f"     CPU of the {name}: {busy:.0f} us a call")
     for name, grown in result["growthMb"].items():
         print(f"{judge(grown <= ALLOWED_GROWTH)} memory of the {name} after {result['calls']} calls: {grown:+.1f} MB of "

@@ -319,7 +319,7 @@ std::string scan_request(size_t segment, size_t segments, std::string_view start
   return request("Scan", body + "}");
 }
 
-// What stands behind `name` in an answer's last bytes, where the figures are.
+// The text behind `name` in a response's last bytes, where the figures are.
 std::string_view tail_member(std::string_view body, std::string_view name) {
   const std::string_view tail = body.substr(body.size() - std::min<size_t>(body.size(), 400));
   const size_t at = tail.find(name);

@@ -112,7 +112,8 @@ def rates(row, work, runs, durability):
             if have_dynalite:
                 ratios = [a / b for a, b in zip(got["ours"], got["dynalite"])]
                 ratio = statistics.median(ratios)
-                # What the constant reaches there is about what any server could with this client on these cores.
+                # The constant server there shows about the most that any server could reach with this client on these
+                # cores.
                 most = mid["bare"] / mid["dynalite"]
                 row(f"{operation}, {durability}, beside dynalite ({mid['dynalite']:.0f}/s; bare Beast {most:.0f} x)",
                     f"{ratio:.0f} x", ">= 20 x", ratio >= 20, ratios)

@@ -1,7 +1,12 @@
 // The learner of RATE_LIMIT=adaptive alone, beside the lab's models of limiters, without a queue: a cell takes
 // milliseconds. For whoever changes functions/queue/policy/adaptive_rate.cc; bench/RESULTS.md has the lab's figures.
 //
-//   limits_trial [--seeds 5] [--first 51] [--phase SECONDS] [--trace] [LIMITER[/HEADERS]...]
+//   limits_trial [--seeds 5] [--first 51] [--phase SECONDS] [--settle SECONDS] [--trace] [--bound]
+//   [LIMITER[/HEADERS]...]
+//
+// With --bound it says what the best caller reaches that knows the limit at every moment, less what somebody else takes
+// of it on average, and only does not know the single calls of the other one. It calls at a share of that, or with
+// RateLimit headers when so many units should be left. The best share and number within the bar of refusals are taken.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -40,6 +45,7 @@ struct Cell {
   Headers headers;
   uint64_t seed;
   double phase;
+  double settle;  // Below 0: as in the lab.
   bool trace;
 };
 
@@ -88,7 +94,7 @@ LimitHints hints_of(const Cell& cell, const LimiterAnswer& answer, nanoseconds n
 class Run {
  public:
   explicit Run(const Cell& cell) : cell_(cell), limiter_(make_limiter(spec_of(cell))), random_(cell.seed) {
-    settle_ = std::max(10.0, 2 * in_seconds(window_of(cell.kind)));
+    settle_ = cell.settle >= 0 ? cell.settle : std::max(10.0, 2 * in_seconds(window_of(cell.kind)));
   }
 
   Figures oracle() {
@@ -102,6 +108,29 @@ class Run {
       }
       const auto ended = ends_.empty() ? end() : ends_.top().at;
       now = next ? std::min(ended, std::max(*next, now + nanoseconds(1))) : std::max(ended, now + nanoseconds(1));
+    }
+    return figures_;
+  }
+
+  // `care`: the share of what is left that is asked for; with RateLimit headers how many units have to be left.
+  Figures bound(double care) {
+    nanoseconds now{0};
+    nanoseconds due{0};
+    while (now < end()) {
+      while (!ends_.empty() && ends_.top().at <= now) ends_.pop(), limiter_->ended(now);
+      limiter_->next(now);
+      const double left = std::max(limiter_->left_by_others(), 0.1);
+      if (due > now) {
+        now = std::min(due, now + milliseconds(20));
+        continue;
+      }
+      const auto answer = take(now);
+      if (answer.granted) ends_.push({now + service(), {}, {}});
+      const auto hints = hints_of(cell_, answer, now);
+      const double wait =
+          hints.remaining ? std::max(care - *hints.remaining, 0.0) / left : 1 / (std::min(care, 1.5) * left);
+      due = now + std::max(of_seconds(wait), nanoseconds(1000));
+      if (hints.retry_after) due = std::max(due, now + *hints.retry_after);
     }
     return figures_;
   }
@@ -179,7 +208,9 @@ struct Options {
   int seeds = 5;
   uint64_t first = 51;
   double phase = 0;
+  double settle = -1;
   bool trace = false;
+  bool bound = false;
   std::vector<std::string> wanted;
 };
 
@@ -187,12 +218,32 @@ double sum(const double (&of)[3]) {
   return of[0] + of[1] + of[2];
 }
 
+void bound_cell(LimiterKind kind, Headers headers, const Options& options) {
+  double best = 0, its_care = 0, its_refused = 0;
+  const bool tells = headers == Headers::kRateLimit;
+  for (int step = 0; step < 40; ++step) {
+    const double care = tells ? 1 + 0.5 * step : 0.4 + 0.02 * step;
+    double taken = 0, refused = 0, possible = 0;
+    for (int i = 0; i < options.seeds; ++i) {
+      const double phase = options.phase > 0 ? options.phase : kind == LimiterKind::kWindow60s ? 240 : 120;
+      const Cell cell{kind, headers, options.first + static_cast<uint64_t>(i), phase, options.settle, false};
+      const Figures came = Run(cell).bound(care);
+      taken += sum(came.taken), refused += sum(came.refused), possible += sum(Run(cell).oracle().taken);
+    }
+    const double share = refused / (taken + refused);
+    if (share > (headers == Headers::kNone ? 0.02 : 0.01) || taken / possible <= best) continue;
+    best = taken / possible, its_care = care, its_refused = share;
+  }
+  std::printf("%-13s %-12s at most %5.1f, refused %5.2f %% (with %.2f)\n", std::string(name_of(kind)).c_str(),
+              kHeaders[static_cast<int>(headers)], 100 * best, 100 * its_refused, its_care);
+}
+
 void run_cell(LimiterKind kind, Headers headers, const Options& options) {
   Figures all, best;
   double worst = 9;
   for (int i = 0; i < options.seeds; ++i) {
     const double phase = options.phase > 0 ? options.phase : kind == LimiterKind::kWindow60s ? 240 : 120;
-    const Cell cell{kind, headers, options.first + static_cast<uint64_t>(i), phase, options.trace};
+    const Cell cell{kind, headers, options.first + static_cast<uint64_t>(i), phase, options.settle, options.trace};
     const Figures oracle = Run(cell).oracle();
     const Figures learner = Run(cell).learner();
     for (int p = 0; p < 3; ++p) {
@@ -222,12 +273,16 @@ int main(int argc, char** argv) {
     const bool more = i + 1 < argc;
     if (arg == "--trace")
       options.trace = true;
+    else if (arg == "--bound")
+      options.bound = true;
     else if (arg == "--seeds" && more)
       options.seeds = std::atoi(argv[++i]);
     else if (arg == "--first" && more)
       options.first = std::strtoull(argv[++i], nullptr, 10);
     else if (arg == "--phase" && more)
       options.phase = std::atof(argv[++i]);
+    else if (arg == "--settle" && more)
+      options.settle = std::atof(argv[++i]);
     else
       options.wanted.push_back(arg);
   }
@@ -236,7 +291,7 @@ int main(int argc, char** argv) {
       const std::string name = std::string(name_of(kind)) + "/" + kHeaders[static_cast<int>(headers)];
       const bool wanted = options.wanted.empty() || std::any_of(options.wanted.begin(), options.wanted.end(),
                                                                 [&](auto& one) { return name.starts_with(one); });
-      if (wanted) run_cell(kind, headers, options);
+      if (wanted) (options.bound ? bound_cell : run_cell)(kind, headers, options);
     }
   }
 }

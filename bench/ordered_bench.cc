@@ -1,8 +1,8 @@
-// What an ordered put costs beside an unconditional put of the same items into a table of the same kind, in turn, in
-// one process, from the item to its answer: each round puts every item once into both, so that from the second on every
-// condition meets an item.
-// Prints the medians of the rounds and their ratio as one JSON document; in memory, and with a log in DIR that is
-// synced at every commit of GROUP puts.
+// Measures the cost of an ordered put beside an unconditional put of the same items into a table of the
+// same kind, in turn, in one process, from the item to its answer: each round puts every item once into
+// both, so that from the second on every condition meets an item. Prints the medians of the rounds and
+// their ratio as one JSON document; in memory, and with a log in DIR that is synced at every commit of
+// GROUP puts.
 //
 //   ordered_bench DIR [ITEMS] [ROUNDS] [GROUP]
 #include <algorithm>
@@ -118,7 +118,7 @@ void run(const char* name, const std::string& directory, int64_t items, int64_t 
   std::vector<double> plain;
   std::vector<double> ordered;
   for (int64_t round = 0; round <= rounds; ++round) {
-    const bool first = round % 2 == 0;  // Whoever comes second finds warmer caches.
+    const bool first = round % 2 == 0;  // The second one finds warmer caches, so the order alternates.
     const double a = first ? bench.plain(round) : bench.ordered(round);
     const double b = first ? bench.ordered(round) : bench.plain(round);
     if (round == 0) continue;  // Makes the items.

@@ -1,4 +1,4 @@
-// What a peek costs that finds much in flight: one queue with 1,000,000 records, 100,000 of them in flight, beside one
+// Measures a peek with many records in flight: one queue with 1,000,000 records, 100,000 of them in flight, beside one
 // with 1,000 and none, in turn, in one process, in memory. Prints the medians and their ratio as one JSON document.
 //
 //   priority_bench [RECORDS] [IN_FLIGHT] [PEEKS]

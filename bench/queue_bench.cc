@@ -154,8 +154,8 @@ void phase(benchmark::State& state) {
 }
 BENCHMARK(phase)->ArgName("create_take_complete_turn")->DenseRange(0, 3)->Iterations(3'000);
 
-// What the loop computes for each of many tasks that expire, 16,400 a second, written to a log whose disk takes no
-// time. Few are in the processor's caches, a million are not.
+// Measures the computing time of the loop for each of many tasks that expire, 16,400 a second, written to a log whose
+// disk takes no time. A few tasks are in the processor's caches, a million are not.
 void shed(benchmark::State& state) {
   const auto tasks = static_cast<size_t>(state.range(0));
   constexpr size_t kBatch = 64, kBatchesPerSecond = 256;

@@ -1,5 +1,5 @@
-// What the runtime costs beside the store: works of the loop, asynchronous events, and the chain from a put through the
-// stream and two functions. In memory, on the real clock; the disk is not in these numbers.
+// Measures the runtime's cost beside the store: works of the loop, asynchronous events, and the chain from a put
+// through the stream and two functions. In memory, on the real clock; the disk is not in these numbers.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -162,7 +162,8 @@ void asynchronous_event(benchmark::State& state) {
 }
 BENCHMARK(asynchronous_event);
 
-// What the runtime adds to a synchronous call of a native function that does nothing, a turn of the loop included.
+// Measures the runtime's part of a synchronous call of a native function that does nothing, a turn of the loop
+// included.
 void native_invoke(benchmark::State& state) {
   Daemon daemon(1);
   for (auto _ : state) daemon.expect(daemon.runtime->invoker().invoke("process", "{}"));

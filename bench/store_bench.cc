@@ -41,14 +41,14 @@
 namespace freshet {
 namespace {
 
-// What this thread has computed: on a shared machine the time that others took is not in it, nor is waiting for disks.
+// The processor time of this thread: without the time of others on a shared machine, and without waiting for disks.
 double cpu_s() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// Of it, what the kernel computed, and the pages it gave; and how long this thread was ready to run while others had
+// The kernel's part of it, and the pages that it provided; and how long this thread was ready to run while others had
 // the processors (Documentation/scheduler/sched-stats.rst of Linux).
 struct KernelWork {
   double cpu_s = 0;
@@ -483,7 +483,7 @@ void grow(const std::string& dir, bool sync, int group, long n, const char* turn
 
 void pauses(double seconds) {
   double longest = 0;
-  double longest_cpu = 0;  // What a hypervisor takes away counts as this thread's.
+  double longest_cpu = 0;  // Time that a hypervisor takes away counts as this thread's.
   const double begin = now_s();
   double last_cpu = cpu_s();
   for (double last = begin; last - begin < seconds;) {

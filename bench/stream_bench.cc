@@ -171,7 +171,7 @@ class Bench {
   NoSpawner spawner_;
   NativeRegistry natives_;
   std::unique_ptr<Runtime> runtime_;
-  std::unique_ptr<Promise<Steady::time_point>> started_;  // Of the write under way.
+  std::unique_ptr<Promise<Steady::time_point>> started_;  // When the running write began.
   std::vector<double> syncs_, acknowledged_, from_put_, from_acknowledgement_;
   Scope scope_;
 };

@@ -377,7 +377,7 @@ def flat(seconds):
                "--seconds", seconds)
     figures = json.loads(out)["cells"][0]["figures"]
     first, second = (figures[f"rss{half}HalfMiB"]["mean"] for half in ("First", "Second"))
-    # Of a shorter run the first half has not filled every buffer yet: after 20 s it is 12 MiB more, after 240 s none.
+    # In a shorter run the first half has not filled every buffer yet: after 20 s it is 12 MiB more, after 240 s none.
     row(f"memory at 10 x for {seconds} s: most in the second half ({second:.1f} MiB; {first:.1f} in the first)",
         f"{second - first:+.1f} MiB", "<= 4 MiB more", second <= first + 4)
 

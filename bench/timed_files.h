@@ -84,7 +84,7 @@ class TimedFiles final : public Files {
   }
   Result<uint64_t> free_bytes(const std::string& directory) override { return files_->free_bytes(directory); }
 
-  FileTimes times;  // So far.
+  FileTimes times;  // The times so far.
 
  private:
   std::unique_ptr<Files> files_ = make_posix_files();

@@ -10,11 +10,11 @@ class SettingReader;
 struct LimitSettings {
   double rate = 0;           // Starts (or cost) a second of each; 0: no limit.
   bool learnt = false;       // KEY_RATE_LIMIT=adaptive, in place of `rate`.
-  int burst = 0;             // So many (or so much) at once; 0: one, or 20 ms worth of the rate if that is more.
+  int burst = 0;             // The burst (in tasks, or in cost); 0: one, or 20 ms worth of the rate if that is more.
   int concurrency = 0;       // Tasks in work of each; 0: no limit.
-  bool by_key = false;       // Of each key; else of each group.
+  bool by_key = false;       // True: for each key. False: for each group.
   bool counts_cost = false;  // Rates count what tasks cost; RATE_LIMIT, too. Else tasks.
-  double default_cost = 1;   // Of a task that names none.
+  double default_cost = 1;   // The cost of a task that names none.
 
   bool has_rate() const { return rate > 0 || learnt; }
   bool any() const { return has_rate() || concurrency > 0; }

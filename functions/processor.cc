@@ -17,10 +17,10 @@ constexpr milliseconds kSettleRetry{200};     // When the store refused to recor
 constexpr milliseconds kBusyWait{50};         // While there is work under way, how long a take waits.
 constexpr milliseconds kPagePause{500};       // Between pages, as the sample.
 constexpr milliseconds kLeastBeat{3};         // The least time between two heartbeats of a task.
-constexpr size_t kMostUnits = 1'000'000'000;  // Of cost, in one take.
+constexpr size_t kMostUnits = 1'000'000'000;  // The most cost in one take.
 constexpr double kToldASecond = 32;           // Transitions logged at level info; the rest at debug.
 
-// Whether the task is not this processor's any more: taken by another, deleted, or gone with its table.
+// True if the task no longer belongs to this processor: taken by another, deleted, or gone with its table.
 bool is_lost(const Error& error) {
   return error.code == ErrorCode::kConflict || error.code == ErrorCode::kNotFound ||
          error.code == ErrorCode::kResourceNotFound;

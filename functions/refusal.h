@@ -13,7 +13,7 @@ enum class DownstreamRefusal : uint8_t {
   kUnavailable,      // HTTP 503.
   kTemporary,        // A program ended with status 75.
   kUnreachable,      // Nobody could be reached, or the program could not be started.
-  kRelease,          // Whoever works on the task gave it back.
+  kRelease,          // The runner or worker gave it back.
   kNoSlot,           // TASK_RUNNER=fake has no free slot.
 };
 

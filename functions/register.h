@@ -35,9 +35,9 @@ std::set<std::string> built_in_handlers();
 // The environment variables that built-in functions read (docs/settings.md); nothing if the function takes any, since
 // it passes them on to the program that does its tasks, or if it is none of these.
 std::vector<std::string> known_variables(const FunctionDefinition& function);
-// Whether a function with this handler works on a queue: its environment then holds that queue's settings.
+// True if a function with this handler works on a queue: its environment then has that queue's settings.
 bool is_processor(std::string_view handler);
-// Whether the handler is that built-in function, in whatever spelling.
+// True if the handler is that built-in function, in any spelling.
 bool is_built_in(std::string_view handler, std::string_view name);
 
 }  // namespace freshet

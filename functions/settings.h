@@ -25,8 +25,8 @@ enum class DeadlineMargin { kOff, kP90, kYield };
 // How many tasks may wait; more are refused (policy/admission.h). And whether those are that would be too late anyway.
 struct AdmissionSettings {
   uint64_t max_waiting = 0;        // PENDING and DELAYED; 0: no bound.
-  uint64_t max_waiting_bytes = 0;  // Of them, as they are stored; 0: no bound.
-  double reserved_share = 0.1;     // Of both, for critical tasks. 0..1.
+  uint64_t max_waiting_bytes = 0;  // The most bytes of waiting tasks, as stored; 0: no bound.
+  double reserved_share = 0.1;     // The share of both bounds for critical tasks. 0..1.
   int critical_priority = 50;      // From this priority on.
   bool refuse_late = false;        // policy/outlook.h
 
@@ -41,7 +41,7 @@ struct WorkSettings {
   int most = 1000;        // to that.
   int page_limit = 0;     // 0: free slots are filled at once; else page by page with a barrier, as the sample does.
   double rate_limit = 0;  // Starts a second; 0: none.
-  int rate_burst = 0;     // So many of them at once; 0: one, or 20 ms worth if that is more.
+  int rate_burst = 0;     // The most at once; 0: one, or 20 ms worth if that is more.
   bool rate_adaptive = false;  // Instead, the highest rate that is not refused (policy/adaptive_rate.h), from
   double rate_least = 0.1;     // this
   double rate_most = 10'000;   // to that.
@@ -85,13 +85,13 @@ struct QueueSettings {
 struct RunnerSettings {
   using Kind = RunnerKind;
   Kind kind = Kind::kNone;
-  std::string url;                          // Of kHttp.
-  std::vector<std::string> argv;            // Of kExec.
-  std::string function;                     // Of kFunction: NAME, NAME:QUALIFIER or an ARN.
-  Environment environment;                  // Of kExec: the function's own.
-  milliseconds timeout{60'000};             // Of one task.
-  int fake_slots = 3;                       // Of kFake: at once; the rest bounce.
-  milliseconds fake_duration{15'000};       // Of kFake.
+  std::string url;                          // For kHttp.
+  std::vector<std::string> argv;            // For kExec.
+  std::string function;                     // For kFunction: NAME, NAME:QUALIFIER or an ARN.
+  Environment environment;                  // For kExec: the function's own.
+  milliseconds timeout{60'000};             // The timeout of one task.
+  int fake_slots = 3;                       // For kFake: the tasks at once; the rest bounce.
+  milliseconds fake_duration{15'000};       // For kFake.
   std::optional<milliseconds> retry_after;  // Delay of a bounced task that names none itself.
 };
 

@@ -10,7 +10,7 @@ namespace {
 struct Seen {
   bool notification = false;
   size_t inserts = 0;
-  std::string table;  // Whose stream it is.
+  std::string table;  // The table of the stream.
 };
 
 // "arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL" -> NAME.

@@ -1,5 +1,5 @@
-// Under which account and region a store's topics and functions were made. Their ARNs are kept with it (subscriptions,
-// environments, events under way), so that another account or region would find nothing.
+// Records the account and region that a store's topics and functions were made under. Their ARNs are stored
+// (subscriptions, environments, queued events), so another account or region would not find them.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,9 @@
 
 namespace freshet {
 
-// kValidation with both if the store's is another one and `in_use`: something is kept under it. Else the store has this
-// one from now on. Stores of before there was a record are asked by their subscriptions.
+// Adopts the account for this store from now on. kValidation with both accounts if the store has another one and
+// `in_use` says that something is kept under it. For stores that are older than this record, the subscriptions tell the
+// account.
 Async<Result<void>> keep_account(Tables& tables, Account account, bool in_use);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Members of a JSON object that somebody wrote, each as what it has to be: of requests and of definition files.
+// Reads members of a JSON object that somebody wrote, each with its expected type: requests and definition files.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace freshet {
 
-// "'max' must be a whole number, not a text": says so instead of the item store's words, under the code of `given`.
+// "'max' must be a whole number, not a text": replaces the item store's words, keeping the code of `given`.
 inline Error wrong_kind(const JsonView& json, const Error& given, std::string_view wanted) {
   static constexpr std::string_view kKinds[] = {"null", "true or false", "a number", "a text", "a list", "an object"};
   static_assert(static_cast<size_t>(JsonKind::kNull) == 0 && static_cast<size_t>(JsonKind::kObject) == 5);
@@ -30,10 +30,10 @@ inline Error wrong_kind(const JsonView& json, const Error& given, std::string_vi
   return {given.code, std::move(message), nullptr};
 }
 
-// "is not known (did you mean 'group'?); there are group, key": what is wrong with a member of that name.
+// "is not known (did you mean 'group'?); there are group, key": the error for a member of that name.
 std::string not_known(std::string_view name, std::initializer_list<std::string_view> known);
 
-// The same for the elements of a list and the like: as_string(), as_array() and as_object() in our own words.
+// The same for elements of a list: as_string(), as_array() and as_object() with messages in our words.
 inline Result<std::string_view> text_in(const JsonView& json) {
   auto text = json.as_string();
   if (!text) return fail(wrong_kind(json, text.error(), "a text in quotes"));
@@ -50,13 +50,13 @@ inline Result<JsonView> object_in(const JsonView& json) {
   return object;
 }
 
-// Reads members of one object, each of which is known and there once; remembers the first error, so that the caller
+// Reads members of one object, each of which must be known and occur once; keeps the first error, so that the caller
 // checks once.
 class JsonMembers {
  public:
-  static constexpr int64_t kMaxMilliseconds = int64_t{366} * 86'400'000;  // Of seconds_member().
+  static constexpr int64_t kMaxMilliseconds = int64_t{366} * 86'400'000;  // The bound of seconds_member().
 
-  // The words of messages about a member of another kind: our own, or those of AWS's services for their protocols.
+  // The wording of messages about a member of the wrong type: our own, or that of AWS's services for their protocols.
   enum class Words { kOwn, kAws };
 
   JsonMembers(const JsonView& object, std::initializer_list<std::string_view> known, Words words = Words::kOwn)
@@ -141,9 +141,9 @@ class JsonMembers {
     if (const auto member = find(name)) take(plain_value_of(*member), *member, "", into);
   }
 
-  // Its items; of anything else than a list nothing must be taken for one.
+  // Returns the list; empty for anything but a list.
   std::optional<JsonView> list(std::string_view name) { return of_kind(name, JsonKind::kArray, "must be a list"); }
-  // Its members are names of the caller's.
+  // The names of its members are the caller's.
   std::optional<JsonView> map(std::string_view name) { return of_kind(name, JsonKind::kObject, "must be an object"); }
 
   std::optional<JsonView> find(std::string_view name) { return error_ ? std::nullopt : object_.find(name); }
@@ -177,7 +177,7 @@ class JsonMembers {
     fail_with(words_ == Words::kOwn ? wrong_kind(member, error, wanted) : error);
   }
 
-  // `wanted`: the kind of value, for messages; "" if the error of `from` says all.
+  // `wanted`: the expected kind, for messages; "" if the error of `from` is sufficient.
   template <class From, class To>
   void take(Result<From> from, const JsonView& member, std::string_view wanted, To& into) {
     if (!from) return wanted.empty() ? fail_with(from.error()) : fail_of_kind(member, from.error(), wanted);

@@ -1,4 +1,4 @@
-// Where files are put that shall outlive this machine: buckets that speak the S3 protocol. wire/ fulfils it, tests fake
+// Puts files that must outlive this machine into buckets of the S3 protocol. wire/ implements it, tests fake
 // it.
 #pragma once
 
@@ -11,19 +11,19 @@
 namespace freshet {
 
 struct ObjectTarget {
-  std::string endpoint;  // URL without a path; empty: there is none.
+  std::string endpoint;  // A URL without a path; empty: there is none.
   std::string bucket;
   std::string region = "us-east-1";
   std::string access_key_id;
   std::string secret_access_key;
-  milliseconds timeout{60'000};  // Of one request.
+  milliseconds timeout{60'000};  // The timeout of one request.
   bool operator==(const ObjectTarget&) const = default;
 };
 
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
-  // Puts an object, or replaces it. Any error means that it may be there or not; putting it again is safe. `key` has
+  // Puts an object, or replaces it. After an error the object may or may not exist; putting it again is safe. `key` has
   // nothing but letters, digits and ._/- in it. Loop thread; outlives its Asyncs.
   virtual Async<Result<void>> put(ObjectTarget target, std::string key, std::string body) = 0;
 };

@@ -1,6 +1,6 @@
-// What the API of ordered writes (wire/ordered, the command line) asks of a table whose writes are ordered by a
-// timestamp of their own. functions/ordered fulfils it, and a client that hedges stands over it. What is kept in items,
-// the settings and the outcomes: docs/ordered-writes.md.
+// The interface of a table whose writes are ordered by their own timestamps. The API (wire/ordered, the command line)
+// calls it; functions/ordered implements it, with a hedging client on top. docs/ordered-writes.md describes the stored
+// attributes, the settings and the outcomes.
 //
 // Loop thread. Inputs are taken by value; items travel as ItemRef, so that I/O threads serialise them without a copy.
 #pragma once
@@ -16,29 +16,29 @@
 
 namespace freshet {
 
-// What came of a write.
+// The outcome of a write.
 enum class OrderedCode : uint8_t {
   kApplied,      // APPLIED
-  kOlder,        // OLDER: what is there is newer, so nothing had to be done.
-  kTooOld,       // TOO_OLD: older than tombstones are kept, so that nobody knows whether it was deleted since.
-  kTooFarAhead,  // TOO_FAR_AHEAD: beyond max_skew; it would lock the item until then.
-  kInvalid,      // INVALID: the call itself.
-  kForeignItem,  // FOREIGN_ITEM: what is there has an attribute that no ordered write leaves like that.
+  kOlder,        // OLDER: the stored item is newer, so nothing had to be done.
+  kTooOld,       // TOO_OLD: older than tombstones are kept, so nobody knows if the item was deleted since.
+  kTooFarAhead,  // TOO_FAR_AHEAD: beyond max_skew; it would block other writes to the item until then.
+  kInvalid,      // INVALID: the call itself is wrong.
+  kForeignItem,  // FOREIGN_ITEM: the stored item has an attribute that no ordered write would leave like that.
   kStoreError,   // STORE_ERROR
 };
 std::string_view code_name(OrderedCode code);  // "TOO_FAR_AHEAD"
 
 struct OrderedResult {
   OrderedCode code = OrderedCode::kApplied;
-  std::optional<Value> timestamp;  // That the write has; a retry gives it again. Empty if it could not be told.
-  std::string detail;              // For people: what was wrong, of which attribute of which item.
-  std::optional<ErrorCode> error;  // Of kStoreError: the store's own.
-  ItemRef found;                   // Of kOlder and kForeignItem: what is there. Null otherwise.
+  std::optional<Value> timestamp;  // The timestamp of the write, to be used in a retry. Empty if it is not known.
+  std::string detail;              // For people: the fault, with the attribute and the item.
+  std::optional<ErrorCode> error;  // For kStoreError: the error of the store.
+  ItemRef found;                   // For kOlder and kForeignItem: the stored item. Otherwise null.
   bool ok() const { return code == OrderedCode::kApplied; }
 };
 
-// `timestamp`: of the first attempt at this write, or of the data; empty: where the definition says that it stands in
-// the record, else the moment of the call.
+// `timestamp`: that of the first attempt at this write, or of the data; empty: the record's if the definition says that
+// it has one, else the time of the call.
 struct OrderedPut {
   Item item;
   std::optional<Value> timestamp;
@@ -47,7 +47,7 @@ struct OrderedDelete {
   Item key;
   std::optional<Value> timestamp;
 };
-// Of all attributes that the definition declares for updates, each in `set` or in `remove`.
+// Each attribute that the definition declares for updates is either in `set` or in `remove`.
 struct OrderedUpdate {
   Item key;
   Map set;
@@ -55,18 +55,18 @@ struct OrderedUpdate {
   std::optional<Value> timestamp;
 };
 
-// Reads leave tombstones out, unless `tombstones` asks for them.
+// Reads leave tombstones out unless `tombstones` is set.
 struct OrderedGet {
   Item key;
   bool tombstones = false;
 };
 struct OrderedQuery {
-  std::optional<Value> partition;  // Instead of a key condition: all with that partition key.
-  QueryInput query;  // Its table is not looked at; placeholders must not begin with "#freshet_", ":freshet_".
+  std::optional<Value> partition;  // Instead of a key condition: all items with that partition key.
+  QueryInput query;                // Its table is ignored; placeholders must not begin with "#freshet_", ":freshet_".
   bool tombstones = false;
 };
 struct OrderedScan {
-  ScanInput scan;  // As above.
+  ScanInput scan;  // As in OrderedQuery.
   bool tombstones = false;
 };
 
@@ -79,11 +79,11 @@ class OrderedWrites {
   virtual Async<OrderedResult> erase(OrderedDelete input) = 0;
   virtual Async<OrderedResult> update(OrderedUpdate input) = 0;
 
-  // A null ref if there is no such item, or a tombstone.
+  // A null ref if there is no such item, or only a tombstone.
   virtual Async<Result<ItemRef>> get(OrderedGet input) = 0;
   // One answer each, in order.
   virtual Async<std::vector<Result<ItemRef>>> batch_get(std::vector<OrderedGet> inputs) = 0;
-  // Pages as the store makes them: tombstones count as looked at.
+  // Pages as the store makes them: tombstones count as examined.
   virtual Async<Result<Page>> query(OrderedQuery input) = 0;
   virtual Async<Result<Page>> scan(OrderedScan input) = 0;
 };

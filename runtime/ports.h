@@ -1,4 +1,4 @@
-// What the runtime needs from the outside, as plain interfaces: wire/ and app/ fulfil them, tests fake them.
+// The interfaces through which the runtime uses the outside world: wire/ and app/ implement them, tests fake them.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct HttpRequest {
   std::string target;  // Path and query, as sent.
   HttpHeaders headers;
   std::string body;
-  uint64_t listener = 0;      // Of a server with several: which one it came in by.
-  HttpHeaders trailers = {};  // What came behind a chunked body: never to be taken for headers.
-  // Of a server's: the address of the client with its port (null: not known), and the number that the request's id is
-  // made of (wire/http/request_ids.h).
+  uint64_t listener = 0;      // For a server with several listeners: the one that received the request.
+  HttpHeaders trailers = {};  // Trailers behind a chunked body: never treat them as headers.
+  // For a server's request: the address of the client with its port (null: unknown), and the number that makes the
+  // request's id (wire/http/request_ids.h).
   std::shared_ptr<const std::string> peer = {};
   uint64_t number = 0;
 };
@@ -56,7 +56,7 @@ class Route {
   virtual bool matches(const HttpRequest& request) const = 0;
   // I/O thread. Never null: bad input becomes an exchange that answers with the error.
   virtual std::unique_ptr<Exchange> accept(HttpRequest request) = 0;
-  // Whether accept() takes long also for a small request: then it does not run while the loop does the I/O itself.
+  // True if accept() takes long even for a small request: then it does not run while the loop does the I/O itself.
   virtual bool is_slow() const { return false; }
 };
 
@@ -76,21 +76,21 @@ class HttpClient {
   virtual Async<Result<HttpResponse>> send(std::string url, HttpRequest request, milliseconds timeout) = 0;
 };
 
-// What the system lets a program and its descendants have. 0: no limit.
+// Limits on the resources of a program and its descendants. 0: no limit.
 struct ProcessLimits {
-  uint64_t memory = 0;      // Bytes of memory of their own, all together: looked at ten times a second, ended above it.
-  uint64_t file_bytes = 0;  // Of any file that they write.
-  uint64_t open_files = 0;  // Of each process.
-  uint64_t threads = 0;     // Of all processes together, each with one at least: as memory.
+  uint64_t memory = 0;      // Bytes of their own memory, all together: checked ten times a second, ended above it.
+  uint64_t file_bytes = 0;  // The size of any file that they write.
+  uint64_t open_files = 0;  // For each process.
+  uint64_t threads = 0;     // For all processes together, each counts at least one: checked as memory is.
 };
 
 struct ProcessSpec {
   std::vector<std::string> argv;                   // argv[0] is looked up on PATH. No shell.
-  std::map<std::string, std::string> environment;  // The whole of it.
-  std::string directory;                           // Empty for the daemon's.
-  std::string input;                               // On standard input, then closed.
-  milliseconds timeout{0};                         // The process and its descendants are killed then; 0 for none.
-  // Of run(): each of stdout and stderr. Of start(): each of them in any second. The rest is dropped and counted.
+  std::map<std::string, std::string> environment;  // The complete environment.
+  std::string directory;                           // Empty: the daemon's.
+  std::string input;                               // Written to standard input, which is then closed.
+  milliseconds timeout{0};                         // The process and its descendants are killed then; 0: never.
+  // For run(): of stdout and of stderr. For start(): of each in any second. The rest is dropped and counted.
   size_t max_output = 1u << 20;
   ProcessLimits limits;
 };
@@ -99,7 +99,7 @@ struct ProcessResult {
   std::optional<int> exit_status;  // Empty if killed by a signal.
   int signal = 0;
   bool timed_out = false;
-  bool out_of_memory = false;  // Ended for that.
+  bool out_of_memory = false;  // True if it was ended for using too much memory.
   bool too_many_threads = false;
   std::string output;
   std::string error_output;
@@ -107,21 +107,21 @@ struct ProcessResult {
 
 enum class OutputStream { kOutput, kErrorOutput };
 
-// What the owner of a program that stays is told. Loop thread; never from inside a call to the spawner.
+// Receives the events of a program that stays. Loop thread; never called from inside a call to the spawner.
 class ProgramWatcher {
  public:
   virtual ~ProgramWatcher() = default;
-  // The next bytes it wrote, wherever a line ends. `dropped`: before these so many bytes were too much.
+  // The next bytes that it wrote, wherever a line ends. `dropped`: the number of bytes before these that were too many.
   virtual void on_output(OutputStream stream, std::string bytes, uint64_t dropped) = 0;
-  virtual void on_flushed() = 0;  // See Program::flush(). Once for each.
-  // It has ended and so have its descendants, or it could not be started (errors as of run()). The last call.
+  virtual void on_flushed() = 0;  // See Program::flush(). Called once for each.
+  // It has ended with its descendants, or it could not be started (errors as of run()). The last call.
   virtual void on_end(Result<ProcessResult> result) = 0;
 };
 
 // A program that stays until it ends by itself or this is destroyed, which kills it with all descendants. Loop thread.
 class Program {
  public:
-  virtual ~Program() = default;  // Nothing is told any more.
+  virtual ~Program() = default;  // No event is reported any more.
   // on_flushed() comes after all output that the program has written until now.
   virtual void flush() = 0;
 };
@@ -130,10 +130,10 @@ class Program {
 class Spawner {
  public:
   virtual ~Spawner() = default;
-  // kUnavailable if no program can be run now: the spawner is away or full, the machine is out of processes or memory.
+  // kUnavailable if no program can run now: the spawner is gone or full, or the machine is out of processes or memory.
   // kIo if this program cannot be started. Destroying the Async kills the process with all descendants.
   virtual Async<Result<ProcessResult>> run(ProcessSpec spec) = 0;
-  // For programs that stay. The watcher outlives the program. Null where no program can stay: in simulations.
+  // For programs that stay. The watcher outlives the program. Returns null if programs cannot stay: in simulations.
   virtual std::unique_ptr<Program> start(ProcessSpec spec, ProgramWatcher& watcher) {
     (void)spec, (void)watcher;
     return nullptr;

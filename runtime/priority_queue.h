@@ -1,5 +1,6 @@
-// What the priority-queue API (wire/priority, the command line) asks of a queue over a table. functions/priority
-// fulfils it. The walk of a record through it, its attributes and the return codes: docs/priority-queue.md.
+// The interface of a priority queue over a table. The API (wire/priority, the command line) calls it, and
+// functions/priority implements it. docs/priority-queue.md describes the states of a record, its attributes and the
+// return codes.
 //
 // Loop thread. Records travel as ItemRef, so that I/O threads serialise them without another copy.
 #pragma once
@@ -15,22 +16,22 @@
 
 namespace freshet {
 
-// What came of a call, by the names of the sample that the design comes from.
+// The outcome of a call, with the names of the sample that the design comes from.
 enum class PriorityCode : uint8_t {
   kNone,                  // NONE: the API was not called.
   kSuccess,               // SUCCESS
   kIdNotProvided,         // FAILED_ID_NOT_PROVIDED
   kIdNotFound,            // FAILED_ID_NOT_FOUND
-  kRecordNotConstructed,  // FAILED_RECORD_NOT_CONSTRUCTED: in the first state, which cannot be queued.
-  kOnCondition,           // FAILED_ON_CONDITION: a version gone by, a stale receipt.
+  kRecordNotConstructed,  // FAILED_RECORD_NOT_CONSTRUCTED: it is in the first state, which cannot be queued.
+  kOnCondition,           // FAILED_ON_CONDITION: an old version or a stale receipt.
   kEmptyQueue,            // FAILED_EMPTY_QUEUE
-  kIllegalState,          // FAILED_ILLEGAL_STATE: the record is elsewhere, or is not one that a queue can use.
+  kIllegalState,          // FAILED_ILLEGAL_STATE: the record is in another state, or a queue cannot use it.
   kStoreError,            // FAILED_DYNAMO_ERROR
 };
 std::string_view code_name(PriorityCode code);     // "FAILED_ID_NOT_FOUND"
 std::string_view code_message(PriorityCode code);  // The sample's sentence for it.
 
-// Where a record is, as its attributes say.
+// The state of a record, by its attributes.
 enum class Place : uint8_t {
   kOutside,    // In no queue.
   kReady,      // Waits and can be peeked.
@@ -43,39 +44,40 @@ std::string_view place_name(Place place);  // "ready", "in-flight", ...
 
 struct PriorityResult {
   PriorityCode code = PriorityCode::kNone;
-  std::string id;            // As it was asked for; of peek and dequeue, that of the record.
-  std::string status;        // These three as stored afterwards, or as found when refused; empty without a record.
-  std::string last_updated;  // Of system_info.
+  std::string id;            // The id of the request; for peek and dequeue, that of the record.
+  std::string status;        // The next three as stored afterwards, or as found if refused; empty without a record.
+  std::string last_updated;  // From system_info.
   int64_t version = 0;
   Place place = Place::kOutside;
-  std::string detail;               // For people: what was wrong, of which attribute of which item.
-  std::optional<ErrorCode> error;   // Of kStoreError: the store's own.
+  std::string detail;               // For people: the fault, with the attribute and the item.
+  std::optional<ErrorCode> error;   // For kStoreError: the error of the store.
   ItemRef item;                     // As stored afterwards; null if refused.
-  std::string receipt;              // Of peek and extend: names this claim. Opaque.
-  int64_t peeked_ms = 0;            // Of peek: when, in epoch milliseconds.
-  int64_t visible_ms = 0;           // Of peek and extend, and of a delay: when it can be peeked (again).
-  int64_t peeks = 0;                // Since it was enqueued from outside, or came out of the dead-letter queue.
-  int64_t failures = 0;             // Of those: returned as failed, or their visibility timeout had passed.
-  std::vector<std::string> passed;  // Of peek: what stood before it and is no record that a queue can use.
+  std::string receipt;              // For peek and extend: the token of this claim. Opaque.
+  int64_t peeked_ms = 0;            // For peek: its time, in epoch milliseconds.
+  int64_t visible_ms = 0;           // For peek, extend and a delay: the time at which it can be peeked (again).
+  int64_t peeks = 0;                // Counted since it was enqueued from outside, or left the dead-letter queue.
+  int64_t failures = 0;             // Those that were returned as failed, or whose visibility timeout has passed.
+  std::vector<std::string> passed;  // For peek: entries before it that a queue cannot use as records.
   bool ok() const { return code == PriorityCode::kSuccess; }
 };
 
 struct PutRecordInput {
   std::string id;
-  Map attributes;      // Of the item, but its key and those that the queue keeps; `data` usually.
+  Map attributes;      // All attributes but the key and those that the queue keeps; usually `data`.
   std::string status;  // Empty: the first state.
 };
 
-// Of every call on one record. With a version or receipt that is not the record's (any more) nothing is changed.
+// A call on one record. If the version or the receipt is not the record's current one, nothing is changed.
 struct RecordCall {
   std::string id;
-  std::optional<int64_t> version;  // The record must have it; empty: what is found.
-  std::string receipt;             // Of the peek that is being answered; empty: none is given.
+  std::optional<int64_t> version;  // The version that the record must have; empty: any.
+  std::string receipt;             // The receipt of the peek that is being answered; empty: none.
 };
 
 struct EnqueueInput {
   RecordCall call;
-  std::optional<milliseconds> delay;  // Cannot be peeked before that; empty: the queue's own (none, usually).
+  std::optional<milliseconds> delay;  // It cannot be peeked before this delay; empty: the queue's default (usually
+                                      // none).
   std::optional<int64_t> priority;    // Empty: the record's, else 0.
 };
 
@@ -87,25 +89,25 @@ struct PeekInput {
 struct RestoreInput {
   RecordCall call;
   std::optional<milliseconds> delay;  // Empty: the queue's backoff.
-  bool failed = true;                 // Counts as a failure if it was in flight.
+  bool failed = true;                 // True: counts as a failure if it was in flight.
 };
 
 struct RedriveRecordsInput {
-  std::vector<std::string> ids;  // Those; empty: all in the dead-letter queue that the filter takes.
+  std::vector<std::string> ids;  // The ids to move; empty: all in the dead-letter queue that match the filter.
   std::string filter;            // A filter expression over the items; empty: all.
-  Placeholders placeholders;     // Of the filter.
-  double rate = 0;               // A second; 0: at once. With a rate it goes on after the answer.
-  uint32_t limit = 0;            // At most so many; 0: no bound.
+  Placeholders placeholders;     // The placeholders of the filter.
+  double rate = 0;               // Records per second; 0: at once. With a rate the work continues after the answer.
+  uint32_t limit = 0;            // The most records; 0: no bound.
 };
 struct RedriveRecordsOutput {
   uint64_t moved = 0;
   std::vector<PriorityResult> refused;  // At most 100 of them.
-  bool going_on = false;                // It is done at the rate asked for; stats() shows how far it is.
+  bool going_on = false;                // True while it is done at the requested rate; stats() shows the progress.
 };
 
 struct ListRecordsInput {
   uint32_t limit = 100;
-  std::string cursor;  // From the page before; empty for the first.
+  std::string cursor;  // The cursor of the previous page; empty for the first.
 };
 struct ListedRecord {
   std::string id;
@@ -121,11 +123,11 @@ struct PriorityStats {
   uint64_t in_flight = 0;
   uint64_t delayed = 0;
   uint64_t dead = 0;
-  bool counted = true;                          // From exact counters; false: by reading the queue's index.
-  std::vector<std::string> first_ids;           // Of ready and in flight, at most 100.
+  bool counted = true;                          // True: from exact counters. False: from reading the queue's index.
+  std::vector<std::string> first_ids;           // Ready and in flight, at most 100.
   std::vector<std::string> first_in_flight;     // At most 100.
   std::optional<int64_t> oldest_ms;             // Epoch milliseconds of the timestamp of the head, if it has one.
-  std::optional<RedriveRecordsOutput> redrive;  // One at a rate that goes on, or went on last.
+  std::optional<RedriveRecordsOutput> redrive;  // A redrive at a rate that is running, or the last one.
 };
 struct DeadStats {
   uint64_t dead = 0;
@@ -137,25 +139,26 @@ class PriorityQueue {
   virtual ~PriorityQueue() = default;
   virtual const std::string& name() const = 0;
 
-  // The record as it is; kIdNotFound.
+  // The current record; kIdNotFound.
   virtual Async<PriorityResult> get(std::string id) = 0;
-  // Replaces the record, out of every queue, at version 1 / at the version after that of the record that was there.
+  // Replaces the record. It is in no queue, at version 1, or at the version after that of the record it replaces.
   virtual Async<PriorityResult> put(PutRecordInput input) = 0;
   virtual Async<PriorityResult> upsert(PutRecordInput input) = 0;
   virtual Async<PriorityResult> update_status(RecordCall call, std::string status) = 0;
   virtual Async<PriorityResult> enqueue(EnqueueInput input) = 0;
-  // Records that are now the caller's until their visibility timeout, in order; or one result that says why there is
-  // none.
+  // Records that now belong to the caller until their visibility timeout, in order; or one result with the reason why
+  // there is none.
   virtual Async<std::vector<PriorityResult>> peek(PeekInput input) = 0;
   virtual Async<PriorityResult> dequeue() = 0;  // Peeks and removes.
   virtual Async<PriorityResult> remove(RecordCall call) = 0;
   virtual Async<PriorityResult> restore(RestoreInput input) = 0;
   virtual Async<PriorityResult> touch(RecordCall call) = 0;
   virtual Async<PriorityResult> send_to_dlq(RecordCall call) = 0;
-  // The visibility timeout begins anew, with that length.
+  // Starts the visibility timeout again, with that length.
   virtual Async<PriorityResult> extend(RecordCall call, std::optional<milliseconds> visibility) = 0;
   virtual Async<PriorityResult> set_priority(RecordCall call, int64_t priority) = 0;
-  virtual Async<PriorityResult> cancel(RecordCall call) = 0;  // Out of the queue, if nobody works on it.
+  virtual Async<PriorityResult> cancel(RecordCall call) = 0;  // Removes the record from the queue, if nobody works on
+                                                              // it.
   virtual Async<PriorityResult> erase(std::string id) = 0;    // Deletes the item.
   virtual Async<Result<RedriveRecordsOutput>> redrive(RedriveRecordsInput input) = 0;
   virtual Async<Result<RecordPage>> list(ListRecordsInput input) = 0;

@@ -14,64 +14,64 @@
 
 namespace freshet {
 
-// Who asks for a change, for the audit log.
+// The author of a change, for the audit log.
 struct Actor {
   std::string who = "local";  // The id of the access key that signed the request, or "local".
-  std::string from;           // Address and port of the client, or what in the daemon asked ("start", "template").
-  std::string request;        // The id of the request, as its answer has it.
+  std::string from;           // Address and port of the client, or a part of the daemon ("start", "template").
+  std::string request;        // The id of the request, as in its response.
 };
 
-// A part of a queue that gives out no tasks: all of it, a group, or the tasks of a key.
+// A part of a queue that gives out no tasks: the whole queue, a group, or the tasks of a key.
 struct Pause {
   enum class Of { kQueue, kGroup, kKey };
   Of of = Of::kQueue;
-  std::string name;  // Of the group or key.
+  std::string name;  // The name of the group or key.
   std::string reason;
   std::string by;  // Actor::who.
   WallTime since{};
-  std::optional<WallTime> until;  // It ends then by itself.
+  std::optional<WallTime> until;  // The time at which it ends by itself.
 };
 // "queue", "group" or "key".
 std::string_view pause_kind_name(Pause::Of of);
 
 struct PauseInput {
   Pause::Of of = Pause::Of::kQueue;
-  std::string name;                   // Of the group or key: 1 to 256 bytes.
+  std::string name;                   // The name of the group or key: 1 to 256 bytes.
   std::string reason;                 // At most 256 bytes.
-  std::optional<milliseconds> lasts;  // Until it is resumed, if empty. Else at least 1 s.
+  std::optional<milliseconds> lasts;  // Empty: until it is resumed. Otherwise at least 1 s.
 };
 
-// Attributes that a task must have as text says: a string, or a number as JSON writes it. All must hold.
+// Attributes and the text that each must have in a task: a string, or a number as JSON writes it. All must match.
 using TaskWhere = std::vector<std::pair<std::string, std::string>>;
 
 // Changes many tasks at once.
 struct BulkInput {
   enum class Action { kPurge, kCancel, kRedrive };
   Action action = Action::kPurge;
-  std::vector<std::string> states;  // Empty: those that the action is for (bulk_states()).
+  std::vector<std::string> states;  // Empty: the states that the action is for (bulk_states()).
   TaskWhere where;
   std::optional<milliseconds> older_than;  // Created at least that long ago.
-  std::optional<uint64_t> limit;           // Changes at most so many.
-  double rate = 0;                         // Changes at most so many a second; 0: whenever nobody else waits.
-  bool dry_run = false;                    // Counts only.
+  std::optional<uint64_t> limit;           // The most tasks to change.
+  double rate = 0;                         // The most changes per second; 0: whenever nobody else waits.
+  bool dry_run = false;                    // True: only counts.
 };
 // "purge", "cancel" or "redrive".
 std::string_view action_name(BulkInput::Action action);
 
-// A change of many tasks: at work, or one that has ended. matched = changed + moved + failed once it has ended.
+// A change of many tasks: running, or ended. matched = changed + moved + failed once it has ended.
 struct BulkJob {
   enum class Phase { kCounting, kChanging, kDone, kStopped, kFailed, kCutOff };
-  uint64_t id = 0;  // Rises; also across restarts.
+  uint64_t id = 0;  // Rises, even across restarts.
   BulkInput input;
   Actor actor;
   Phase phase = Phase::kCounting;
-  uint64_t looked = 0;   // Tasks that the count has read.
-  uint64_t matched = 0;  // Tasks that the count has found.
+  uint64_t looked = 0;   // Tasks that were read to count.
+  uint64_t matched = 0;  // Tasks that match.
   uint64_t changed = 0;
-  uint64_t moved = 0;   // They were in another state by then, or gone.
-  uint64_t failed = 0;  // The store refused to change them.
-  std::string error;    // Why it failed, or the last refusal.
-  ItemRef example;      // One that matches; null: none does.
+  uint64_t moved = 0;   // Tasks that had changed their state, or were gone.
+  uint64_t failed = 0;  // Tasks that the store refused to change.
+  std::string error;    // The reason of the failure, or the last refusal.
+  ItemRef example;      // One matching task; null: none matches.
   WallTime began{};
   std::optional<WallTime> ended;
 

@@ -1,4 +1,4 @@
-// Detail of a refusal that will pass: when to try again.
+// Detail of a temporary refusal: the time after which to try again.
 #pragma once
 
 #include "base/clock.h"

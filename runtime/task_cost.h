@@ -1,4 +1,4 @@
-// What a task may cost, in whatever unit a limit counts: tokens, rows.
+// The cost of a task, in the unit that a limit counts: tokens, rows.
 #pragma once
 
 namespace freshet {

@@ -1,4 +1,4 @@
-// Amazon resource names of what Freshet serves. Pure functions.
+// Amazon resource names of Freshet's resources. Pure functions.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace freshet {
 
-// Whose resources these are. The names are local: any values do, as long as they stay.
+// The owner of these resources. The names are local: any values work, as long as they do not change.
 struct Account {
   std::string region = "us-east-1";
   std::string id = "000000000000";
@@ -28,15 +28,15 @@ struct Arn {
 // Empty unless the text is "arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE" with a service and a resource.
 std::optional<Arn> parse_arn(std::string_view text);
 
-// What a stream's ARN names; empty if it is none.
+// The parts of a stream's ARN; empty if the text is none.
 struct StreamName {
   std::string table;
   std::string label;
 };
 std::optional<StreamName> parse_stream_arn(std::string_view arn);
 
-// What names a function: NAME, function:NAME, ACCOUNT:function:NAME or an ARN, with ":QUALIFIER" behind it or not.
-// Parts that are not told are empty. Empty if the text has none of these forms.
+// A reference to a function: NAME, function:NAME, ACCOUNT:function:NAME or an ARN, each with or without ":QUALIFIER".
+// Missing parts are empty. Empty if the text has none of these forms.
 struct FunctionReference {
   std::string region;
   std::string account;
@@ -46,8 +46,8 @@ struct FunctionReference {
 std::optional<FunctionReference> parse_function(std::string_view text);
 inline constexpr std::string_view kLatestVersion = "$LATEST";
 
-// The name in a name or an ARN, with its qualifier behind it unless that is $LATEST: "F", "F:7" (a version), "F:live"
-// (an alias). The runtime keeps functions by this name. Empty if the text names no function.
+// The function's name from a name or an ARN, followed by its qualifier unless that is $LATEST: "F", "F:7" (a version),
+// "F:live" (an alias). The runtime keeps functions by this name. Empty if the text names no function.
 std::string function_name(std::string_view name_or_arn);
 // "F:7" is the function "F" with the qualifier "7"; the qualifier of "F" is empty. Both view into `name`.
 inline std::string_view plain_name(std::string_view name) {

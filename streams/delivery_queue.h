@@ -1,4 +1,4 @@
-// The seam between topics and whoever carries their messages: a durable queue of asynchronous events.
+// The seam between topics and the delivery of their messages: a durable queue of asynchronous events.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace freshet {
 
-// An event that is not yet written. Whoever takes it completes it, writes `write` together with its own items and, once
-// that has succeeded, calls logged(); if it is dropped without that, it never was.
+// An event that is not written yet. The caller completes it, writes `write` together with its own items and, once that
+// has succeeded, calls logged(); if it is dropped before that, it never existed.
 struct PreparedEvent {
   WriteInput write;
   std::function<void()> logged;
-  std::function<void(WriteInput&)> put_payload = nullptr;  // Of a payload that is made late.
+  std::function<void(WriteInput&)> put_payload = nullptr;  // For a payload that is made late.
 
   void complete() {
     if (const auto put = std::exchange(put_payload, nullptr)) put(write);
@@ -27,13 +27,13 @@ struct Delivery {
   std::string target;
   std::string payload;          // JSON for functions.
   std::string request_id = {};  // Empty: one is made.
-  // Not empty: events of one target and group are carried in the order in which they were logged, each when the one
-  // before it has succeeded or was given up.
+  // If not empty: events with the same target and group are delivered in the order in which they were logged, each
+  // after the one before it has succeeded or was given up.
   std::string group = {};
-  // The trace of the cause, or empty; if not set, the trace of the current work.
+  // The trace of the cause, or empty; if not set, that of the current work.
   std::optional<std::string> trace_id = std::nullopt;
-  // Makes the payload, of that many bytes, when the event is completed; `payload` is empty then. A large message to
-  // many targets is not there many times before it is written.
+  // Makes the payload, of that many bytes, when the event is completed; `payload` is then empty. So a large message to
+  // many targets is not in memory many times.
   std::function<std::string()> late_payload = nullptr;
   size_t late_bytes = 0;
 };

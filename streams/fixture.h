@@ -1,6 +1,6 @@
-// Fixtures: what happened to a table, as JSON Lines. A header, the items that were there, then every change as the
-// standard stream event record with both images, whatever the view of the table's own stream. The format is written
-// down in docs/formats.md, "Fixtures". Pure functions; same input, same bytes.
+// Fixtures: the history of a table, as JSON Lines. A header, the items at the beginning, then every change as a
+// standard stream event record with both images, whatever the view of the table's own stream. The format is in
+// docs/formats.md, "Fixtures". Pure functions; same input, same bytes.
 #pragma once
 
 #include <map>
@@ -21,16 +21,16 @@ inline constexpr size_t kMaxFixtureLine = 4u << 20;
 struct FixtureHeader {
   std::string table;
   KeySchema keys;
-  StreamView view = StreamView::kKeysOnly;  // Of the table's stream when it was recorded; for information.
-  WallTime start{};                         // When the snapshot was taken; replay begins there.
+  StreamView view = StreamView::kKeysOnly;  // The view of the table's stream during the recording; for information.
+  WallTime start{};                         // The time of the snapshot; replay begins there.
   std::string note;                         // For people.
-  // For a queue's table, the settings that were in force when the recording began, by name. Empty: not known. Only a
-  // fixture that has one is of version 2; the others are still written as version 1, which older programs read.
+  // For a queue's table: the settings at the beginning of the recording, by name. Empty: unknown. Only a fixture with
+  // settings is of version 2; the others are still written as version 1, which older programs read.
   std::map<std::string, std::string> policy = {};
   bool operator==(const FixtureHeader&) const = default;
 };
 
-// The settings of a queue that are in force from a moment on.
+// The settings of a queue from a moment on.
 struct FixturePolicy {
   WallTime at{};
   std::map<std::string, std::string> policy;
@@ -40,19 +40,19 @@ struct FixturePolicy {
 struct Fixture {
   FixtureHeader header;
   std::vector<Item> snapshot;
-  std::vector<ChangeRecord> records;  // In the order of the lines, which need not be that of their times.
-  // Changes of the policy while the recording was made, by time. Only where the header has a policy.
+  std::vector<ChangeRecord> records;  // In the order of the lines, which may differ from that of their times.
+  // Changes of the policy during the recording, by time. Only if the header has a policy.
   std::vector<FixturePolicy> policy_changes = {};
 
-  // Where read_fixture() read each of them, from line 1; empty for what was made in memory.
+  // The position at which read_fixture() read each of them, from line 1; empty if it was made in memory.
   std::string file = {};
   std::vector<int> snapshot_lines = {};
   std::vector<int> record_lines = {};
 
-  // For messages, by the index from 0: "FILE:LINE"; "record 3" or "item 3 of the snapshot" where that is not known.
+  // For messages, by the index from 0: "FILE:LINE"; "record 3" or "item 3 of the snapshot" if that is unknown.
   std::string place_of_item(size_t index) const;
   std::string place_of_record(size_t index) const;
-  // The error with "FILE: " before its message, unless it names the file already or there is none.
+  // The error with "FILE: " before its message, unless the message names the file or there is none.
   Error in_file(Error error) const;
 };
 
@@ -64,9 +64,9 @@ std::string policy_line(const FixturePolicy& change);
 std::string write_fixture(const Fixture& fixture, const Account& account);
 
 // kValidation with "FILE:LINE: what is wrong"; kUnsupportedFormat for a newer version. Blank lines and lines that begin
-// with '#' are skipped. Of a record these are read: eventName, and of dynamodb ApproximateCreationDateTime (seconds, up
-// to three decimals), NewImage and OldImage, Keys (else taken from the images), SequenceNumber (else the record's
-// number); and userIdentity.
+// with '#' are skipped. It reads these members of a record: eventName, and of dynamodb ApproximateCreationDateTime
+// (seconds, up to three decimals), NewImage and OldImage, Keys (else taken from the images), SequenceNumber (else the
+// record's number); and userIdentity.
 Result<Fixture> read_fixture(std::string_view text, const std::string& file);
 
 }  // namespace freshet

@@ -70,11 +70,11 @@ class PlainValues {
 struct Matcher {
   Op op = Op::kPrefix;
   Value operand;                    // A string, for the string operators.
-  bool exists = true;               // Of kExists.
-  std::vector<Bound> bounds;        // Of kNumeric: all must hold.
-  bool in_text = false;             // Of kNumeric: also of text that is a number.
-  std::vector<std::string> pieces;  // Of kWildcard.
-  AddressRange range;               // Of kCidr.
+  bool exists = true;               // For kExists.
+  std::vector<Bound> bounds;        // For kNumeric: all must hold.
+  bool in_text = false;             // For kNumeric: also matches text that is a number.
+  std::vector<std::string> pieces;  // For kWildcard.
+  AddressRange range;               // For kCidr.
   std::vector<Matcher> refused;     // For kAnythingBut: none of these may match,
   PlainValues refused_values;       // and none of these may be it.
 };

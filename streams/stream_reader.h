@@ -1,7 +1,7 @@
 // Reading a table's change stream as the stream protocol does: describe, shard iterators, records.
 //
-// An iterator is an opaque token that names a stream and a place in it; it is good for kIteratorLife and for nothing
-// else, and needs no memory here. Loop thread only.
+// An iterator is an opaque token that names a stream and a position in it; it is valid for kIteratorLife and needs no
+// memory here. Loop thread only.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct ShardIteratorInput {
   std::string stream_arn;
   std::string shard_id;
   IteratorType type = IteratorType::kTrimHorizon;
-  std::string sequence_number;  // Of the two that need one.
+  std::string sequence_number;  // For the two types that need one.
 };
 
 struct StreamDescription {
@@ -31,14 +31,14 @@ struct StreamDescription {
   std::string table;
   std::string label;
   KeySchema keys;
-  WallTime created{};  // Of the stream, which may be younger than its table.
+  WallTime created{};  // When the stream was made; it may be younger than its table.
   StreamBounds bounds;
-  bool closed = false;  // No record comes any more: `bounds.next` is where it ends.
+  bool closed = false;  // True if no more records will come: `bounds.next` is its end.
 };
 
 struct ListStreamsInput {
-  std::string table;  // Of this table alone; empty for all.
-  std::string after;  // The stream behind which to go on; empty for the first.
+  std::string table;  // Only this table's streams; empty for all.
+  std::string after;  // Continue after this stream; empty for the first page.
   uint32_t limit = 100;
 };
 
@@ -63,21 +63,21 @@ class StreamReader {
  public:
   StreamReader(Tables& tables, const Clock& clock, Account account);
 
-  // Of one that is open or closed. kResourceNotFound if there is no such stream (any more).
+  // Describes an open or closed stream. kResourceNotFound if there is no such stream (any more).
   Async<Result<StreamDescription>> describe(std::string stream_arn);
-  // The stream that the table has now. kResourceNotFound without one.
+  // The table's current stream. kResourceNotFound without one.
   Async<Result<StreamDescription>> stream_of(std::string table);
-  // Those of clients' tables, open and closed. kResourceNotFound if there is and was no such table; none for a table
-  // without a stream.
+  // The streams of clients' tables, open and closed. kResourceNotFound if there is and was no such table; empty for a
+  // table without a stream.
   Async<Result<StreamList>> list(ListStreamsInput input);
-  // kTrimmedDataAccess for a sequence number that is trimmed, kValidation for one that never was.
+  // kTrimmedDataAccess for a trimmed sequence number, kValidation for one that never existed.
   Async<Result<std::string>> shard_iterator(ShardIteratorInput input);
-  // Durable records only; none if there are none now. 1..1000. kExpiredIterator, kTrimmedDataAccess, kValidation.
+  // Durable records only; empty if there are none now. 1..1000. kExpiredIterator, kTrimmedDataAccess, kValidation.
   Async<Result<StreamRecords>> records(std::string iterator, uint32_t limit = 1000);
 
  private:
   Async<Result<StreamDescription>> closed_stream(std::string stream_arn, std::string table, std::string label);
-  // By name and label: the streams of these tables (in order), the first `most` open ones, and all closed ones.
+  // Ordered by name and label: the streams of these tables (in order), the first `most` open ones, and all closed ones.
   Async<Result<std::vector<StreamList::Stream>>> streams_of(std::vector<std::string> tables, size_t most);
   std::string token(const std::string& arn, uint64_t from) const;
 

@@ -1,4 +1,4 @@
-// What a topic and a subscription are. Value types; kept as items of the system table (docs/formats.md).
+// The definitions of topics and subscriptions. Value types, stored as items of the system table (docs/formats.md).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// The names of FIFO topics, and of no others, end so. Their settings have the attribute FifoTopic.
+// The names of FIFO topics, and no others, end with this. Their settings have the attribute FifoTopic.
 inline constexpr std::string_view kFifoSuffix = ".fifo";
 
 struct TopicDefinition {
@@ -18,32 +18,35 @@ struct TopicDefinition {
   bool operator==(const TopicDefinition&) const = default;
 };
 
-// What clients set of a topic; templates leave it as it is, but for what their definition says.
+// The settings of a topic that clients make; templates change only those in their definition.
 struct TopicSettings {
-  std::map<std::string, std::string> attributes;  // Those of SetTopicAttributes that are not at their default.
+  std::map<std::string, std::string> attributes;  // The attributes of SetTopicAttributes that differ from their
+                                                  // defaults.
   std::map<std::string, std::string> tags;
-  uint64_t deleted = 0;  // Subscriptions that it had; no client sets that.
+  uint64_t deleted = 0;  // The number of deleted subscriptions; clients cannot set it.
   bool operator==(const TopicSettings&) const = default;
 };
 
 struct SubscriptionDefinition {
-  std::string id;               // Last part of its ARN. Empty: one is made. The same id again replaces.
+  std::string id;               // The last part of its ARN. Empty: one is made. A subscription with the same id is
+                                // replaced.
   std::string topic;            // Name or ARN.
   std::string protocol;         // "lambda", "http" or "https".
   std::string endpoint;         // Function name or ARN; or the absolute URL.
-  std::string filter_policy;    // JSON; empty for every message.
+  std::string filter_policy;    // JSON; empty: every message matches.
   bool filter_on_body = false;  // FilterPolicyScope: MessageBody instead of MessageAttributes.
-  bool raw_delivery = false;    // http, https: the message alone is the body.
+  bool raw_delivery = false;    // http, https: the body is the message alone.
   bool operator==(const SubscriptionDefinition&) const = default;
 };
 
-// What clients bring about of a subscription; one that a template made has the defaults.
+// The settings of a subscription that clients make; one from a template has the defaults.
 struct SubscriptionSettings {
-  bool pending = false;         // Its endpoint has not confirmed yet: nothing is delivered to it.
-  std::string token;            // That the endpoint confirms with; stays, so that it may do so again, and unsubscribe.
-  std::string server;           // http[s]://HOST:PORT that the endpoint reaches this server at; or empty.
-  bool authenticated = false;   // AuthenticateOnUnsubscribe: the token does not do for that.
-  std::string delivery_policy;  // JSON; kept and shown, without effect.
+  bool pending = false;         // True while its endpoint has not confirmed: nothing is delivered to it.
+  std::string token;            // The token with which the endpoint confirms. It stays valid, so that the endpoint can
+                                // confirm again and unsubscribe.
+  std::string server;           // http[s]://HOST:PORT at which the endpoint reaches this server; or empty.
+  bool authenticated = false;   // AuthenticateOnUnsubscribe: the token alone cannot unsubscribe.
+  std::string delivery_policy;  // JSON; stored and shown, without effect.
   bool operator==(const SubscriptionSettings&) const = default;
 };
 

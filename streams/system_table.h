@@ -1,5 +1,5 @@
-// Freshet's own table: what streams and the runtime must not lose (topics, functions, asynchronous events, positions).
-// One partition a kind; the documents are in docs/formats.md, "System tables".
+// Freshet's own table: the durable state of streams and the runtime (topics, functions, asynchronous events,
+// positions). One partition for each kind; the documents are in docs/formats.md, "System tables".
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace freshet {
 
 inline constexpr std::string_view kSystemTable = "freshet.system";
 
-// Makes the table if it is not there.
+// Creates the table if it does not exist.
 Async<Result<void>> ensure_system_table(Tables& tables);
 
 // An item with its key attributes `kind` and `id` set.

@@ -19,7 +19,7 @@ std::optional<Address> parse_address(std::string_view text) {
   Address address;
   address.v6 = copy.find(':') != copy.npos;
   if (inet_pton(address.v6 ? AF_INET6 : AF_INET, copy.c_str(), address.bytes.data()) != 1) return std::nullopt;
-  // What stands behind a zero byte was not looked at.
+  // The parser stops at a zero byte.
   if (copy.find('\0') != copy.npos) return std::nullopt;
   return address;
 }

@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// The input of filter policies: read once per message, however many subscriptions there are.
+// The input of filter policies: parsed once per message, however many subscriptions there are.
 class Filterable {
  public:
   explicit Filterable(const PublishInput& input) : input_(input) {}
@@ -37,15 +37,15 @@ class Filterable {
   const PublishInput& input_;
   std::optional<Map> attributes_;
   bool is_read_ = false;
-  Value body_;  // Not a map if the body is not JSON of a map.
+  Value body_;  // Not a map unless the body is a JSON object.
 };
 
 // How the payload for one subscription differs from that for others.
 struct PayloadShape {
   std::string protocol;
-  bool raw = false;                  // An endpoint's that wants the message alone.
-  std::string subscription_arn;      // Of a function's; others do not show it.
-  std::string unsubscribe_url = {};  // Or empty.
+  bool raw = false;                  // True for an endpoint that wants the message alone.
+  std::string subscription_arn;      // For a function's payload; other payloads do not contain it.
+  std::string unsubscribe_url = {};  // May be empty.
 };
 
 struct TopicService::FanOut {
@@ -53,13 +53,13 @@ struct TopicService::FanOut {
       : message(std::make_shared<const TopicMessage>(std::move(m))),
         filterable(message->content),
         trace_id(std::move(trace)) {}
-  const std::shared_ptr<const TopicMessage> message;  // Payloads that are made late share it.
+  const std::shared_ptr<const TopicMessage> message;  // Shared by payloads that are made late.
   Filterable filterable;
   // Bytes of a payload without its ARN and URL, by protocol and whether it is raw.
   std::map<std::pair<std::string, bool>, size_t> bare_bytes;
   const std::string trace_id;  // The trace of the publish.
   std::vector<PreparedEvent> events;
-  std::string last_id;  // The last subscription that was looked at.
+  std::string last_id;  // The last subscription that was processed.
   size_t work = 0;
 };
 

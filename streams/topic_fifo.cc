@@ -10,7 +10,7 @@ namespace freshet {
 
 namespace {
 
-constexpr size_t kMaxWaitingPublishes = 1'000;  // Of a topic.
+constexpr size_t kMaxWaitingPublishes = 1'000;  // The most waiting publishes of one topic.
 
 // A message's number as it is shown: 20 digits.
 std::string shown_number(uint64_t number) {

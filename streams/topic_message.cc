@@ -41,7 +41,7 @@ bool is_known_type(std::string_view type) {
   return is_type(type, "String") || is_type(type, "Number") || is_type(type, "Binary");
 }
 
-// What an endpoint needs to keep the order itself.
+// Adds the members with which an endpoint can keep the order itself.
 void append_fifo(std::string& out, const TopicMessage& message) {
   if (message.sequence_number.empty()) return;
   append_member(out, "SequenceNumber", message.sequence_number);

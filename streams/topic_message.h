@@ -1,4 +1,4 @@
-// A message on its way to one subscription, in the shapes that functions and HTTP endpoints know. Pure functions.
+// A message for one subscription, in the forms that functions and HTTP endpoints know. Pure functions.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace freshet {
 
-// By protocol, what its subscriptions get instead of the message (MessageStructure=json).
+// By protocol: the text that its subscriptions get instead of the message (MessageStructure=json).
 using MessageByProtocol = std::map<std::string, std::string>;
 
 struct TopicMessage {
@@ -19,16 +19,16 @@ struct TopicMessage {
   WallTime at{};
   PublishInput content;
   MessageByProtocol by_protocol = {};
-  std::string sequence_number = {};  // Of a FIFO topic's, as are the ids of group and deduplication in the content.
+  std::string sequence_number = {};  // For a FIFO topic, as are the ids of group and deduplication in the content.
 };
 
-// What a subscribed function gets: {"Records":[{"EventSource":"aws:sns", ...}]}.
+// The event for a subscribed function: {"Records":[{"EventSource":"aws:sns", ...}]}.
 std::string topic_event(const TopicMessage& message, const std::string& subscription_arn);
-// What an HTTP endpoint gets, unless the subscription wants the message alone. A GET of `unsubscribe_url` ends the
+// The body for an HTTP endpoint, unless the subscription wants the message alone. A GET of `unsubscribe_url` ends the
 // subscription; empty if there is no such URL.
 std::string topic_notification(const TopicMessage& message, const std::string& unsubscribe_url = {});
 
-// What asks an HTTP endpoint to confirm its subscription by a GET of `subscribe_url`.
+// The body that asks an HTTP endpoint to confirm its subscription by a GET of `subscribe_url`.
 std::string confirmation_request(const std::string& message_id, WallTime at, const std::string& topic_arn,
                                  const std::string& token, const std::string& subscribe_url);
 

@@ -61,7 +61,7 @@ TopicDefinition definition_of(const std::string& name, const TopicSettings& sett
   return {name, set.contains("ContentBasedDeduplication"), scope != set.end() && scope->second == "MessageGroup"};
 }
 
-// Of all that waits for one target: fits into a string without memory of its own.
+// Names the group of all messages that wait for one target; short enough for a string without allocation.
 std::string delivery_group(const std::string& subscription_arn, const std::string& group_id) {
   return sha256_hex(subscription_arn + ' ' + group_id).substr(0, 15);
 }
@@ -442,7 +442,7 @@ Async<Result<void>> TopicService::write(std::vector<PreparedEvent> events, std::
     if (last == events.size()) std::move(after.begin(), after.end(), std::back_inserter(writes));
     if (writes.empty()) break;
     auto written = co_await write_together(tables_, std::move(writes));
-    // What was written before is delivered all the same, and again when the publisher tries again.
+    // Messages that were written before are delivered all the same, and again when the publisher tries again.
     if (!written) co_return fail(std::move(written.error()));
     writes.clear();
     for (size_t i = first; i < last; ++i) events[i].logged();

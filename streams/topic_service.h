@@ -1,13 +1,13 @@
 // Topics and subscriptions over the system table, and publishing to them.
 //
-// A publish writes one event a matching subscription, all in one step, and is ready when that is applied: acknowledged
-// together with its logged deliveries. Carrying them is the queue's business.
+// A publish writes one event for each matching subscription, all in one transaction, and is ready when that is applied.
+// The queue delivers the events.
 //
-// Changes of topics and subscriptions are carried out one after the other, in the order in which they were asked for
-// and whatever becomes of those who asked: on a store whose answers come late, too, memory says what is stored.
+// Changes of topics and subscriptions run one after the other, in the order of the calls, even if a caller goes away.
+// So memory agrees with the store, even if the store answers late.
 //
-// Publishes to a FIFO topic are carried out one after the other, whatever becomes of those who asked. With the events
-// goes what the topic remembers (fifo_record.h). Loop thread only.
+// Publishes to a FIFO topic run one after the other, even if a caller goes away. The topic's record (fifo_record.h) is
+// written with the events. Loop thread only.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +38,13 @@ namespace freshet {
 
 struct TopicStats {
   uint64_t published = 0;
-  uint64_t deliveries = 0;     // Logged.
-  uint64_t filtered = 0;       // Kept from a subscription by its policy.
-  uint64_t undeliverable = 0;  // The subscription's target does not exist.
-  uint64_t repeated = 0;       // Published to a FIFO topic again within its window.
+  uint64_t deliveries = 0;     // Written to the queue.
+  uint64_t filtered = 0;       // Messages that a subscription's policy kept from it.
+  uint64_t undeliverable = 0;  // Messages for a subscription whose target does not exist.
+  uint64_t repeated = 0;       // Messages that were published to a FIFO topic again within its window.
 };
 
-// Publishing as a list of writes, for whoever publishes together with writes of its own.
+// A publish as a list of writes, for code that publishes together with writes of its own.
 struct PreparedPublish {
   std::string message_id;
   std::vector<PreparedEvent> events;
@@ -54,7 +54,7 @@ struct PreparedPublish {
 struct TopicState {
   std::string name;
   TopicSettings settings;
-  size_t confirmed = 0;  // Subscriptions.
+  size_t confirmed = 0;  // The confirmed subscriptions.
   size_t pending = 0;
 };
 struct SubscriptionState {
@@ -78,39 +78,39 @@ class TopicService final : public Publisher {
   static Result<void> check(const TopicDefinition& topic);
   static Result<void> check(const SubscriptionDefinition& subscription);
 
-  // Reads what the system table holds. Once, first.
+  // Loads the topics of the system table. Call it once, first.
   Async<Result<void>> load();
 
-  // What clients set beside the definition stays.
+  // Settings that clients made beside the definition stay.
   Async<Result<void>> put_topic(TopicDefinition topic);
-  // With its subscriptions, whose ARNs it gives. kNotFound.
+  // Also removes its subscriptions, and returns their ARNs. kNotFound.
   Async<Result<std::vector<std::string>>> remove_topic(std::string name);
-  // The ARN. kNotFound for an unknown topic, kValidation for a bad protocol, endpoint or policy.
+  // Returns the ARN. kNotFound for an unknown topic, kValidation for a bad protocol, endpoint or policy.
   Async<Result<std::string>> subscribe(SubscriptionDefinition subscription);
   Async<Result<void>> unsubscribe(std::string subscription_arn);  // kNotFound.
 
-  // What clients ask for. A topic that is there must have all that is asked of it. kLimitExceeded at kMaxTopics.
+  // A client's request. An existing topic must have all the requested settings. kLimitExceeded at kMaxTopics.
   Async<Result<void>> create_topic(std::string name, TopicSettings asked);
-  // What `change` makes of the settings, if it does not refuse. It is called once, in its turn. kNotFound.
+  // Changes the settings by `change`, unless it refuses. It is called once, in its turn. kNotFound.
   Async<Result<void>> change_topic(std::string name, ChangeTopic change);
-  // A subscription of its own id; that of the same protocol and endpoint where there is one, which must then be as
-  // `configure` would have made it. One to an HTTP endpoint is pending; `server` (http://HOST:PORT) is where the
-  // endpoint confirms and unsubscribes. kLimitExceeded at kMaxSubscriptionsPerTopic.
+  // Makes a subscription with an id of its own, or returns the existing one with the same protocol and endpoint, which
+  // must then be as `configure` would have made it. One to an HTTP endpoint is pending; the endpoint confirms and
+  // unsubscribes at `server` (http://HOST:PORT). kLimitExceeded at kMaxSubscriptionsPerTopic.
   Async<Result<SubscriptionState>> request_subscription(SubscriptionDefinition asked, ChangeSubscription configure,
                                                         std::string server);
   Async<Result<void>> change_subscription(std::string subscription_arn, ChangeSubscription change);
-  // Logs the message that asks a pending subscription's endpoint to visit a URL: `server` (http://HOST:PORT) with the
-  // token. It goes to the target confirmation_target().
+  // Queues the message that asks a pending subscription's endpoint to visit a URL of `server` (http://HOST:PORT) with
+  // the token. Its target is confirmation_target().
   Async<Result<void>> send_confirmation(std::string subscription_arn, std::string server);
-  // The subscription with that token is pending no more; with `authenticated` the token does not end it. kValidation
-  // for a token of none, kNotFound for the topic.
+  // Confirms the subscription with that token; with `authenticated` the token cannot end it. kValidation for an unknown
+  // token, kNotFound for the topic.
   Async<Result<SubscriptionState>> confirm_subscription(std::string topic, std::string token, bool authenticated);
 
   std::optional<TopicState> find_topic(const std::string& name) const;
   std::optional<SubscriptionState> find_subscription(const std::string& subscription_arn) const;
-  // Those whose name comes after that one, in order; at most `most`.
+  // The topics after that name, in order; at most `most`.
   std::vector<std::string> topics_after(const std::string& name, size_t most) const;
-  // Those of one topic, or of all for "", whose ARN comes after that one, by topic and id; at most `most`.
+  // The subscriptions of one topic, or of all for "", after that ARN, by topic and id; at most `most`.
   std::vector<SubscriptionState> subscriptions_after(const std::string& topic, const std::string& arn,
                                                      size_t most) const;
 
@@ -119,12 +119,13 @@ class TopicService final : public Publisher {
   std::vector<SubscriptionDefinition> subscriptions() const;
   std::string arn_of(const SubscriptionDefinition& subscription) const;
 
-  // kTooManyRequests if the queue of any subscription is full, kValidation if filter policies would have to look at too
-  // much of the message: nothing is delivered then. A message that a FIFO topic has already got within its window gets
-  // the same answer as before and is not delivered again. Long work gives other work its turn.
+  // kTooManyRequests if the queue of any subscription is full, kValidation if filter policies would have to examine too
+  // much of the message: then nothing is delivered. A message that a FIFO topic has already got within its window gets
+  // the same answer as before and is not delivered again. Long work lets other work run in between.
   Async<Result<std::string>> publish(PublishInput input) override;
   Async<Result<Published>> publish(PublishInput input, MessageByProtocol by_protocol);
-  // For callers that write the events. Not for a FIFO topic. `most_bytes` bounds the message with its attributes.
+  // For callers that write the events themselves. Not for a FIFO topic. `most_bytes` bounds the message with its
+  // attributes.
   Async<Result<PreparedPublish>> prepare(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes);
 
   const TopicStats& stats() const { return stats_; }
@@ -153,7 +154,7 @@ class TopicService final : public Publisher {
     std::shared_ptr<Fifo> fifo;                         // Null for a standard topic.
   };
 
-  // Each in its turn.
+  // The body of each, in its turn.
   Async<Result<void>> put_topic_now(TopicDefinition topic);
   Async<Result<std::vector<std::string>>> remove_topic_now(std::string name);
   Async<Result<std::string>> subscribe_now(SubscriptionDefinition subscription);
@@ -172,18 +173,18 @@ class TopicService final : public Publisher {
   Async<Result<void>> write_topic(std::string name, TopicSettings settings);
   Async<Result<void>> write_subscription(SubscriptionDefinition definition, SubscriptionSettings settings);
   void become(Topic& topic, TopicSettings settings);
-  std::string unsubscribe_url(const Subscription& subscription) const;  // Or empty.
-  // Adds the events of one message for the topic's subscriptions, in pieces. False if there is more to do after other
-  // work had its turn. Subscriptions that come or go in between may or may not get the message.
+  std::string unsubscribe_url(const Subscription& subscription) const;  // May be empty.
+  // Adds the events of one message for the topic's subscriptions, in pieces. Returns false if more is to be done after
+  // other work had its turn. Subscriptions that are added or removed meanwhile may or may not get the message.
   struct FanOut;
   Result<bool> fan_out(const Topic& topic, FanOut& out);
-  // All of them. kNotFound if the topic that the message names is gone, or not this one any more (`fifo`: null for a
-  // standard topic). `out` outlives the work.
+  // Adds all events. kNotFound if the topic that the message names was deleted, or replaced by another (`fifo`: null
+  // for a standard topic). `out` outlives the work.
   Async<Result<void>> fan_out_all(FanOut& out, std::shared_ptr<Fifo> fifo);
   Delivery delivery_to(const Subscription& subscription, FanOut& out) const;
   // For a message to a standard topic.
   Result<TopicMessage> message_of(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes);
-  // `before` goes with the first of them, `after` with the last.
+  // `before` is written with the first of them, `after` with the last.
   Async<Result<void>> write(std::vector<PreparedEvent> events, std::vector<WriteInput> before,
                             std::vector<WriteInput> after);
   Async<Result<Published>> publish_in_turn(std::shared_ptr<Fifo> fifo, PublishInput input,
@@ -200,13 +201,13 @@ class TopicService final : public Publisher {
   std::map<std::string, Topic> topics_;
   TopicStats stats_;
   Turns changes_{scheduler_};
-  Scope publishing_;  // Last: ended first.
+  Scope publishing_;  // The last member, so that it is destroyed first.
 };
 
-// What a delivery to that subscription is queued for: the function's name, or the subscription's ARN for an endpoint.
+// The target of a delivery to that subscription: the function's name, or the subscription's ARN for an endpoint.
 std::string delivery_target(const SubscriptionDefinition& subscription, const std::string& subscription_arn);
 
-// What the request to confirm is queued for; no ARN of a subscription ends like it.
+// Ends the target of the request to confirm; no ARN of a subscription ends like it.
 inline constexpr std::string_view kConfirmationSuffix = "/confirmation";
 std::string confirmation_target(const std::string& subscription_arn);
 

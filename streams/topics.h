@@ -1,7 +1,7 @@
 // Topics: publish once, deliver at least once to every subscription.
 //
 // Topics and subscriptions are items of the system table; a publish is acknowledged together with its logged
-// deliveries. Who delivers (to functions, to HTTP endpoints) is the runtime's business. Loop thread only.
+// deliveries. The runtime delivers (to functions, to HTTP endpoints). Loop thread only.
 #pragma once
 
 #include <map>
@@ -22,21 +22,21 @@ struct PublishInput {
   std::string message;
   std::string subject;
   std::map<std::string, MessageAttribute> attributes;
-  std::string group_id = {};          // MessageGroupId: FIFO topics want one, the others none.
-  std::string deduplication_id = {};  // MessageDeduplicationId, of FIFO topics.
+  std::string group_id = {};          // MessageGroupId: FIFO topics require one, the others refuse it.
+  std::string deduplication_id = {};  // MessageDeduplicationId, for FIFO topics.
 };
 
-// What a publisher is told.
+// The answer to a publisher.
 struct Published {
   std::string message_id;
-  std::string sequence_number = {};  // 20 digits, of FIFO topics.
+  std::string sequence_number = {};  // 20 digits, for FIFO topics.
 };
 
-// What functions see of topics.
+// The interface of topics for functions.
 class Publisher {
  public:
   virtual ~Publisher() = default;
-  // The message id. kNotFound for an unknown topic. Ready only when the deliveries are logged.
+  // Returns the message id. kNotFound for an unknown topic. Ready only when the deliveries are logged.
   virtual Async<Result<std::string>> publish(PublishInput input) = 0;
 };
 

@@ -1,8 +1,8 @@
-// Backups of whole tables, on demand: a part of the store seam. A backup has the items that the table had at one
-// moment, when create() was called; a table that is restored from it has them again.
+// Backups of whole tables, on demand: a part of the store seam. A backup holds the items that the table had when
+// create() was called; restore() makes a new table with them.
 //
-// Both take many turns: create() and restore() answer at once, and the description says when it is done. Loop thread
-// only.
+// Both take many turns: create() and restore() answer at once, and the description says when the work is done. Loop
+// thread only.
 #pragma once
 
 #include <optional>
@@ -19,20 +19,20 @@ struct BackupDescription {
   std::string id;  // "01489173575360-b308cd7d": epoch ms of its creation, and a random part.
   std::string name;
   WallTime created{};
-  bool available = false;  // Complete and durable.
-  TableDescription table;  // As it was then.
+  bool available = false;  // True once it is complete and durable.
+  TableDescription table;  // The table's description when the backup was made.
 };
 
 struct ListBackupsInput {
-  std::string table;             // Empty for all.
-  std::optional<WallTime> from;  // Made then or later.
+  std::string table;             // Empty: backups of all tables.
+  std::optional<WallTime> from;  // Only backups made at this time or later.
   std::optional<WallTime> before;
-  std::string after;  // The id of the backup behind which to go on.
+  std::string after;  // Continue after the backup with this id.
   size_t limit = 100;
 };
 
 struct BackupPage {
-  std::vector<BackupDescription> backups;  // By id: the oldest first.
+  std::vector<BackupDescription> backups;  // Ordered by id, so the oldest is first.
   bool more = false;
 };
 
@@ -47,11 +47,11 @@ class Backups {
   // kBackupNotFound.
   virtual Async<Result<BackupDescription>> describe(std::string id) = 0;
   virtual Async<Result<BackupPage>> list(ListBackupsInput input) = 0;
-  // The backup as it was. kBackupNotFound; kBackupInUse while it is made, or a table is restored from it.
+  // Deletes the backup; returns its last description. kBackupNotFound; kBackupInUse while it is made or restored from.
   virtual Async<Result<BackupDescription>> remove(std::string id) = 0;
-  // A new table with the backup's items; goes on after a restart. `definition` has the keys of the backup's table and
-  // some of its indexes. kBackupNotFound; kBackupInUse while the backup is made; kTableAlreadyExists, kTableInUse (it
-  // is being restored already); kLimitExceeded when it does not fit into the store; kValidation.
+  // Makes a new table with the backup's items; continues after a restart. `definition` has the keys of the backup's
+  // table and some of its indexes. kBackupNotFound; kBackupInUse while the backup is being made; kTableAlreadyExists;
+  // kTableInUse (it is already being restored); kLimitExceeded if it does not fit into the store; kValidation.
   virtual Async<Result<TableDescription>> restore(std::string id, TableDefinition definition) = 0;
 };
 

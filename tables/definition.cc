@@ -9,7 +9,7 @@ namespace freshet {
 namespace {
 
 constexpr size_t kMaxAttributeName = 255;
-constexpr size_t kMaxIncluded = 100;  // Of all indexes together.
+constexpr size_t kMaxIncluded = 100;  // The most included attributes of all indexes together.
 constexpr size_t kShownName = 300;
 
 tl::unexpected<Error> refuse(const std::string& text) {

@@ -15,7 +15,7 @@
 
 namespace freshet {
 
-// Every system table's name starts with this, and no client's table does: the wire tells them apart without a look-up.
+// Every system table's name starts with this, and no client's table does, so the wire tells them apart by name alone.
 inline constexpr std::string_view kSystemTablePrefix = "freshet.";
 
 struct KeyAttribute {
@@ -25,7 +25,7 @@ struct KeyAttribute {
 };
 
 // The attributes of a key or of a part of it, in order; pointers into the schema. There are never more than kMost:
-// validate() refuses a schema that has more, and before that those beyond are left out.
+// validate() refuses a schema that has more, and until then the attributes beyond kMost are left out.
 class KeyAttributes {
  public:
   static constexpr size_t kMost = 2 * limits::kMaxKeyPartAttributes;
@@ -42,17 +42,17 @@ class KeyAttributes {
   size_t size_ = 0;
 };
 
-// Keys of global indexes may have more than one attribute a part: together they make the partition, and order it, the
-// first one first.
+// Keys of global indexes may have several attributes per part: together they form the partition, and order it, the
+// first attribute first.
 struct KeySchema {
   KeyAttribute partition;
   std::optional<KeyAttribute> sort;
-  std::vector<KeyAttribute> more_partition{};  // Behind `partition`.
-  std::vector<KeyAttribute> more_sort{};       // Behind `sort`, which is there then.
+  std::vector<KeyAttribute> more_partition{};  // The attributes that follow `partition`.
+  std::vector<KeyAttribute> more_sort{};       // The attributes that follow `sort`, which is then set.
   bool operator==(const KeySchema&) const = default;
 
   bool is_composite() const { return !more_partition.empty() || !more_sort.empty(); }
-  // All of them, those of the partition first.
+  // All attributes, those of the partition first.
   KeyAttributes attributes() const;
   KeyAttributes partition_attributes() const;
   KeyAttributes sort_attributes() const;
@@ -65,13 +65,13 @@ struct IndexDefinition {
   KeySchema keys;
   bool local = false;  // Same partition key as the table.
   Projection projection = Projection::kAll;
-  std::vector<std::string> included;  // Of kInclude.
+  std::vector<std::string> included;  // For kInclude: the names of the projected attributes.
   bool operator==(const IndexDefinition&) const = default;
 };
 
 enum class StreamView { kKeysOnly, kNewImage, kOldImage, kNewAndOldImages };
 
-// Turns the books on: the engine counts items by status and every move between statuses, by whomever.
+// Turns the books on: the engine counts items by status, and every move between statuses, whoever caused it.
 struct BooksDefinition {
   std::string status_attribute = "taskStatus";
   // Items in this status are not removed by TTL until they leave it (a held lease).
@@ -85,11 +85,11 @@ struct Throughput {
   bool operator==(const Throughput&) const = default;
 };
 
-// Settings that clients make and are shown again. Only deletion_protection changes how the store behaves.
+// Settings that clients may change and read back. Only deletion_protection changes how the store behaves.
 struct TableSettings {
   std::optional<Throughput> throughput;  // Empty: billed by request.
   std::map<std::string, Throughput, std::less<>> index_throughput;
-  std::string table_class;  // Empty for STANDARD.
+  std::string table_class;  // Empty means STANDARD.
   bool deletion_protection = false;
   bool point_in_time_recovery = false;
   std::map<std::string, std::string> tags;
@@ -101,10 +101,10 @@ struct TableDefinition {
   KeySchema keys;
   std::vector<IndexDefinition> indexes;
   std::optional<StreamView> stream;
-  std::optional<std::string> ttl_attribute;  // A number, epoch seconds.
-  bool ttl_in_milliseconds = false;          // Reads values that can only be milliseconds as such.
+  std::optional<std::string> ttl_attribute;  // The name of a number attribute in epoch seconds.
+  bool ttl_in_milliseconds = false;          // True: values that can only be milliseconds are read as milliseconds.
   std::optional<BooksDefinition> books;
-  bool system = false;  // Freshet's own; not listed to clients, not writable by them.
+  bool system = false;  // A table of Freshet itself; clients cannot list or write it.
   TableSettings settings;
   bool operator==(const TableDefinition&) const = default;
 
@@ -116,24 +116,24 @@ Result<void> validate(const TableDefinition& definition);
 
 struct IndexState {
   std::string name;
-  bool building = false;  // Cannot be read yet.
+  bool building = false;  // True while the index cannot be read yet.
   uint64_t items = 0;
-  uint64_t bytes = 0;  // Of the items' projections, as the service counts sizes.
+  uint64_t bytes = 0;  // The size of the projections, as the service counts sizes.
 };
 
-// Where the items of a table came from that was made of a backup.
+// The origin of a table that was restored from a backup.
 struct RestoreOrigin {
-  std::string backup;  // Its id.
-  std::string table;   // The name of the one that was backed up.
+  std::string backup;  // The id of the backup.
+  std::string table;   // The name of the table that was backed up.
   WallTime at{};
-  bool in_progress = false;  // Until then the table cannot be used.
+  bool in_progress = false;  // True until the restore is complete; until then the table cannot be used.
 };
 
 struct TableDescription {
   TableDefinition definition;
   std::string id;  // UUID.
   WallTime created{};
-  std::optional<WallTime> by_request_since;  // Its last change to be billed by request; empty: none since it was made.
+  std::optional<WallTime> by_request_since;  // When it last changed to billing by request; empty if never.
   std::string stream_label;                  // Empty without a stream. "2026-11-21T00:08:52.709"
   uint64_t items = 0;
   uint64_t bytes = 0;  // As the service counts sizes.
@@ -141,11 +141,11 @@ struct TableDescription {
   std::optional<RestoreOrigin> restored;
 };
 
-// Who caused a write, for the books and the stream.
+// The cause of a write, for the books and the stream.
 enum class Cause : uint8_t {
-  kClient,     // Anybody through the item store's API: a foreign move.
-  kQueue,      // The queue that owns the claims.
-  kTimeToLive  // The sweep; its stream records carry the service's userIdentity.
+  kClient,     // Any client of the item store's API; the books count the move as foreign.
+  kQueue,      // The queue that holds the claims.
+  kTimeToLive  // The TTL sweep; its stream records carry the service's userIdentity.
 };
 
 // One arrow of the books. "" stands for outside the table; "?" for an item without the status attribute.
@@ -159,7 +159,7 @@ struct Arrow {
 // Invariant at every commit: for each status, sum of flow into it - sum of flow out of it = stock.
 struct Books {
   std::map<std::string, uint64_t> stock;
-  std::map<std::string, uint64_t> bytes;  // Of the stock, as items are stored.
+  std::map<std::string, uint64_t> bytes;  // The bytes of the items in `stock`, as stored.
   std::map<Arrow, uint64_t> flow;
   bool operator==(const Books&) const = default;
 };

@@ -1,15 +1,15 @@
-// Edits and guarded puts in the words of those stores that know expressions only (a remote one).
+// Expresses edits and guarded puts as expressions, for stores that know only expressions (a remote one).
 #pragma once
 
 #include "tables/tables.h"
 
 namespace freshet {
 
-// The UpdateItem that does the same under the same condition and answers with the whole new item. `keys` are those of
-// the table, and `input.seen` has them.
+// The equivalent UpdateItem: it has the same condition and returns the whole new item. `keys` are the table's keys, and
+// `input.seen` has them.
 UpdateItemInput to_update(const EditItemInput& input, const KeySchema& keys);
 
-// The put whose condition says what only_new and rising do, and that has neither.
+// The put with `only_new` and `rising` replaced by an equivalent condition.
 PutItemInput with_guards_spelled_out(PutItemInput put, const KeySchema& keys);
 
 }  // namespace freshet

@@ -19,7 +19,7 @@ struct LimitsOptions {
   int seeds = 10;
   int jobs = 1;
   bool json = false;
-  int seconds = 0;                            // How long a run is; 0: as the scenarios say, and 60 in real time.
+  int seconds = 0;                            // The length of a run; 0: as the scenarios say, and 60 in real time.
   std::optional<lab::RealOptions> real = {};  // In real time; then empty lists mean a few.
 };
 

@@ -170,7 +170,7 @@ struct PurgeOptions {
   bool yes = false;
 };
 
-// Whoever sits at a terminal types the queue's name first.
+// A person at a terminal must type the queue's name first.
 bool is_meant(const PurgeOptions& options) {
   if (options.yes || options.bulk.dry_run) return true;
   if (!screen_of(STDIN_FILENO).terminal) {

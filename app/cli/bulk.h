@@ -1,4 +1,5 @@
-// A change of many tasks on the server (docs/running-queues.md, "Changing many tasks"): started, watched to its end.
+// Starts a change of many tasks on the server and watches it to its end (docs/running-queues.md, "Changing many
+// tasks").
 #pragma once
 
 #include <optional>
@@ -11,24 +12,24 @@
 namespace freshet::cli {
 
 struct BulkOptions {
-  std::vector<std::string> states;  // Empty: those that the action is for.
+  std::vector<std::string> states;  // Empty: the states that the action is for.
   std::vector<std::string> where;   // NAME=VALUE each.
   std::string older_than;           // A duration with its unit.
   std::optional<int64_t> limit;
   double rate = 0;  // Tasks a second; 0: the daemon's own pace.
   bool dry_run = false;
-  bool no_wait = false;  // Leaves it to the daemon once it has begun.
+  bool no_wait = false;  // Returns once it has begun; the daemon goes on.
 };
 
 // Adds --where, --older-than, --rate, --dry-run and --no-wait, as far as a command has none of that name.
 void add_bulk_options(Command command, BulkOptions& options);
 
 // Starts it and shows its progress until it has ended. Ctrl-C leaves it to the daemon, and says so. The exit status:
-// kDone, kFailed if it failed or somebody else stopped it, or that of the refusal. `done` is what became of the tasks
-// that were changed, as in "purged".
+// kDone, kFailed if it failed or somebody else stopped it, or that of the refusal. `done` is the word for the changed
+// tasks, as in "purged".
 int run_bulk(const Remote& remote, const std::string& action, const BulkOptions& options, const std::string& done);
 
-// {"NAME": "VALUE"} of NAME=VALUE each. Nothing if one is not of that form, which was printed.
+// Turns NAME=VALUE texts into {"NAME": "VALUE"}. Empty if one is not of that form; that was printed.
 std::optional<Json> conditions_of(const std::vector<std::string>& where);
 
 }  // namespace freshet::cli

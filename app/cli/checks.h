@@ -1,5 +1,5 @@
-// Checks of what is given as options, whose errors a person can read. The library's own print bounds of numbers as
-// floating point numbers of any length.
+// Checks of option values, with errors that a person can read. The library's own print bounds of numbers as floating
+// point numbers of any length.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ Check above_zero();                        // Any number above 0.
 Check duration(std::chrono::milliseconds least, std::chrono::milliseconds most);
 // The same, but a number alone is seconds, and must be above 0.
 Check some_seconds();
-Check not_empty();  // An unset variable of a script is no value.
+Check not_empty();  // Refuses an empty value, such as a script's unset variable.
 
 // The seconds of a text that some_seconds() has checked; 0 of an empty one.
 double seconds_in(const std::string& text);

@@ -17,8 +17,8 @@ struct CommandRow {
 std::span<const CommandRow> command_table();
 
 // Adds every command of the table to `app`, each in its group. `exit_status` must outlive the parse. Afterwards the
-// tree of CLI::App objects holds all that there is to say about the commands: names, groups, descriptions, options,
-// examples (the footers).
+// tree of CLI::App objects has every fact about the commands: names, groups, descriptions, options, examples (the
+// footers).
 void add_commands(Command app, int& exit_status);
 
 }  // namespace freshet::cli

@@ -28,8 +28,8 @@ enum ExitStatus : int {
 // Adds options only; what they fill must outlive the parse.
 void add_deploy_options(Command command, TemplateOptions& options);  // --parameter and --set.
 void add_account_options(Command command, Account& account);         // --account and --region.
-void add_run_options(Command command, DaemonOptions& options);       // All of `freshet run` but --config.
-void add_serve_options(Command command, DaemonOptions& options);     // Those, without a template's.
+void add_run_options(Command command, DaemonOptions& options);       // All options of `freshet run` except --config.
+void add_serve_options(Command command, DaemonOptions& options);     // The same, without those about a template.
 
 // Each keeps `exit_status`, which must outlive the parse.
 void add_run(Command app, int& exit_status);

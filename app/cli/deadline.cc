@@ -9,7 +9,7 @@
 namespace freshet::cli {
 namespace {
 
-constexpr int64_t kLastMs = 253'402'300'799'999;    // Of the year 9999.
+constexpr int64_t kLastMs = 253'402'300'799'999;    // The last millisecond of the year 9999.
 constexpr int64_t kEarliestMs = 1'000'000'000'000;  // In 2001: less is no time that anybody means.
 constexpr std::string_view kDigits = "0123456789";
 constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
@@ -54,7 +54,7 @@ Check deadline() {
             const auto read = parse_deadline(text);
             return read ? std::string() : read.error().message;
           },
-          {}};  // What the option's description says.
+          {}};  // The option's description says this.
 }
 
 }  // namespace freshet::cli

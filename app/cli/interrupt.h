@@ -1,14 +1,14 @@
-// Ctrl-C for commands that wait: it ends the wait, and the command says how things stand.
+// Ctrl-C for commands that wait: it ends the wait, and the command prints the state of its work.
 #pragma once
 
 #include <chrono>
 
 namespace freshet::cli {
 
-// From now on SIGINT, SIGTERM and SIGHUP end no process but the wait below. The second signal ends it.
+// From now on SIGINT, SIGTERM and SIGHUP only end the wait below. A second signal ends the process.
 void hear_interrupts();
 bool interrupted();
-// Waits that long, or until a signal comes. False: a signal has come.
+// Waits for that time or until a signal comes. Returns false after a signal.
 bool wait_for(std::chrono::milliseconds time);
 
 }  // namespace freshet::cli

@@ -20,7 +20,7 @@ namespace {
 
 struct LogOptions {
   Remote remote;
-  std::string queue;  // Of the audit log; empty: all.
+  std::string queue;  // Only the audit log of this queue; empty: all.
   uint32_t limit = 50;
 };
 

@@ -1,8 +1,8 @@
 // The options of commands, over CLI11. Its headers hold all of its code, seven seconds of compilation for each file
-// that includes them: only what parses does.
+// that includes them: only the files that parse include them.
 //
-// Command and Option are handles: copied freely, valid as long as the command line that they are part of. What is named
-// wrongly here (two options of one name) throws CLI11's own exceptions.
+// Command and Option are handles: copied freely, valid as long as the command line that they are part of. A wrong name
+// (two options of one name) throws CLI11's own exceptions.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ class Option;
 
 namespace freshet::cli {
 
-// `wrong` returns what is wrong with a value, for a person; empty if nothing is. --help shows `allowed`.
+// `wrong` returns the fault of a value, for a person; empty if it has none. --help shows `allowed`.
 struct Check {
   std::function<std::string(const std::string& text)> wrong;
   std::string allowed = {};
@@ -28,17 +28,17 @@ class Option {
   explicit Option(CLI::Option* option) : option_(option) {}
   Option required();
   Option envname(const std::string& variable);
-  Option capture_default_str();  // --help shows the value that it has now.
+  Option capture_default_str();  // --help shows its current value as the default.
   Option description(const std::string& text);
   Option needs(Option other);
-  Option one_value_each();  // May be given several times; what follows its value is the next word.
+  Option one_value_each();  // May be given several times; each time it takes one word.
   Option size();            // 4096, 64KiB, 2GB.
   Option check(Check check);
-  Option one_of(std::initializer_list<const char*> words);  // In capitals or not, as the user likes.
+  Option one_of(std::initializer_list<const char*> words);  // One of these words, in upper or lower case.
   Option existing_folder();
   Option file();          // --help and completions say that its value is a file.
   Option folder();        // The same of a folder.
-  Option shipped_file();  // A file; one that is not here may be one that ships with the program (shipped.h).
+  Option shipped_file();  // A file; if it does not exist, a file of that name that ships with the program (shipped.h).
   bool given() const;
 
  private:
@@ -57,7 +57,7 @@ class Command {
   template <class T>
   Option add_list(const std::string& name, std::vector<T>& values, const std::string& what) const;
   Option add_flag(const std::string& name, bool& value, const std::string& what) const;
-  void accept_flag(const std::string& name, const std::string& what) const;  // Changes nothing.
+  void accept_flag(const std::string& name, const std::string& what) const;  // A flag without effect.
   void remove_option(const std::string& name) const;
   Option get_option(const std::string& name) const;
   void callback(std::function<void()> run) const;
@@ -68,7 +68,7 @@ class Command {
   void alias(const std::string& name) const;
   void require_subcommand() const;
   bool has_parsed_subcommand() const;
-  CLI::App& app() const { return *app_; }  // For what parses.
+  CLI::App& app() const { return *app_; }  // For code that parses.
 
  private:
   CLI::App* app_;

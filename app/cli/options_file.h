@@ -1,4 +1,4 @@
-// Options from elsewhere than the command line: lists in FRESHET_ variables, and the file of `--config`.
+// Options from other sources than the command line: lists in FRESHET_ variables, and the file of `--config`.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace freshet::cli {
 // gets one value for each line of that variable. Empty lines are skipped.
 void split_environment_lists(Command command);
 
-// Sets the options of a command that has been parsed, but those that the command line or the environment sets, from a
-// file of `name = value` lines: the name of an option without its dashes; a value to the end of the line, in double
-// quotes if it is to begin or end with a blank. An option that may be given several times may stand on several lines.
-// Lines that are empty or begin with # are skipped.
+// Sets options of a parsed command from a file of `name = value` lines, except options that the command line or the
+// environment sets. The name is that of an option without its dashes; the value goes to the end of the line, in double
+// quotes if it begins or ends with a blank. A repeatable option may have several lines. Lines that are empty or begin
+// with # are skipped.
 //
-// Throws CLI::ParseError, naming file and line, for what cannot be read, unknown names, values that are refused.
+// Throws CLI::ParseError, naming file and line, for a line that cannot be read, an unknown name or a refused value.
 void apply_options_file(Command command, const std::string& path);
 
 }  // namespace freshet::cli

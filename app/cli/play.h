@@ -18,8 +18,8 @@ struct PlayOptions {
   bool json = false;
 };
 
-// Sends it, and prints what came of it. Ends early after SIGINT, SIGTERM or SIGHUP, when the calls under way are
-// answered; at a second one at once. Returns the exit status.
+// Sends the fixture and prints the result. Ends early after SIGINT, SIGTERM or SIGHUP, once the current calls are
+// answered; at once after a second signal. Returns the exit status.
 int play_into(const Fixture& fixture, const PlayOptions& options);
 
 }  // namespace freshet::cli

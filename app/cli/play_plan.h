@@ -17,16 +17,16 @@ namespace freshet::cli {
 struct PlayedCall {
   enum class Kind { kCreate, kPut, kDelete };
   Kind kind = Kind::kPut;
-  milliseconds at{0};  // After the fixture's start, as recorded. Never before that of the call before.
+  milliseconds at{0};  // Time since the fixture's start, as recorded. Never before that of the previous call.
   WallTime recorded{};
   ItemRef item;       // With kDelete only its keys.
   std::string place;  // Names the line in the fixture, for messages.
-  std::string order;  // Calls with the same one are sent one after the other, in their order.
+  std::string order;  // Calls with the same text are sent one after the other, in their order.
 };
 
 struct PlayPlan {
-  std::vector<PlayedCall> calls;           // In the order of the fixture: first the snapshot.
-  std::map<std::string, size_t> left_out;  // Why, and how many.
+  std::vector<PlayedCall> calls;           // In the order of the fixture: the snapshot first.
+  std::map<std::string, size_t> left_out;  // The number of calls that were left out, by reason.
 };
 
 PlayPlan play_plan(const Fixture& fixture, bool is_queue);

@@ -10,11 +10,11 @@ namespace freshet::cli {
 // "k" : v, two blanks a level, arrays on one line, empty ones as [ ] and { }.
 std::string sample_pretty(const Json& json);
 
-// Parts of an item, which is plain JSON; null for null.
+// Parts of an item in plain JSON; null for null.
 Json sample_record(const Json& item);
 Json sample_system_info(const Json& item);
 Json sample_data(const Json& item);
-// The sample's members of a result; of peeks with `peeked`.
+// The sample's members of a result; with `peeked`, those of a peek.
 Json sample_result(const Json& result, bool peeked);
 Json sample_stats(const Json& stats);
 Json sample_dead(const Json& dead);

@@ -8,28 +8,28 @@
 
 namespace freshet::cli {
 
-// The return code of a result; empty for null, which a session gives when no answer came.
+// The return code of a result; empty for null, which a session returns if no answer came.
 std::string code_of(const Json& result);
 bool is_success(const Json& result);
-// The result that says what came of a call: the first one of a peek's.
+// The result of a call: the first one of a peek.
 const Json& result_of(const Json& answer);
-// The exit status that a result means.
+// The exit status for a result.
 int priority_status(const Json& result);
-// Prints an answer on standard output, and what went wrong for people on standard error. Its exit status.
+// Prints an answer on standard output, and its error for people on standard error. Returns the exit status.
 int tell_priority(const Remote& remote, const Json& answer);
 
 class PrioritySteps {
  public:
   explicit PrioritySteps(Session& session) : session_(session) {}
 
-  // Results as the daemon gives them; null if none came, and the session has told why.
+  // Results as the daemon gives them; null if none came, and the session has printed the reason.
   Json find(const std::string& id);
   Json call(const char* what, const Json& body) { return session_.call("POST", std::string("/") + what, body); }
   // The page of the first ten records.
   Json first_ten();
   // The test record of that id, as the sample makes it.
   Json put_test(const std::string& id);
-  // The record as it is, with a system info that begins anew; `item` is null or its item.
+  // The same record with a new system info; `item` is its item, or null.
   Json put_again(const std::string& id, const Json& item, const std::string& status);
 
  private:

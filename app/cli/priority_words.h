@@ -1,5 +1,5 @@
-// The words that the console of priority queues prints around its JSON: Freshet's own, or those of the sample's own
-// console, mistakes included, for scripts that were written for that.
+// The words that the console of priority queues prints around its JSON: Freshet's own, or those of the sample's console
+// with their mistakes, for scripts that were written for it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// How far a command is, for people who wait, on standard error: on a terminal a line that changes, in a file or a pipe
-// a line every ten seconds. A command that ends earlier leaves no line there.
+// Shows the progress of a command on standard error: on a terminal a line that changes, in a file or a pipe a line
+// every ten seconds. A command that ends earlier prints no line there.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ class Progress {
  public:
   // `beginning` is shown until show() is called.
   explicit Progress(const std::string& beginning);
-  // The same on a stream that is to outlive it. Off a terminal a line comes after each `every`.
+  // The same on a stream, which must outlive it. Without a terminal it prints a line after each `every`.
   Progress(const std::string& beginning, std::ostream& out, Screen screen, std::chrono::milliseconds every);
   ~Progress() { end(); }
   Progress(const Progress&) = delete;
@@ -27,7 +27,7 @@ class Progress {
   // Each text replaces the one before. It holds no control characters and no line feeds.
   void show(const std::string& text);
   void wipe();  // Removes the line from a terminal. A later text is shown again.
-  void end();   // Wipes it. No line comes any more.
+  void end();   // Removes the line. No line is shown any more.
 
  private:
   void print_lines();

@@ -31,21 +31,21 @@ struct Remote {
   void add_connection_options(Command command);  // Those but --queue and --json.
 };
 
-// One daemon, spoken to. Prints errors to standard error and remembers the exit status that they mean.
+// Calls one daemon. Prints errors to standard error and keeps the exit status for them.
 class Session {
  public:
   explicit Session(const Remote& remote) : remote_(remote) {}
   // The answer's document, or null (then exit_status() says why). `path` is below /queues/NAME. A priority queue's
-  // result is given whatever came of the call.
+  // result is returned even if the call was refused.
   Json call(const std::string& method, const std::string& path, const Json& body = nullptr);
-  // The same with a path of the whole API.
+  // The same for a path of the whole API.
   Json call_at(const std::string& method, const std::string& target, const Json& body = nullptr);
-  // The errors of further calls are printed as `explain` says them.
+  // `explain` rewrites the errors of further calls before they are printed.
   void explain_errors(std::function<std::string(const std::string&)> explain) { explain_ = std::move(explain); }
-  // The queue that call() asks: the one that was named, else the default one, else the daemon's only one. Which of the
-  // last two it is, is known after find_queue(), or after a call.
+  // The queue that call() uses: the named one, else the default one, else the daemon's only one. find_queue(), or a
+  // call, decides between the last two.
   const std::string& queue() const { return found_.empty() ? remote_.queue : found_; }
-  // Asks the daemon, unless the queue was named. Errors are left to the call that follows.
+  // Asks the daemon, unless the queue was named. Leaves errors to the call that follows.
   void find_queue();
   int exit_status() const { return exit_status_; }
   void failed(int status) { exit_status_ = status; }
@@ -59,24 +59,24 @@ class Session {
   std::vector<std::string> names_of(const std::string& root, const std::string& member);
   // The message that replaces the refusal if no queue was named and there are several; else empty.
   std::string which_queue();
-  // Where a queue's name that is not known comes from, and which kind of queue it names if it names one.
+  // Says where an unknown queue's name comes from, and which kind of queue has that name, if one does.
   std::string about_name();
-  // Whatever answer comes, if it is a JSON document; `status` is its HTTP status. Null if none came.
+  // The answer, whatever its status, if it is a JSON document; `status` is its HTTP status. Null if none came.
   Json ask(const std::string& method, const std::string& target, const Json& body, int& status);
 
   const Remote& remote_;
   std::unique_ptr<BlockingClient> client_;
   std::function<std::string(const std::string&)> explain_;
   int exit_status_ = 0;
-  std::string found_;    // Empty: none was looked for, or the named or default one is right.
-  bool looked_ = false;  // Once is enough.
+  std::string found_;    // Empty: not looked for, or the named or default queue is right.
+  bool looked_ = false;  // True once the daemon was asked for its queues.
 };
 
-// A client of the daemon at `url` that signs with the first key of the file of credentials, if one is named.
+// A client for the daemon at `url` that signs with the first key of the file of credentials, if one is named.
 Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const std::string& credentials,
                                                    const std::string& ca);
 
-// Says on standard error that the daemon cannot be reached, and why. The exit status of that.
+// Prints on standard error that the daemon cannot be reached, and why. Returns the exit status for that.
 int unreachable(const Error& error);
 // Prints to standard error that the server at the address is not Freshet. Returns the exit status for that.
 int strange_answer(const std::string& url);

@@ -1,4 +1,4 @@
-// The options of `freshet serve`, checked as a whole and turned into the queue that they mean.
+// Checks the options of `freshet serve` as a whole and turns them into a queue.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ServeChoices {
   std::optional<std::string> exec;      // PROGRAM ARGUMENTS.
   std::optional<std::string> function;  // FILE.py:FUNCTION.
   bool pull = false;
-  // Texts as they were given. Absent: the default.
+  // The texts as given. Absent: the default.
   std::optional<std::string> deadline, keep, rate, concurrency, timeout, late, order;
   std::optional<int64_t> attempts;
   std::vector<std::string> settings;  // VARIABLE=VALUE, each.
@@ -27,14 +27,14 @@ struct ServeChoices {
 // kValidation, for a person: an option is missing, wrong, or contradicts another one.
 Result<ServedQueue> queue_of(const ServeChoices& choices);
 
-// Why the program of --exec cannot be started now, for a person; nothing if it can, or if there is none. Reads the file
-// system.
+// Why the program of --exec, or the interpreter of --function, cannot be started now, for a person; empty if it can, or
+// if there is none. Reads PATH and the file system.
 std::optional<std::string> missing_program(const ServeChoices& choices);
 
 // The command line that asks for this, for a shell.
 std::string command_of(const ServeChoices& choices);
 
-// They say for a person what is wrong with a value of --rate or --keep; empty if nothing is.
+// Describes for a person the fault of a value of --rate or --keep; empty if it has none.
 std::string wrong_rate(const std::string& text);
 std::string wrong_keep(const std::string& text);
 

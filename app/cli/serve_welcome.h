@@ -1,4 +1,4 @@
-// The lines that `freshet serve` prints as soon as it serves: what it does, where to put tasks, how to watch them.
+// The lines that `freshet serve` prints once it serves: what it does, how to add tasks, how to watch them.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 namespace freshet::cli {
 
 struct ServeWelcome {
-  std::string program = "freshet";  // How the user calls the program.
-  std::string url;                  // The daemon's.
+  std::string program = "freshet";  // The name by which the user calls the program.
+  std::string url;                  // The daemon's URL.
   std::string data;                 // The folder of the store, absolute, or ":memory:".
   std::string region;               // For signatures.
   std::string credentials;          // File of access keys; empty: requests need none.

@@ -1,5 +1,5 @@
-// The queue that `freshet serve` runs, as a value, and the template that it stands for: that of config/lifo.yaml with
-// the queue's own name and settings.
+// The queue that `freshet serve` runs, as a value, and its template: that of config/lifo.yaml with the queue's own name
+// and settings.
 #pragma once
 
 #include <optional>
@@ -22,18 +22,18 @@ struct ServedFunction {
 Result<ServedFunction> read_served_function(const std::string& text);
 
 struct ServedQueue {
-  std::string name;      // The queue and its table have it.
-  Environment settings;  // The variables of ProcessTasksFunction, but for QUEUE_TABLE.
+  std::string name;      // The name of the queue and of its table.
+  Environment settings;  // The variables of ProcessTasksFunction, except QUEUE_TABLE.
   std::optional<ServedFunction> function;
 };
 
-// kValidation: a table cannot have this name.
+// kValidation if a table cannot have this name.
 Result<void> check_queue_name(const std::string& name);
 
-// The settings of the queue as they will be in force. kValidation names the variable that is wrong.
+// The settings that the queue will have. kValidation names a wrong variable.
 Result<ProcessSettings> settings_of(const ServedQueue& queue);
 
-// A template in YAML. `command` is the command line that it stands for; its first lines say so.
+// A template in YAML. `command` is the equivalent command line, which its first lines show.
 std::string template_of(const ServedQueue& queue, const std::string& command);
 
 }  // namespace freshet::cli

@@ -5,9 +5,9 @@
 
 namespace freshet::cli {
 
-// Where the file is. A relative path that names nothing here, but a file among those that ship
-// (../share/freshet beside the program's folder), is that file: `config/lifo.yaml` is found from anywhere. Any other
-// path stays as it is.
+// The path of the file. If a relative path does not exist here, but names a file that ships with the program
+// (../share/freshet beside the program's folder), the result is that file: `config/lifo.yaml` is found from anywhere.
+// Any other path stays unchanged.
 std::string shipped_path(const std::string& path);
 
 // The same, for an installation in that folder.

@@ -12,7 +12,7 @@ namespace freshet::cli {
 // For files and programs: two columns, names and counts, under a heading each. Scripts read this format: it stays.
 std::string stats_lines(const nlohmann::ordered_json& stats);
 
-// An earlier answer, and how long ago it came.
+// An earlier answer, and its age.
 struct StatsBefore {
   const nlohmann::ordered_json& stats;
   double seconds = 0;

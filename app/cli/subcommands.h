@@ -18,15 +18,15 @@ class Subcommands {
   // `exit_status` must outlive the parse; the exit status is that of the command that runs.
   Subcommands(Command parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
 
-  // Begins a command. Until the next one, options() are what it is run with.
+  // Begins a command. Until the next one, options() are its options.
   Command begin(const char* name, const char* what, Run run) {
     const Command command = parent_.add_subcommand(name, what);
     options_ = std::make_shared<Options>();
     command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
     return command;
   }
-  // With the options of a command on a queue. `queue` is the default name, `root` the path before it, `of_the_queue`
-  // the description of --queue.
+  // Begins a command on a queue, with the options for that. `queue` is the default name, `root` the path before it,
+  // `of_the_queue` the description of --queue.
   Command begin(const char* name, const char* what, Run run, const char* queue, const char* root,
                 const std::string& of_the_queue) {
     const Command command = begin(name, what, std::move(run));

@@ -1,8 +1,8 @@
-// The one page that wires everything: store, loop, runtime, functions, protocols. It knows the machine by its World
-// only (world.h), so that a simulated one is as good.
+// The one page that wires everything: store, loop, runtime, functions, protocols. It uses the machine only through its
+// World (world.h), so that it also runs in a simulated one.
 //
-// Life: open(), begin(), turns of the loop until it has stopped, destruction. Destroying it at any other moment is what
-// SIGKILL does, but for the memory that it frees. All calls on the loop's thread.
+// Life: open(), begin(), turns of the loop until it has stopped, destruction. Destroying it at any other moment has the
+// effect of SIGKILL, except that memory is freed. All calls on the loop's thread.
 #pragma once
 
 #include <memory>
@@ -20,21 +20,21 @@ class Daemon {
  public:
   virtual ~Daemon() = default;
 
-  // Takes its address, opens the store (recovery is over when this returns) and puts the parts together. The error is
-  // in words for the person who starts it.
+  // Binds its address, opens the store (including recovery) and connects the parts. The error is for the person who
+  // starts it.
   virtual Result<void> open() = 0;
-  // The start goes on in the loop's turns: it applies the template and then serves requests. If that cannot be, it
-  // stops the loop, and refusal() says why.
+  // The start continues in the loop's turns: it applies the template and then serves requests. If that fails, it stops
+  // the loop, and refusal() has the reason.
   virtual void begin() = 0;
   virtual Loop& loop() = 0;
   // Drains as after SIGTERM, and then stops the loop. Loop thread.
   virtual void stop() = 0;
   // Reads the template again and applies it. Any thread.
   virtual void reload() = 0;
-  // The program returns it once the loop has stopped.
+  // The exit status of the program, valid once the loop has stopped.
   virtual int exit_status() const = 0;
-  virtual bool ready() const = 0;  // Requests are served.
-  // Why the start failed after begin(), in words for the person who starts it.
+  virtual bool ready() const = 0;  // True while requests are served.
+  // Why the start failed after begin(), for the person who starts it.
   virtual const std::optional<Error>& refusal() const = 0;
   virtual EventLog log() const = 0;
 };
@@ -43,8 +43,8 @@ class Daemon {
 std::unique_ptr<Daemon> make_daemon(World& world, const DaemonOptions& options, DaemonPlan plan);
 
 // The program `freshet run`. Runs until SIGTERM or SIGINT (drains, then returns 0), until the spawner process is lost
-// (drains, then returns 1), or until the store fails (returns 1 at once). It says why. Wrong options or templates: says
-// what is wrong and where, returns 2 without having opened anything.
+// (drains, then returns 1), or until the store fails (returns 1 at once). It prints the reason. All errors of options
+// and templates are printed, with their places, before anything is opened; it then returns 2.
 int run_daemon(const DaemonOptions& options);
 
 }  // namespace freshet

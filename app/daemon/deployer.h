@@ -1,4 +1,4 @@
-// Brings the daemon to what a template wants, at its start and while it runs, and says what changed. Loop thread.
+// Applies templates to the daemon, at its start and while it runs, and reports the changes. Loop thread.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@ namespace freshet {
 
 class Deployer {
  public:
-  // Called after each deployment, for those who do more with a template than the runtime does. The deployment outlives
-  // the Async. An error is the deployment's.
+  // Called after each deployment, for code that does more with a template than the runtime does. The deployment
+  // outlives the Async. An error becomes the deployment's.
   using Deployed = std::function<Async<Result<void>>(const PlannedDeployment& planned)>;
   // All outlive it.
   struct Parts {
@@ -32,21 +32,21 @@ class Deployer {
   Deployer(const Deployer&) = delete;
   Deployer& operator=(const Deployer&) = delete;
 
-  // Does what differs, in order, then calls `deployed`. Errors as apply_deployment(); kConflict while another
-  // deployment is under way. The result is applied (tables/tables.h).
-  // Before anything is changed, the audit log has a line that says who changes what.
+  // Applies the differences, in order, then calls `deployed`. Errors as apply_deployment(); kConflict while another
+  // deployment is running. The result is applied (tables/tables.h). Before any change, a line of the audit log says who
+  // changes what.
   Async<Result<DeploymentPlan>> deploy(PlannedDeployment planned, Actor actor);
   // The same, once no other deployment is in progress.
   Async<Result<DeploymentPlan>> deploy_in_turn(PlannedDeployment planned, Actor actor);
   // Returns the changes that deploy() would make.
   Async<Result<DeploymentPlan>> plan(PlannedDeployment planned);
-  // From now on kUnavailable.
+  // From now on deployments are refused with kUnavailable.
   void close() { closed_ = true; }
 
-  // Since the start; the one at the start not counted.
+  // Counted since the start, without the deployment at the start.
   struct Counts {
     uint64_t applied = 0;
-    uint64_t refused = 0;  // Templates with faults, and what could not be done.
+    uint64_t refused = 0;  // Templates with faults, and deployments that failed.
   };
   const Counts& counts() const { return counts_; }
   void count(bool applied) { ++(applied ? counts_.applied : counts_.refused); }
@@ -63,13 +63,13 @@ class Deployer {
 };
 
 // POST /deploy: {"file": NAME, "template": TEXT, "parameters": ["NAME=VALUE"], "settings": ["FUNCTION.VARIABLE=VALUE"],
-// "dryRun": false}. `file` is the template's absolute path: what it names (CodeUri) is beside it, on this machine. The
-// answer: {"changes": [{"change", "type", "name", "detail"}], "warnings": [...], "outputs": {...}}.
+// "dryRun": false}. `file` is the template's absolute path: the files that it names (CodeUri) are beside it, on this
+// machine. The response: {"changes": [{"change", "type", "name", "detail"}], "warnings": [...], "outputs": {...}}.
 struct DeployPlace {
-  TemplateOptions options;          // The daemon's: its account, and whether it keeps traces.
-  std::vector<std::string> queues;  // Those of --queue.
-  bool read_only = false;           // Only "dryRun": all else is kAccessDenied.
-  bool is_signed = false;           // Requests are let in only with a good signature.
+  TemplateOptions options;          // The daemon's options: its account, and whether it keeps traces.
+  std::vector<std::string> queues;  // The names of --queue.
+  bool read_only = false;           // Allows only "dryRun": everything else is kAccessDenied.
+  bool is_signed = false;           // True if every request must have a valid signature.
 };
 // The deployer outlives the route.
 std::unique_ptr<Route> make_deploy_route(Deployer& deployer, DeployPlace place);

@@ -24,13 +24,13 @@ class Deployments {
   Deployments& operator=(const Deployments&) = delete;
 
   Deployer& deployer() { return deployer_; }
-  // Applies the template of the start. Without one, what was deployed before stays as it is.
+  // Applies the template of the start. Without one, the previous deployment stays.
   Async<Result<void>> start();
-  // With --watch: what changes from now on is seen. Before anything runs.
+  // With --watch: changes from now on are noticed. Call it before anything runs.
   void watch();
-  // Templates that were read in the meantime are applied, and those to come.
+  // Applies templates that were read in the meantime, and later ones.
   void begin();
-  // Nothing is deployed from now on.
+  // Nothing is deployed any more.
   void end();
   // Any thread; takes as long as reading the template does.
   void read_again() { reloads_.read_again(); }

@@ -1,5 +1,5 @@
-// Sees that files below folders have changed, for `freshet run --watch`. Looks from a thread of its own, so that
-// neither many files nor a slow disk hold up the loop.
+// Notices changed files below folders, for `freshet run --watch`. It looks from a thread of its own, so that neither
+// many files nor a slow disk hold up the loop.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ namespace freshet {
 
 inline constexpr size_t kMostEntries = 20'000;
 
-// A number that differs when a file or folder below `path` (or it itself, of a file) is another, newer or of another
-// size. What editors and package managers keep there (names that begin with '.', node_modules, __pycache__) is left
-// out, and so is the folder `left_out` (absolute, as `path` then is), and what comes behind the first `most` entries.
+// A number that changes when a file or folder below `path` (or `path` itself, if it is a file) is replaced, or changes
+// its time or size. Skips files of editors and package managers (names that begin with '.', node_modules, __pycache__),
+// the folder `left_out` (absolute, as `path` then is), and everything after the first `most` entries.
 uint64_t fingerprint_of(const std::string& path, size_t most = kMostEntries, const std::string& left_out = {});
 
 class FileWatch {
@@ -30,16 +30,16 @@ class FileWatch {
             std::string left_out = {});
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
-  ~FileWatch();  // Waits for a look that is under way.
+  ~FileWatch();  // Waits for a look in progress.
 
-  // Watches these paths from now on. New ones are compared with what the next look, which follows at once, finds. Any
+  // Watches these paths from now on. New ones are compared with the result of the next look, which follows at once. Any
   // thread.
   void set_paths(std::set<std::string> paths);
 
  private:
   struct Seen {
-    uint64_t told = 0;  // As last told of.
-    uint64_t last = 0;  // At the last look.
+    uint64_t told = 0;  // The fingerprint that `changed` was last called for.
+    uint64_t last = 0;  // The fingerprint of the last look.
   };
   void work();
   void look(const std::set<std::string>& paths);
@@ -47,14 +47,14 @@ class FileWatch {
   const milliseconds interval_;
   const std::function<bool(const std::string& path)> changed_;
   const std::string left_out_;
-  std::map<std::string, Seen> seen_;  // The thread's.
+  std::map<std::string, Seen> seen_;  // For the thread only.
 
   Mutex mutex_;
   Condition woken_;
   std::set<std::string> paths_ FRESHET_GUARDED_BY(mutex_);
-  bool more_ FRESHET_GUARDED_BY(mutex_) = false;  // There are paths that have not been looked at.
+  bool more_ FRESHET_GUARDED_BY(mutex_) = false;  // True if there are paths that have not been looked at.
   bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // Last: it uses the rest.
+  std::thread thread_;  // The last member: it uses the others.
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// The daemon's log as people read it on a terminal. Everything else gets JSON Lines (base/log.h).
+// The daemon's log for people at a terminal. Every other reader gets JSON Lines (base/log.h).
 #pragma once
 
 #include <memory>
@@ -24,9 +24,9 @@ std::unique_ptr<LogSink> make_human_sink(const Screen& screen, bool quiet = fals
 // True for a line that a quiet log leaves out.
 bool is_chatter(LogLevel level, std::string_view json);
 
-// True if the log is for people: --log-format says "human", or nothing and standard error is a terminal.
+// True if the log is for people: --log-format is "human", or it is not given and standard error is a terminal.
 bool log_is_for_people(std::string_view format);
-// The sink of such a log, or of one of JSON Lines (which is never quiet), on standard error.
+// The sink of that log, or of one of JSON Lines (which is never quiet), on standard error.
 std::unique_ptr<LogSink> make_log_sink(std::string_view format, bool quiet = false);
 
 }  // namespace freshet

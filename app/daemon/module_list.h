@@ -1,5 +1,5 @@
-// The modules of a daemon as one: a call goes to each in its turn (module.h says which comes when), and stops at the
-// first that fails. Loop thread.
+// The modules of a daemon as one: each gets a call in its turn (module.h has the order of the calls), up to the first
+// that fails. Loop thread.
 #pragma once
 
 #include <memory>
@@ -18,21 +18,21 @@ class ModuleList {
   ModuleList& operator=(const ModuleList&) = delete;
   ~ModuleList() { clear(); }
 
-  // open(), support() and join(), and restore(), check() and start(): say which by a pointer to it.
+  // Calls open(), support(), join(), restore(), check() or start(): choose by a pointer to it.
   Result<void> each(Result<void> (Module::*call)(DaemonParts&), DaemonParts& parts);
   Async<Result<void>> each(Async<Result<void>> (Module::*call)());
-  Async<Result<void>> deployed(const PlannedDeployment& planned);  // Which outlives the Async.
-  Routes routes();                                                 // Of all.
+  Async<Result<void>> deployed(const PlannedDeployment& planned);  // `planned` outlives the Async.
+  Routes routes();                                                 // The routes of all modules.
   void begin();
 
-  // The page of GET /metrics: what is counted as things happen, and what modules read now.
-  Async<std::string> metrics_page(const Metrics& counted);  // Which outlives the Async.
+  // The page of GET /metrics: the counted metrics, and the values that modules read now.
+  Async<std::string> metrics_page(const Metrics& counted);  // `counted` outlives the Async.
   std::string broken() const;
 
   void drain();
   Async<bool> returned(BootTime deadline);
   Async<void> each(Async<void> (Module::*call)());  // release() and finish().
-  void leave();                                     // The last module first; so does clear().
+  void leave();                                     // Calls the last module first; so does clear().
   void clear();
 
  private:

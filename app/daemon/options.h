@@ -1,5 +1,5 @@
-// Everything that can be set about a daemon. Filled by the command line, FRESHET_ variables and an options file (the
-// command line wins, then the environment, then the file); validated before anything is opened.
+// All options of a daemon. The command line, FRESHET_ variables and an options file fill them (the command line wins,
+// then the environment, then the file); they are validated before anything is opened.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace freshet {
 
 struct ListenAddress {
   std::string host = "127.0.0.1";
-  uint16_t port = 7070;  // 0: a free one.
+  uint16_t port = 7070;  // 0: a free port.
 };
 
 struct TemplateOptions {
   std::string path;                     // Empty: no template.
-  std::string text;                     // If it is not empty: the template itself. Messages call it `path`.
+  std::string text;                     // If not empty: the template itself. Messages call it `path`.
   std::vector<std::string> parameters;  // NAME=VALUE of the template's Parameters.
   std::vector<std::string> settings;    // FUNCTION.VARIABLE=VALUE.
-  Account account;                      // In ARNs.
-  bool traces_kept = false;             // The daemon has an option that keeps traces.
+  Account account;                      // Used in ARNs.
+  bool traces_kept = false;             // True if an option of the daemon keeps traces.
 };
 
 struct DaemonOptions {
@@ -41,33 +41,33 @@ struct DaemonOptions {
   std::string ready_file;
   std::string log_level = "info";
   std::string log_format;         // "human" or "json"; empty: human on a terminal, else json.
-  uint64_t max_data_bytes = 0;    // For all log segments; 0: as many as the disk has.
-  uint64_t max_memory_bytes = 0;  // For items and indexes; 0: three quarters of the machine's memory.
+  uint64_t max_data_bytes = 0;    // The most bytes of all log segments; 0: as many as the disk has.
+  uint64_t max_memory_bytes = 0;  // The most bytes of items and indexes; 0: three quarters of the machine's memory.
   uint64_t segment_bytes = 16u << 20;
   bool accept_loss = false;  // Accepts that files at the end of the log are missing or too short.
   int64_t ttl_sweep_ms = 50;
   bool trust_clock = false;   // Trusts the wall clock at a start, however far it is ahead of the last commit.
-  int64_t drain_ms = 25'000;  // How long SIGTERM waits for what runs.
+  int64_t drain_ms = 25'000;  // The time that SIGTERM waits for running work.
   unsigned io_threads = 1;
-  uint64_t max_processes = 64;             // Most processes of all functions together.
-  int64_t process_idle_ms = 5 * 60'000;    // A function's process without work is stopped then.
+  uint64_t max_processes = 64;             // The most processes of all functions together.
+  int64_t process_idle_ms = 5 * 60'000;    // A function's process without work is stopped after this time.
   bool read_only_functions = false;        // No request changes functions, mappings or the template.
-  bool watch = false;                      // Code and template: what changes is used at once.
+  bool watch = false;                      // Watches code and template: changes take effect at once.
   std::vector<std::string> allowed_hosts;  // Host headers accepted besides loopback names.
-  std::string credentials;                 // File of access keys that requests must be signed with; empty: none.
-  std::string tls_certificate;             // PEM file with its chain; empty: plain HTTP.
+  std::string credentials;                 // File of access keys with which requests must be signed; empty: none.
+  std::string tls_certificate;             // PEM file of the certificate with its chain; empty: plain HTTP.
   std::string tls_key;                     // PEM file.
   std::string ca_file;                     // PEM file: trusted for https://, besides the system's.
   bool open_metrics = false;               // GET /metrics and /queues/NAME/backlog need no signature.
-  std::string trace_file;                  // OTLP/JSON, a line a batch; empty: none. So too the next two.
+  std::string trace_file;                  // OTLP/JSON, one line per batch; empty: none. The next two are similar.
   std::string chrome_trace;                // File in Chrome's trace format.
   std::string trace_endpoint;              // URL of an OTLP/HTTP endpoint that takes JSON.
   uint64_t trace_bytes = 64u << 20;        // For each trace file; one older file is kept.
-  uint64_t xray_port = 2000;               // UDP, with one of those; 0 picks a free one.
+  uint64_t xray_port = 2000;               // UDP, if one of those is set; 0 picks a free one.
   std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.
   bool quiet = false;  // People see warnings, errors and the output of functions only. The log keeps everything.
-  // Called once, when all work has ended and the store is closed for clients: what was done and what is left, in a
-  // sentence for people. Loop thread.
+  // Called once, when all work has ended and the store is closed for clients: a sentence for people about what was done
+  // and what remains. Loop thread.
   std::function<void(const std::string& text)> on_stopped;
   std::function<void(const std::string& url)> on_ready;  // Called once, as soon as requests are served. Loop thread.
 };

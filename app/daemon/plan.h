@@ -1,5 +1,5 @@
-// Works out from its options, before anything is opened, what a daemon is to run: a wrong option or template is
-// reported at once, in full, and leaves no trace.
+// Computes, from its options and before anything is opened, what a daemon will run: all errors of options and template
+// are reported before startup, and leave no trace.
 #pragma once
 
 #include <map>
@@ -25,31 +25,33 @@ struct DaemonPlan {
   std::shared_ptr<const TlsContext> tls;  // Null for plain HTTP.
   std::shared_ptr<const TlsTrust> trust;
   Deployment deployment;
-  std::map<std::string, QueueSettings> queues;   // By table.
+  std::map<std::string, QueueSettings> queues;   // By the table's name.
   std::vector<std::unique_ptr<Module>> modules;  // In their order; for one daemon.
-  std::vector<std::string> warnings;             // About options that work but are likely a mistake.
+  std::vector<std::string> warnings;             // Warnings about options that work but are probably a mistake.
 };
 
 // kValidation with FILE:LINE for each fault. Any thread; takes as long as the template is large.
 Result<Deployment> read_deployment(const TemplateOptions& options);
-// The same of a template whose text is there already; `options.path` is what it is called, and its folders are beside.
+// The same for a template whose text is given; `options.path` is its name, and the folders that it names are beside
+// that path.
 Result<Deployment> read_deployment(const TemplateOptions& options, std::string text);
 
-// Those of the daemon, with what its other options say about a template.
+// The daemon's template options, completed by its other options.
 TemplateOptions template_options(const DaemonOptions& options);
 
-// The state that a running daemon is to be changed to.
+// The state that a running daemon will be changed to.
 struct PlannedDeployment {
   Deployment deployment;
-  std::map<std::string, QueueSettings> queues;  // By table.
+  std::map<std::string, QueueSettings> queues;  // By the table's name.
 };
-// With further queues (--queue) and warnings of what is likely a mistake. As read_deployment().
+// Also plans further queues (--queue) and warns about probable mistakes. Errors as read_deployment().
 Result<PlannedDeployment> plan_deployment_of(const TemplateOptions& options, std::string text,
                                              const std::vector<std::string>& queues);
-// How each queue of the deployment, and of `more`, treats its tasks: as the function that works on it says.
+// The settings of each queue of the deployment, and of `more`: those of the function that works on it.
 Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment& deployment,
                                                                 const std::vector<std::string>& more = {});
-// kValidation with a message for people: which option, or FILE:LINE of the template. The options outlive the plan.
+// kValidation with a message for people that names the option, or FILE:LINE of the template. The options outlive the
+// plan.
 Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<ModuleKind>& modules = all_modules());
 
 }  // namespace freshet

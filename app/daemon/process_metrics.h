@@ -1,4 +1,4 @@
-// The facts about the daemon's own process that every Prometheus exporter shows as `process_*`.
+// Metrics of the daemon's own process, which every Prometheus exporter shows as `process_*`.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct SystemUnits {
   uint64_t page_bytes = 4096;
 };
 
-// Reads the text of /proc/PID/stat, in which the program's name may hold anything. Empty if it is something else.
+// Parses the text of /proc/PID/stat, in which the program's name may contain any character. Empty for any other text.
 std::optional<ProcessUse> parse_process_stat(std::string_view text, const SystemUnits& units);
 // Reads the line `btime` of the text of /proc/stat. Empty if there is none.
 std::optional<double> parse_boot_time(std::string_view text);
 
-// Appends the values of this process now. Leaves out those that the system does not tell.
+// Appends the current values of this process. Leaves out those that the system does not provide.
 void append_process(std::string& page);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// The part of GET /metrics that speaks of queues.
+// The metrics of queues in GET /metrics.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace freshet {
 
-// `stats`: null while they cannot be had. Loop thread.
+// `stats` is null if they are not available. Loop thread.
 void set_queue(Metrics& metrics, Queue& queue, const QueueStats* stats, const Clock& clock);
 // The histograms that queues keep themselves.
 void append_queue_histograms(std::string& page, const std::vector<Queue*>& queues);

@@ -1,4 +1,4 @@
-// Says how far the store's log is read. A start that reads a long log in silence looks like one that hangs.
+// Logs how far the store's log has been read. A start that reads a long log in silence looks like a hanging one.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace freshet {
 
 class ReadingNotice {
  public:
-  // Logs STORE_READING after each `every` of reading; a shorter one is not mentioned. The clock outlives it. One
+  // Logs STORE_READING after each `every` of reading; shorter reading is not logged. The clock outlives it. One
   // thread.
   ReadingNotice(const Clock& clock, EventLog log, milliseconds every)
       : clock_(clock), log_(log), every_(every), next_(clock.boot() + every) {}

@@ -1,5 +1,5 @@
-// The file that tells who started the daemon where it serves. Locked as long as its daemon lives, so that a second one
-// that is given the same name is refused instead of taking it away. Not for several threads.
+// The file in which a daemon writes its URL for the program that started it. It is locked while its daemon lives, so
+// that a second daemon with the same file is refused instead of replacing it. One thread at a time.
 #pragma once
 
 #include <string>
@@ -11,26 +11,26 @@ namespace freshet {
 
 class ReadyFile {
  public:
-  explicit ReadyFile(std::string path) : path_(std::move(path)) {}  // Empty: there is none, and nothing is done.
+  explicit ReadyFile(std::string path) : path_(std::move(path)) {}  // Empty: no file, and no call does anything.
   ReadyFile(const ReadyFile&) = delete;
   ReadyFile& operator=(const ReadyFile&) = delete;
   ~ReadyFile();  // The file stays: the next run removes it.
 
-  // Sees that it can be written, and removes one of an earlier run: it would say ready all the time that the store
-  // takes to open. kConflict if it is that of a daemon that runs; kIo if something other than a file has that name.
-  // The file is made anew (mode 0640), and links are not followed, so nobody who may write to the folder can lead the
-  // daemon to another file.
+  // Checks that it can be written, and removes the file of an earlier run, which would say "ready" while the store
+  // opens. kConflict if it belongs to a running daemon; kIo if something other than a file has that name. A new file is
+  // made (mode 0640) and links are not followed, so that nobody with write access to the folder can redirect the daemon
+  // to another file.
   Result<void> reserve();
-  // Appears at once with its content. After reserve().
+  // The file appears at once with its content. Call it after reserve().
   Result<void> write(const std::string& url);
 
  private:
   Result<bool> lock_earlier(const std::string& name);
-  tl::unexpected<Error> failed(const std::string& what) const;  // With the reason in errno.
+  tl::unexpected<Error> failed(const std::string& what) const;  // An error with the reason in errno.
 
   const std::string path_;
   const std::string unfinished_ = path_ + ".new";
-  Fd file_;  // Keeps the lock.
+  Fd file_;  // Holds the lock.
   bool reserved_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The machine that the program runs on, for the one daemon of a process.
+// The real machine, for the one daemon of a process.
 #pragma once
 
 #include <memory>

@@ -12,8 +12,8 @@
 
 namespace freshet {
 
-// The recording of a queue's table begins with the queue's policy, and holds each change of it; one that is read from
-// `latest` on holds neither. All outlive the route.
+// The recording of a queue's table begins with the queue's policy, and has each change of it; one that is read from
+// `latest` on has neither. All parts outlive the route.
 std::unique_ptr<Route> make_record_route(EmbeddedTables& store, TaskQueues& queues, Scheduler& scheduler,
                                          Account account);
 

@@ -1,5 +1,5 @@
-// Reads the daemon's template again and deploys it while the daemon runs (SIGHUP, --watch). Reloads run one after the
-// other, and none runs during the start. The log has the result of each.
+// Reads the daemon's template again and deploys it while the daemon runs (on SIGHUP and --watch). Reloads run one after
+// the other, and none runs during the start. The log has the result of each.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ class Reloads {
  public:
   // All outlive it.
   struct Parts {
-    std::function<Result<PlannedDeployment>()> read;  // Called on the thread that asks.
+    std::function<Result<PlannedDeployment>()> read;  // Called on the thread that calls read_again().
     std::function<Async<Result<DeploymentPlan>>(PlannedDeployment planned)> deploy;
     std::function<void(bool applied)> count;
     Scheduler& scheduler;

@@ -1,4 +1,4 @@
-// The daemon's HTTP server as its options want it: who may send requests, and how.
+// Starts the daemon's HTTP server according to its options: who may send requests, and how.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace freshet {
 // Serves the routes from the loop's next turn on. The parts outlive the server.
 Result<std::unique_ptr<HttpServer>> start_serving(DaemonParts& parts, HttpListener listener, Routes routes);
 
-// Its base URL, and the one for programs of this machine, which cannot call an address that stands for all.
+// Its base URL, and the one for programs on this machine, which cannot call an address that stands for all addresses.
 std::string server_url(const DaemonPlan& plan, uint16_t port);
 std::string local_server_url(const DaemonPlan& plan, uint16_t port);
 

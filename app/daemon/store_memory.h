@@ -1,4 +1,4 @@
-// The memory bound of the store: its size, and what counts against it besides the store itself.
+// The memory cap of the store: its size, and what counts against it besides the store itself.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Spans in files: a line of OTLP/JSON for each batch, or a Chrome trace. A file that has grown to its bound becomes
-// FILE.1 (the one before is gone) and a new one begins. Spans that cannot be written, as the disk is full, say, are
-// left out; the next ones try again. Loop thread; written without a sync.
+// Spans in files: a line of OTLP/JSON for each batch, or a Chrome trace. A file that reaches its bound is renamed to
+// FILE.1 (replacing the previous one) and a new one begins. Spans that cannot be written, for example because the disk
+// is full, are dropped; later spans are tried again. Loop thread; written without a sync.
 #pragma once
 
 #include <cstdint>

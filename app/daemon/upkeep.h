@@ -1,5 +1,5 @@
-// The periodic work of a daemon that serves: it tells the service manager's watchdog that it lives, and returns unused
-// memory to the system.
+// The periodic work of a daemon that serves: it notifies the service manager's watchdog, and returns unused memory to
+// the system.
 //
 // Loop thread. Loop and store outlive it; its timers go with the loop.
 #pragma once
@@ -15,7 +15,7 @@ class Upkeep {
   Upkeep(const Upkeep&) = delete;
   Upkeep& operator=(const Upkeep&) = delete;
 
-  void begin(const EmbeddedTables& store);  // Once.
+  void begin(const EmbeddedTables& store);  // Call it once.
 
  private:
   void give_back_memory();
@@ -26,8 +26,8 @@ class Upkeep {
   uint64_t most_memory_ = 0;  // The store's peak since the loop's thread last gave back its cache.
 };
 
-// Waits until all writes are durable, for `limit` at most; false if some are not. On a full disk the last ones may wait
-// for space that never comes: that wait goes on in the scope.
+// Waits until all writes are durable, for `limit` at most; returns false if some are not. On a full disk the last ones
+// may wait for space that never comes: that wait continues in the scope.
 Async<bool> durable_within(Tables& store, Scheduler& scheduler, Scope& scope, milliseconds limit);
 
 }  // namespace freshet

@@ -35,17 +35,17 @@ class World {
   virtual Files& files() = 0;
   virtual Network& network() = 0;
   virtual LogSink& log() = 0;
-  virtual uint64_t seed() = 0;  // A new one at each call.
+  virtual uint64_t seed() = 0;  // A new seed at each call.
 
-  // How a daemon's loop sleeps. One for each loop.
+  // Puts a daemon's loop to sleep. One for each loop.
   virtual Waiter& waiter() = 0;
-  // The threads that read and write sockets, `count` of them. With `lend` the loop may take the turns of a single one.
-  // kIo if the machine has none left.
+  // The threads that read and write sockets, `count` of them. With `lend` the loop may run the turns of a single one.
+  // kIo if the machine has no more threads.
   virtual Result<std::vector<std::unique_ptr<IoThread>>> make_io_threads(unsigned count, Loop& loop, bool lend) = 0;
   // Work beside the loop; `on_over` is called after each piece, on any thread.
   virtual std::unique_ptr<BackgroundSync> make_sync(Scheduler& scheduler, std::function<void()> on_over) = 0;
   virtual std::unique_ptr<BackgroundWork> make_work(Scheduler& scheduler, std::function<void()> on_over) = 0;
-  // Runs programs. `on_lost` is called on the loop, once, if it can do so no longer.
+  // Runs programs. `on_lost` is called on the loop, once, if it can no longer do so.
   virtual std::unique_ptr<Spawner> make_spawner(Scheduler& scheduler, Mailbox& mailbox,
                                                 std::function<void()> on_lost) = 0;
 };

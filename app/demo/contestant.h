@@ -11,20 +11,20 @@
 
 namespace freshet::demo {
 
-// One thread, the one that launched it. Destroyed, its program is killed.
+// Used on one thread, the one that launched it. Its destructor kills the program.
 class Contestant {
  public:
   virtual ~Contestant() = default;
-  // Starts its program, again if it runs. kIo if it cannot be started.
+  // Starts its program, or restarts it. kIo if it cannot be started.
   virtual Result<void> launch() = 0;
   virtual void kill() = 0;
   virtual bool is_ready() = 0;
   virtual bool has_ended() = 0;
-  // The zero of the story's times on the wall.
+  // The time on the wall at which the story's times begin.
   virtual void begin(WallTime) {}
   // http://HOST:PORT of the daemon, once it is ready; empty for a rival, which makes the tasks itself.
   virtual std::string url() const { return {}; }
-  // `what`, with the log of the program.
+  // An error with `what` and the log of the program.
   virtual Error gone(const std::string& what) const = 0;
 };
 
@@ -39,7 +39,7 @@ std::unique_ptr<Contestant> make_served_queue(std::string folder, std::string ha
 //   LAB_SLOTS     how many calls at once
 //   LAB_RATE      how many calls a second the API allows at the start
 //   LAB_DATA      a folder for what it stores
-// It prints `ready`, reads `start EPOCH_MS` and goes on until it is ended. In the middle it is killed as Freshet is
+// It prints `ready`, reads `start EPOCH_MS` and runs until it is ended. In the middle it is killed as Freshet is
 // (SIGKILL), and started again with the same environment and the same EPOCH_MS. `options` outlives it.
 std::unique_ptr<Contestant> make_rival(std::string folder, std::string handler, const RunOptions& options,
                                        const Story& story, const std::vector<StoryTask>& tasks);

@@ -1,4 +1,4 @@
-// Draws the figures of a run of the demo from the calls that its API noted. Pure.
+// Computes the figures of a run of the demo from the calls that its API noted. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace freshet::demo {
 struct Run {
   std::string name;
   std::vector<Call> calls;
-  // Only of Freshet: what its daemon says at the end.
+  // For Freshet only: the final figures of its daemon.
   uint64_t created = 0;                     // Accepted creations.
   std::map<std::string, uint64_t> refused;  // Creations that the queue refused, by code.
-  std::map<std::string, uint64_t> states;   // Tasks of the story by state, those that TTL has removed too.
+  std::map<std::string, uint64_t> states;   // Tasks of the story by state, including those that TTL has removed.
   std::map<std::string, uint64_t> shed;     // By reason.
-  std::vector<std::string> explained;       // The life of a task that was shed, a sentence a line.
+  std::vector<std::string> explained;       // The life of a task that was shed, one sentence per line.
   bool has_books = false;
 
   // Every created task is in one state.
@@ -34,12 +34,12 @@ struct Figures {
   uint64_t in_time = 0;
   uint64_t repeated = 0;           // Calls that did a task again.
   uint64_t possible = 0;           // Tasks that could be done in time.
-  double age_p50 = 0;              // From arrival to the start of the call, of tasks that were done in time. Seconds.
+  double age_p50 = 0;              // Seconds from arrival to the start of the call, for tasks that were done in time.
   double age_p99 = 0;              // The same.
   double quiet_age_p99 = 0;        // The same for the quiet tenant.
   uint64_t quiet = 0, loud = 0;    // Tasks of each tenant.
   uint64_t quiet_in_time = 0;      // Tasks of the quiet tenant.
-  uint64_t impatient_in_time = 0;  // Tasks that are worth nothing after 2 s.
+  uint64_t impatient_in_time = 0;  // Tasks that are worthless after 2 s.
 
   double share() const { return possible == 0 ? 0 : static_cast<double>(in_time) / static_cast<double>(possible); }
   double refused_share() const { return calls == 0 ? 0 : static_cast<double>(refused) / static_cast<double>(calls); }
@@ -47,10 +47,10 @@ struct Figures {
 
 Figures figures_of(const Story& story, const std::vector<StoryTask>& tasks, const Run& run);
 
-// How many of `moments` lie in each of the equal parts of the run, a second.
+// The number of `moments` per second in each of the equal parts of the run.
 std::vector<std::pair<double, double>> rates_over_time(const std::vector<nanoseconds>& moments, const Story& story,
                                                        nanoseconds part);
-// Ends of the calls that were in time, each task once.
+// The ends of the calls that were in time, one per task.
 std::vector<nanoseconds> ends_in_time(const std::vector<StoryTask>& tasks, const Run& run, const Story& story);
 
 }  // namespace freshet::demo

@@ -1,5 +1,5 @@
-// The downstream of the demo: an HTTP API that allows so many calls a second, as its limiter says, and answers all
-// others with 429, and nothing else. It notes every call.
+// The downstream of the demo: an HTTP API that allows as many calls per second as its limiter says, answers all others
+// with 429, and gives no further hint. It notes every call.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@
 namespace freshet::demo {
 
 struct Call {
-  size_t task = 0;  // Its place in the story.
+  size_t task = 0;  // The task's index in the story.
   nanoseconds at{0};
   bool granted = false;
-  nanoseconds end{0};  // When a granted call ended; 0: it is under way, or its caller hung up.
+  nanoseconds end{0};  // The end of a granted call; 0: it is running, or its caller hung up.
 };
 
 // Loop thread. The tasks and the scheduler outlive the answers.
@@ -26,7 +26,7 @@ class LimitedApi {
       : service_(story.service), tasks_(tasks), scheduler_(scheduler), limiter_(lab::make_limiter(story.limiter())) {}
 
   void begin(BootTime origin) { origin_ = origin; }
-  // `body` is a JSON object whose `taskId` is the number of a task. 400 if it is none.
+  // `body` is a JSON object whose `taskId` is the number of a task. 400 if it is not.
   Async<HttpResponse> answer(std::string body);
   const std::vector<Call>& calls() const { return calls_; }
 

@@ -10,22 +10,22 @@
 
 namespace freshet::demo {
 
-// The runs of one story; Freshet's comes first.
+// The runs of one story; Freshet's is the first.
 struct Shown {
   Story story;
   std::vector<StoryTask> tasks;
   std::vector<Run> runs;
 };
 
-// Tells people what the demo is about to do.
+// Tells people what the demo will do.
 std::string introduction(const Story& story, const std::vector<StoryTask>& tasks);
 std::string moment_line(const Moment& moment);
 // The figures of each run, the tenants, why a task was shed, and the books.
 std::string text_report(const Shown& shown);
 std::string json_report(const Shown& shown);
-// One HTML page without scripts: five plots at most, each with the sentence that it proves.
+// One HTML page without scripts: five plots at most, each with the sentence that it supports.
 std::string html_report(const Shown& shown);
-// Tasks that came, and whose creation was not answered before the end.
+// Tasks that arrived, and whose creation was not answered before the end.
 uint64_t unanswered(const Shown& shown);
 // Says in a sentence how the first run ended.
 std::string conclusion(const Shown& shown);

@@ -13,7 +13,7 @@
 
 namespace freshet::demo {
 
-// How the run stands, for people who watch it.
+// The state of the run, for people who watch it.
 struct Moment {
   nanoseconds at{0};
   double limit = 0;      // Calls a second that the API allows now.
@@ -24,7 +24,7 @@ struct Moment {
 };
 
 struct RunOptions {
-  std::string name = "Freshet";             // Names the run.
+  std::string name = "Freshet";             // The name of the run.
   std::string rival;                        // The command of another queue's driver (contestant.h); empty: Freshet.
   std::string binary;                       // This program.
   std::vector<std::string> serve;           // Further options of `freshet serve`, after the story's own.
@@ -38,7 +38,7 @@ struct RunOptions {
 std::vector<std::string> serve_options();
 
 // Takes as long as the story. kCancelled if it was stopped; kIo and kUnavailable if the daemon cannot be run, with its
-// log. Call it from the main thread; it ends what it started.
+// log. Call it on the main thread; it ends every process that it started.
 Result<Run> run_story(const Story& story, const std::vector<StoryTask>& tasks, const RunOptions& options);
 
 }  // namespace freshet::demo

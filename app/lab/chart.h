@@ -1,5 +1,5 @@
-// Plots as pieces of an HTML page: lines as inline SVG, bars as HTML. Pure: data in, text out. Colours, fonts and what
-// is shown come from the page's style sheet (page_style.h), by the classes that are named here.
+// Draws plots as pieces of an HTML page: lines as inline SVG, bars as HTML. Pure: data in, text out. Colours, fonts and
+// visibility come from the page's style sheet (page_style.h), through the classes named here.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace freshet::lab {
 
-// How a line or a bar looks.
+// The look of a line or a bar.
 struct Look {
   std::string name;   // Shown at the line's end, or before the bar.
-  std::string style;  // Its classes.
-  // Hidden until the reader switches it on. The names of such lines have a column of their own, so that no name covers
-  // another whichever are on.
+  std::string style;  // Its CSS classes.
+  // Hidden until the reader switches it on. The names of such lines have a column of their own, so that names never
+  // overlap.
   bool hidden = false;
 };
 
@@ -28,24 +28,24 @@ struct Axis {
   std::string title;
   Unit unit = Unit::kNone;
   bool log = false;
-  double most = 0;            // At least up to there.
-  std::vector<double> ticks;  // The most important first; empty: round ones.
+  double most = 0;            // The axis reaches at least to this value.
+  std::vector<double> ticks;  // The most important first; empty: round numbers.
 };
 
 struct Plot {
-  std::string finding;                  // The sentence above it; may be empty.
-  Axis x, y;                            // The linear y begins at 0.
-  double shade_from = 0, shade_to = 0;  // A part of x in which something happens, and what.
+  std::string finding;                  // The sentence above the plot; may be empty.
+  Axis x, y;                            // A linear y axis begins at 0.
+  double shade_from = 0, shade_to = 0;  // A part of x in which something happens, and its name.
   std::string shade;
 };
 
 // Round numbers from 0 on, at most `steps` steps: 0, 25, 50, 75, 100.
 std::vector<double> round_ticks(double most, double steps);
-// Where labels of the height `gap` stand that want to be at `wanted`: in their order, none over another, within `least`
-// and `most` where there is room, and moved as little as possible.
+// Places labels of height `gap` near their `wanted` positions: in their order, without overlap, within `least` and
+// `most` if there is room, and moved as little as possible.
 std::vector<double> spread(std::vector<double> wanted, double gap, double least, double most);
 
-// A figure; twice inside, for wide and for narrow windows. Later lines are drawn over earlier ones. Empty without
+// A figure, in one form for wide and one for narrow windows. Later lines are drawn over earlier ones. Empty without
 // points.
 std::string line_chart(const Plot& plot, const std::vector<Line>& lines);
 

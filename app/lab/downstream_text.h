@@ -1,4 +1,4 @@
-// How a person says what limiter stands behind a queue: `freshet simulate --downstream`.
+// Parses a person's description of the limiter behind a queue: `freshet simulate --downstream`.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace freshet::lab {
 enum class LimitedBy { kAll, kGroup, kKey };
 
 struct DownstreamSpec {
-  std::optional<LimiterSpec> limiter;  // Empty: there is none.
-  LimitedBy each = LimitedBy::kAll;    // Whether all calls share one, or those for tasks of a group or key.
+  std::optional<LimiterSpec> limiter;  // Empty: there is no limiter.
+  LimitedBy each = LimitedBy::kAll;    // Tells if all calls share one limiter, or each group or key has its own.
   LimitedDownstream::Hints hints = {};
 };
 

@@ -1,4 +1,4 @@
-// The experiment: every scenario under every policy, over seeds. Runs side by side on several threads; each run is
+// The experiment: every scenario under every policy, over several seeds. Runs are spread over threads; each run is
 // alone in its own simulated world.
 #pragma once
 
@@ -19,8 +19,8 @@ struct Experiment {
   std::vector<Policy> policies;
   uint64_t first_seed = 1001;
   int seeds = 5;
-  int jobs = 1;  // 1 in real time.
-  // In real time: policies that the daemon offers, and rivals, run there; the clairvoyant in simulated time beside
+  int jobs = 1;  // Always 1 in real time.
+  // In real time: policies of the daemon, and rivals, run in real time; the clairvoyant runs in simulated time beside
   // them.
   std::optional<RealOptions> real;
   // Gets the number of finished runs and of all runs. One thread calls it at a time. May be empty.
@@ -35,8 +35,8 @@ struct Cell {
   Figures first;  // The first seed's figures, for plots.
 };
 
-// In order: by scenario, then by policy. Where the clairvoyant takes part, the others have `ofClairvoyant`: their
-// goodput over its, seed by seed. The first error of a run, with scenario, policy and seed.
+// Ordered by scenario, then by policy. If the clairvoyant takes part, the others have `ofClairvoyant`: their goodput
+// divided by its, seed by seed. Returns the first error of a run, with scenario, policy and seed.
 Result<std::vector<Cell>> run(const Experiment& experiment);
 
 }  // namespace freshet::lab

@@ -1,4 +1,4 @@
-// The ledger says what became of every task of one run. The model or the run of the real queue writes it; figures.h
+// The ledger records the outcome of every task of one run. The model or the run of the real queue writes it; figures.h
 // reads it.
 #pragma once
 
@@ -16,7 +16,7 @@ struct Job {
   Arrival arrival;
   Fate fate = Fate::kWaiting;
   int tries_left = 0;         // The tries that its client has left after this one.
-  nanoseconds left = kNever;  // When it was started, shed or rejected.
+  nanoseconds left = kNever;  // The time at which it was started, shed or rejected.
   nanoseconds end = kNever;   // Set with kStarted.
 
   double cost_ratio = 1;  // kStarted: CallTimes::cost_ratio() of its last call.
@@ -35,16 +35,16 @@ class Ledger {
   nanoseconds start(size_t job, nanoseconds now);
   // The cost that a call reported at its end, in a trace; empty: it reported none.
   std::optional<double> told_cost(size_t job) const;
-  // In real time: when it did end.
+  // In real time: sets the actual end.
   void ended(size_t job, nanoseconds now) { jobs_[job].end = now; }
   void shed(size_t job, nanoseconds now) { leave(job, Job::Fate::kShed, now); }
   void reject(size_t job, nanoseconds now) { leave(job, Job::Fate::kRejected, now); }
   // The attempt that the client makes at the task's deadline, if the task was not served in time and it has tries left.
   std::optional<Arrival> retry(size_t job) const;
-  // How long the next call will take: the clairvoyant asks.
+  // The duration of the next call, for the clairvoyant.
   nanoseconds next_service() { return calls_.of(starts_); }
 
-  // Becomes the other one, of the same scenario and seed.
+  // Replaces this ledger by the other one, of the same scenario and seed.
   void take(Ledger&& other) {
     calls_ = std::move(other.calls_);
     jobs_ = std::move(other.jobs_);

@@ -1,5 +1,5 @@
-// A downstream behind a limiter, as the HTTP runner sees it: it answers 429 where the limiter refuses, with the headers
-// that it sends, and works on the rest as long as the ledger says.
+// A downstream behind a limiter, as the HTTP runner sees it: it answers 429 to calls that the limiter refuses, with the
+// headers that it sends; other calls take as long as the ledger says.
 #pragma once
 
 #include <deque>
@@ -17,11 +17,12 @@
 namespace freshet::lab {
 
 enum class HintKind {
-  kNone,        // Nothing but the status.
-  kRetryAfter,  // On a refusal, in whole seconds, rounded up (RFC 9110, 10.2.3). No limiter of concurrency knows it.
+  kNone,        // Sends only the status.
+  kRetryAfter,  // On a refusal, in whole seconds, rounded up (RFC 9110, 10.2.3). A limiter of concurrency never sends
+                // it.
   kRateLimit,   // RateLimit headers on every answer.
 };
-// How RateLimit headers are written. All are in use.
+// The spelling of RateLimit headers. All are in use.
 enum class HintForm {
   kStructured,  // RateLimit-Policy: "default";q=20;w=1, RateLimit: "default";r=3;t=1
                 // (draft-ietf-httpapi-ratelimit-headers).
@@ -35,16 +36,16 @@ Result<HintKind> hint_kind_of(std::string_view name);
 // Headers of an answer.
 HttpHeaders hints(const LimiterAnswer& answer, HintKind kind, HintForm form, WallTime now);
 
-// One call that came.
+// One call that was made.
 struct LimitedCall {
   nanoseconds at{0};
   bool granted = false;
 };
 
-// The limiters of a downstream that limits each of its callers by itself, as many APIs do by account.
+// One limiter for each caller of a downstream, as many APIs have one per account.
 class LimiterEach {
  public:
-  // Says who calls for the task of that number in the ledger.
+  // Returns the caller for the task with that number in the ledger.
   using Caller = std::function<std::string(size_t number)>;
   LimiterEach(LimiterSpec spec, Caller caller) : spec_(std::move(spec)), caller_(std::move(caller)) {}
 
@@ -69,7 +70,8 @@ class LimitedDownstream final : public HttpClient {
   LimitedDownstream(LimiterEach& limiters, Hints hints)
       : limiter_of_([&limiters](size_t number) -> Limiter& { return limiters.of(number); }), hints_(hints) {}
 
-  // Where the run begins. `slots`: so many are worked on at once, the others that were granted wait; 0: all are.
+  // Begins the run at `origin`. `slots`: the most calls that are worked on at once, other granted calls wait; 0: no
+  // limit.
   void begin(Ledger& ledger, Scheduler& scheduler, BootTime origin, int slots = 0);
   // The body is a task as the HTTP runner sends it, whose `taskId` is its number in the ledger.
   Async<Result<HttpResponse>> send(std::string url, HttpRequest request, milliseconds timeout) override;

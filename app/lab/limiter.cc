@@ -61,6 +61,7 @@ class SharedLimiter final : public BucketLimiter {
   explicit SharedLimiter(const LimiterSpec& spec) : BucketLimiter(spec), random_(spec.seed) {
     draw_share(nanoseconds(0));
   }
+  double left_by_others() const override { return (1 - share_) * rate(); }
 
  protected:
   void pass(nanoseconds now) override {

@@ -1,4 +1,4 @@
-// Models of what limits the calls to a downstream, with an explicit now. The limit changes over time by a plan that the
+// Models of limiters of the calls to a downstream, with an explicit now. The limit changes over time by a plan that the
 // caller of the downstream does not know. Pure state; times count from the start of the run and never go back.
 #pragma once
 
@@ -16,42 +16,44 @@ namespace freshet::lab {
 
 enum class LimiterKind {
   kTokenBucket,  // Refills steadily; a call takes a token.
-  kWindow1s,     // So many calls in each second of a fixed grid.
-  kWindow60s,    // So many calls in each minute of a fixed grid.
-  kSliding,      // So many calls in any 10 s.
-  kShared,       // A token bucket of which somebody else uses a random, changing share, and is served first.
-  kConcurrency,  // So many calls under way: those that end at the limit's rate, at the mean service time.
+  kWindow1s,     // A limit for each second of a fixed grid.
+  kWindow60s,    // A limit for each minute of a fixed grid.
+  kSliding,      // A limit for any span of 10 s.
+  kShared,       // A token bucket that somebody else shares: takes a random, changing part, and is served first.
+  kConcurrency,  // A limit of concurrent calls: as many as give the limit's rate at the mean service time.
 };
 
 struct LimitStep {
   nanoseconds at{0};
-  double rate = 0;  // Calls a second from then on; above 0.
+  double rate = 0;  // Calls per second from then on; above 0.
 };
 using LimitPlan = std::vector<LimitStep>;  // Rising; the first is at 0.
 
-// How a limiter of a kind is made.
+// The parameters of a limiter.
 struct LimiterSpec {
   LimiterKind kind = LimiterKind::kTokenBucket;
   LimitPlan plan;
-  double burst_seconds = 1;                // A token bucket holds so many seconds' worth, one token at least.
-  nanoseconds offset{0};                   // A fixed window's grid begins that long after the start.
-  std::optional<nanoseconds> window = {};  // Another window than that of its kind.
-  nanoseconds mean_service{0};             // kConcurrency: calls take that long on average.
-  uint64_t seed = 1;                       // kShared: decides what the other one does.
+  double burst_seconds = 1;                // The capacity of a token bucket in seconds' worth of tokens, one token at
+                                           // least.
+  nanoseconds offset{0};                   // A fixed window's grid begins this long after the start.
+  std::optional<nanoseconds> window = {};  // Replaces the window of its kind.
+  nanoseconds mean_service{0};             // kConcurrency: the mean duration of calls.
+  uint64_t seed = 1;                       // kShared: seeds the other caller's share.
 };
 
-// The state of a limiter, which it may tell in headers.
+// The state of a limiter, which it may report in headers.
 struct Quota {
-  double limit = 0;                  // So many calls
-  nanoseconds window{0};             // in that time; 0: at once.
-  double remaining = 0;              // so many of them are left.
-  std::optional<nanoseconds> reset;  // Until all of the limit is there again. kConcurrency knows none.
+  double limit = 0;                  // The most calls
+  nanoseconds window{0};             // in this time; 0: at once.
+  double remaining = 0;              // The calls that are left.
+  std::optional<nanoseconds> reset;  // The time until the full limit is available again. kConcurrency has none.
 };
 
 struct LimiterAnswer {
   bool granted = false;
-  Quota quota;                             // After the call.
-  std::optional<nanoseconds> retry_after;  // After a refusal: until one may be granted. kConcurrency does not know.
+  Quota quota;                             // After this call.
+  std::optional<nanoseconds> retry_after;  // After a refusal: the time until a call may be granted. kConcurrency has
+                                           // none.
 };
 
 class Limiter {
@@ -61,39 +63,41 @@ class Limiter {
   Limiter& operator=(const Limiter&) = delete;
   virtual ~Limiter() = default;
 
-  // A call comes. A refused one counts for nothing.
+  // Asks for a call. A refused one does not count.
   LimiterAnswer ask(nanoseconds now);
   // A granted call has ended.
   void ended(nanoseconds now);
-  // The first moment from `now` on at which a call would be granted if nothing else happened; empty if a call has to
-  // end first. ask() may still refuse then where somebody else shares the limit.
+  // The first time from `now` on at which a call would be granted if nothing else happened; empty if a call has to end
+  // first. If somebody else shares the limit, ask() may still refuse then.
   std::optional<nanoseconds> next(nanoseconds now);
   double rate() const { return rate_; }
+  // The part of the limit that others leave at the moment, on average.
+  virtual double left_by_others() const { return rate_; }
 
  protected:
   virtual bool take(nanoseconds now) = 0;
   virtual void leave() {}
-  virtual void changed() {}  // rate() has.
-  // Whatever happens by itself until `now`, under the rate that is in force.
+  virtual void changed() {}  // Called after rate() has changed.
+  // Updates the state until `now`, under the current rate.
   virtual void pass(nanoseconds) {}
-  virtual std::optional<nanoseconds> wait(nanoseconds now) const = 0;  // Until a call would be granted.
+  virtual std::optional<nanoseconds> wait(nanoseconds now) const = 0;  // The time until a call would be granted.
   virtual Quota quota(nanoseconds now) const = 0;
 
  private:
   void follow(nanoseconds now);
 
   LimitPlan plan_;
-  size_t step_ = 1;  // The next one.
+  size_t step_ = 1;  // The index of the next step.
   double rate_;
 };
 
 std::unique_ptr<Limiter> make_limiter(const LimiterSpec& spec);
-// The longest span over which it counts: what it takes to forget another limit. 1 s for those without a window.
+// The span over which it counts, which is the time to forget another limit. 1 s for kinds without a window.
 nanoseconds window_of(LimiterKind kind);
 
 std::string_view name_of(LimiterKind kind);
 const std::vector<LimiterKind>& limiter_kinds();
-// kValidation, naming those that there are.
+// kValidation with the existing names.
 Result<LimiterKind> limiter_kind_of(std::string_view name);
 
 }  // namespace freshet::lab

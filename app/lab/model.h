@@ -1,6 +1,6 @@
-// A queue and its workers in simulated time, for policies that Freshet does not offer and as a check on those it does:
-// the decisions are made by the same objects as in the real queue (functions/queue/policy), only the queue around them
-// is a sorted set.
+// Simulates a queue and its workers, for policies that Freshet does not offer and to check those it does: the decisions
+// are made by the same objects as in the real queue (functions/queue/policy), only the queue around them is a sorted
+// set.
 #pragma once
 
 #include "app/lab/ledger.h"
@@ -8,7 +8,7 @@
 
 namespace freshet::lab {
 
-// The whole scenario; the ledger has what became of each task. `policy` is not one of `product`.
+// Runs the whole scenario; the ledger has the outcome of each task. `policy` is not one of `product`.
 void run_model(const Policy& policy, uint64_t seed, Ledger& ledger);
 
 }  // namespace freshet::lab

@@ -6,12 +6,12 @@
 
 namespace freshet::lab {
 
-// Colours of shown curves, by class `c0` to `c6`: Okabe and Ito's, which colour-blind eyes tell apart. `possible` is
-// the class of the clairvoyant, `ours` that of Freshet as it comes. Hidden curves have `hidden hN`, switched on by the
-// check box #hN, or by #all.
+// The number of colours of shown curves, by class `c0` to `c6`: Okabe and Ito's, which colour-blind eyes tell apart.
+// `possible` is the class of the clairvoyant, `ours` that of Freshet's default. Hidden curves have `hidden hN`,
+// switched on by the check box #hN, or by #all.
 inline constexpr size_t kColours = 6;
 
-// With rules for so many hidden curves.
+// The style sheet, with rules for this many hidden curves.
 std::string page_style(size_t hidden);
 
 }  // namespace freshet::lab

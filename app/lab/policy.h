@@ -20,24 +20,25 @@ struct Policy {
   std::string name;
   std::string title;  // For people.
   TakeFrom from = TakeFrom::kOldest;
-  bool ttl = false;                              // Sheds what is past its deadline.
-  DeadlineMargin margin = DeadlineMargin::kOff;  // And what would not be done by then.
+  bool ttl = false;                              // Sheds tasks that are past their deadline,
+  DeadlineMargin margin = DeadlineMargin::kOff;  // and tasks that would not be done by then.
   bool bounded = false;       // Refuses tasks while as many wait as can be served in half a deadline.
-  bool refuses_late = false;  // Refuses what would be too late, as far as can be told.
-  bool searches = false;      // Has as many tasks in work as the downstream turns out to bear, not as it has slots.
+  bool refuses_late = false;  // Refuses tasks that would be too late, as far as that is known.
+  bool searches = false;      // Adapts the number of tasks in work to what the downstream can bear, instead of using
+                              // all slots.
   Dropper dropper = Dropper::kNone;
-  bool clairvoyant = false;  // Knows how long the next call will take.
+  bool clairvoyant = false;  // Knows the duration of the next call.
   bool product = false;      // Runs in the real queue.
   Environment settings;      // Further settings of the queue; in real time only.
   std::string command;       // Starts a rival's driver (real/rival.h). Rivals run in real time only.
 };
 
-// How many tasks may wait under a policy that is bounded: what can be served in half a deadline.
+// The most waiting tasks under a bounded policy: as many as can be served in half a deadline.
 size_t bound_of(const Scenario& scenario);
 
-// In the order in which they are shown; the clairvoyant first.
+// In the order of display; the clairvoyant first.
 const std::vector<Policy>& policies();
-// kValidation, naming those that there are.
+// kValidation with the existing names.
 Result<Policy> policy_of(std::string_view name);
 
 }  // namespace freshet::lab

@@ -1,5 +1,5 @@
-// The same experiment in the real thing: Freshet's queue, processor and store (in memory), the real loop on a simulated
-// clock. Only the handler is the lab's: it takes as long as the scenario says.
+// The same experiment on the real product: Freshet's queue, processor and store (in memory), the real loop on a
+// simulated clock. Only the handler is the lab's: it takes as long as the scenario says.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct ProductEnd {
   uint64_t peak_store_bytes = 0;          // Counts items and indexes.
 };
 
-// Settings that are in force from a moment of the run on.
+// Settings that apply from a moment of the run on.
 struct SettingsStep {
   nanoseconds at{0};
   QueueSettings settings;
@@ -30,15 +30,15 @@ struct SettingsStep {
 struct ProductSetup {
   QueueSettings settings;
   std::vector<SettingsStep> changes = {};  // By time.
-  // Works on the tasks; null: the scenario's slots do. It outlives the run.
+  // Works on the tasks; null: the scenario's slots do. Outlives the run.
   LimitedDownstream* downstream = nullptr;
   int downstream_slots = 0;  // Its slots, as for LimitedDownstream::begin().
   bool records = false;
 };
-// How the queue is set for one of the policies that are `product`.
+// The setup of the queue for one of the policies that are `product`.
 ProductSetup setup_of(const Policy& policy, const Scenario& scenario);
 
-// The whole scenario; the ledger has what became of each task. kCorruption when the queue's books do not balance with
+// Runs the whole scenario; the ledger has the outcome of each task. kCorruption if the queue's books do not agree with
 // each other or with the ledger.
 Result<ProductEnd> run_product(const ProductSetup& setup, uint64_t seed, Ledger& ledger);
 Result<ProductEnd> run_product(const Policy& policy, uint64_t seed, Ledger& ledger);

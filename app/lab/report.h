@@ -12,8 +12,8 @@ namespace freshet::lab {
 // {"seeds": n, "firstSeed": s, "cells": [{scenario..., "policy": "fifo", "figures": {"goodput": {"mean": m, "ci95":
 // h}}}]}
 std::string json_report(const Experiment& experiment, const std::vector<Cell>& cells);
-// A block for each scenario, a row for each policy, at most 100 columns wide; then the conclusion, in a sentence. It
-// has the main figures; all of them are in the JSON.
+// A block for each scenario, a row for each policy, at most 100 columns wide; then the conclusion, in one sentence. It
+// has the main figures; the JSON has all.
 std::string table_report(const std::vector<Cell>& cells);
 std::string html_report(const Experiment& experiment, const std::vector<Cell>& cells);
 

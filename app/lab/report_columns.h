@@ -20,12 +20,12 @@ struct Column {
 const std::vector<Column>& main_columns();
 // The columns that only some scenarios have: recoveries, groups, runs in real time.
 const std::vector<Column>& special_columns();
-// The main ones, then everything else that there is.
+// The main columns, then all others.
 std::vector<Column> all_columns();
 
-// Those for which something was measured in the cells.
+// The columns with a measured value in these cells.
 std::vector<Column> columns_of(const std::vector<Cell>& cells, const std::vector<Column>& columns);
-// "-" where the figure was not measured.
+// "-" if the figure was not measured.
 std::string column_text(const Cell& cell, const Column& column);
 
 }  // namespace freshet::lab

@@ -1,9 +1,9 @@
-// A scenario of the overload lab says when tasks come, when they are due, and how long calls to the downstream take.
-// Everything follows from the scenario and a seed, so that all policies see the same.
+// A scenario of the overload lab gives the arrivals of tasks, their deadlines, and the durations of calls to the
+// downstream. Everything follows from the scenario and a seed, so that all policies get the same load.
 //
 // Service times belong to calls, not to tasks: the n-th task that is started, whichever it is, takes the n-th time of
-// the seed's sequence. That is how a downstream behaves whose work is opaque, and it lets a clairvoyant scheduler know
-// the future without letting it pick short tasks, which no queue can see.
+// the seed's sequence. A downstream whose work is opaque behaves like that, and a clairvoyant scheduler then knows the
+// future but cannot pick short tasks, which no queue can see.
 #pragma once
 
 #include <cstdint>
@@ -25,24 +25,24 @@ inline constexpr seconds kCalm{20};
 inline constexpr seconds kStep{10};
 inline constexpr seconds kStall{30};
 inline constexpr double kCalmLoad = 0.8;
-// For that long at most a run goes on when no more tasks come.
+// The longest time for which a run goes on after the last arrival.
 inline constexpr seconds kAfter{60};
 
 struct Scenario {
   Shape shape = Shape::kPoisson;
-  double load = 1;  // x capacity; of a step: during it.
+  double load = 1;  // Times the capacity; for a step: during it.
   Service service = Service::kExponential;
   int slots = 16;
   nanoseconds mean{milliseconds(100)};
-  double deadline = 10;      // x mean after creation; 0: a third each of 3, 10 and 100.
-  int retries = 0;           // How often a client tries again that was not served in time.
+  double deadline = 10;      // In mean service times after creation; 0: a third each of 3, 10 and 100.
+  int retries = 0;           // How often a client tries again if it was not served in time.
   double quiet_share = 0;    // Share of tasks that belong to the quiet group; 0: no groups.
-  bool quiet_alone = false;  // Without the loud group, to compare with.
+  bool quiet_alone = false;  // True: without the loud group, to compare with.
   seconds duration{60};
   // A trace replaces shape, load, service and deadline.
   const struct Trace* trace = nullptr;
 
-  double capacity() const { return slots / std::chrono::duration<double>(mean).count(); }  // Tasks a second.
+  double capacity() const { return slots / std::chrono::duration<double>(mean).count(); }  // Tasks per second.
   std::string name() const;
 };
 
@@ -52,11 +52,11 @@ struct Arrival {
   bool quiet = false;
 };
 
-// How a task of a trace was created, beside its times.
+// How a task of a trace was created, besides its times.
 struct TraceTask {
   std::string group;
   std::string key;
-  bool replace = false;  // It takes the place of the one of its key that waits.
+  bool replace = false;  // True: it replaces a waiting task with the same key.
   int priority = 0;
   std::optional<double> cost;
   std::optional<milliseconds> delay;
@@ -66,12 +66,12 @@ struct TraceTask {
 struct Trace {
   std::vector<Arrival> arrivals;      // By time.
   std::vector<nanoseconds> services;  // As observed, in order of their starts.
-  std::vector<bool> failed = {};      // The calls among them that failed. Empty: none did.
-  // How much more than its task's cost each of those calls turned out to cost. Empty: each as much. As with services,
-  // that belongs to calls, not to tasks.
+  std::vector<bool> failed = {};      // Tells which of these calls failed. Empty: none did.
+  // The actual cost of each of those calls divided by its task's cost. Empty: 1 for each. As service times, they belong
+  // to calls, not to tasks.
   std::vector<double> cost_ratios = {};
-  double default_cost = 1;            // Of a task that names none.
-  std::vector<TraceTask> tasks = {};  // One for each arrival. Empty: they have nothing but their times.
+  double default_cost = 1;            // The cost of a task that names none.
+  std::vector<TraceTask> tasks = {};  // One for each arrival. Empty: the tasks have only their times.
 };
 
 std::string_view name_of(Shape shape);
@@ -79,10 +79,10 @@ std::string_view name_of(Service service);
 Result<Shape> shape_of(std::string_view name);
 Result<Service> service_of(std::string_view name);
 
-// Refuses a load, a deadline or numbers of slots that make no sense.
+// Refuses a load, a deadline or a number of slots that makes no sense.
 Result<void> check(const Scenario& scenario);
 
-// First attempts of all clients.
+// The first attempts of all clients.
 std::vector<Arrival> arrivals_of(const Scenario& scenario, uint64_t seed);
 
 // The sequence of service times.
@@ -91,11 +91,11 @@ class CallTimes {
   CallTimes(const Scenario& scenario, uint64_t seed) : scenario_(&scenario), random_(seed ^ 0x5e971ce5u) {}
   // The service time of the n-th call, from 0. The first request for each n must come in order.
   nanoseconds of(size_t n);
-  // The n-th call fails. Beyond what was observed, none does.
+  // True if the n-th call fails. Calls beyond the observed ones do not fail.
   bool fails(size_t n) const;
   // The cost that a call reports at its end, divided by the cost of its task; 1: it reports none.
   double cost_ratio(size_t n) const;
-  // When a call ends that begins at `start` and takes `service`: later if the workers stall meanwhile.
+  // The end of a call that begins at `start` and takes `service`: later if the workers stall meanwhile.
   nanoseconds end(nanoseconds start, nanoseconds service) const;
 
  private:
@@ -106,7 +106,7 @@ class CallTimes {
   std::vector<nanoseconds> drawn_;
 };
 
-// Deadline of a task that a client creates at `at`, when it says that it has `patience`.
+// The deadline of a task that a client with `patience` creates at `at`.
 int64_t deadline_ms(nanoseconds at, nanoseconds patience);
 double exponential(Random& random);
 

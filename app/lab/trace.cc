@@ -51,7 +51,7 @@ class Reader {
     nanoseconds began;
     nanoseconds took;
     bool failed;
-    double cost_ratio;  // What it turned out to cost, over what the task was said to.
+    double cost_ratio;  // The actual cost, divided by the cost that the task was created with.
   };
 
   Result<void> check_whole() const {
@@ -274,7 +274,7 @@ class Reader {
   const Fixture& fixture_;
   std::vector<const ChangeRecord*> records_;  // The fixture's, in order.
   WallTime origin_{};
-  std::map<nanoseconds, double> costs_;  // Of tasks that name none, each from a moment on. The first is 0.
+  std::map<nanoseconds, double> costs_;  // The cost of tasks that name none, each from a moment on. The first is 0.
   std::map<std::string, Seen> tasks_;
   std::vector<std::pair<Arrival, TraceTask>> arrivals_;
   std::vector<Call> calls_;

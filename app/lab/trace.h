@@ -1,5 +1,5 @@
-// A trace of what a queue really went through, read from a recording of its table (freshet record): when tasks came,
-// when they were due, how long the calls took, and what became of them.
+// The load and the outcome of a real queue, read from a recording of its table (freshet record): arrivals, deadlines,
+// durations of calls, and the fate of the tasks.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@ struct RealRun {
   uint64_t done = 0;
   uint64_t in_time = 0;
   uint64_t shed = 0;       // SHED, or removed by TTL while they waited.
-  int most_in_work = 0;    // At once: as many slots as there must have been.
+  int most_in_work = 0;    // The most tasks in work at once: there must have been as many slots.
   uint64_t failed = 0;     // Attempts that failed.
   uint64_t refused = 0;    // Attempts that a worker gave back: it had no room, or its downstream refused the call.
-  uint64_t pulled = 0;     // Attempts of workers that pull, not of the processor.
-  uint64_t cancelled = 0;  // Tasks that were cancelled, but for those that a newer one of their key replaced.
+  uint64_t pulled = 0;     // Attempts of pull workers, not of the processor.
+  uint64_t cancelled = 0;  // Cancelled tasks, except those that a newer task with their key replaced.
 };
 
-// The settings that are in force from a moment of the recording on.
+// The settings that apply from a moment of the recording on.
 struct PolicyStep {
   nanoseconds at{0};
   std::map<std::string, std::string> policy;
@@ -35,11 +35,11 @@ struct Recording {
   nanoseconds length{0};  // From the first change to the last.
   // The settings in force at the start; empty if the fixture does not hold them.
   std::map<std::string, std::string> policy = {};
-  std::vector<PolicyStep> policy_changes = {};  // Later ones, by time.
+  std::vector<PolicyStep> policy_changes = {};  // Later settings, by time.
 };
 
-// kValidation, naming what is missing: no arrivals, no finished work, changes that are not there (by their numbers), a
-// task that changes without ever having come.
+// kValidation with what is missing: no arrivals, no finished work, missing changes (by their numbers), or a task that
+// changes without having been created.
 Result<Recording> read_recording(const Fixture& fixture);
 
 }  // namespace freshet::lab

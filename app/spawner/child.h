@@ -1,4 +1,4 @@
-// One program that the spawner runs: the keeper above it, its three pipes and what came out of them.
+// One program that the spawner runs: the keeper above it, its three pipes and their output.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,8 @@ namespace freshet::spawner {
 // A resource: closes its pipes. Does not end the processes; the server does.
 class Child {
  public:
-  // Starts a keeper that starts the program in a session of its own. `refused` says why that could not be; what hinders
-  // the program itself is told by finish().
+  // Starts a keeper that starts the program in a session of its own. `refused` gets the reason if that fails; finish()
+  // reports a fault of the program itself.
   static std::optional<Child> start(StartRequest request, Answer& refused);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
@@ -32,11 +32,11 @@ class Child {
 
   // Non-blocking: moves what can be moved now.
   void feed_input();
-  // Reads the output that is there now, but no more than a pipe holds: a program that writes without end must not keep
+  // Reads the available output, but no more than a pipe holds, so that a program that writes without end does not keep
   // the others waiting.
   void read_output();
   // For a followed program: the output that was read since the last call, if there is any. `now` is for its rate; `all`
-  // also tells what was dropped at the end.
+  // also reports, at the end, what was dropped.
   bool follows() const { return follow_; }
   std::vector<Output> take_output(std::chrono::steady_clock::time_point now, bool all);
 
@@ -44,11 +44,11 @@ class Child {
   void set_timed_out() { result_.timed_out = true; }
   // True if there is anything to look at.
   bool watched() const { return memory_limit_ > 0 || thread_limit_ > 0; }
-  // True, and said in the answer, if it has more than it may have.
+  // Returns true, and records it in the answer, if it uses more than its limits.
   bool takes_too_much(uint64_t memory, uint64_t threads);
-  // The keeper has ended: reads the rest and makes the answer.
+  // The keeper has ended: reads the remaining output and builds the answer.
   Answer finish();
-  // After finish(): false if something of the run may be left, and is the spawner's child now.
+  // After finish(): false if some process of the run may be left, which is then the spawner's child.
   bool all_ended() const { return all_ended_; }
 
  private:
@@ -61,13 +61,13 @@ class Child {
   int output_ = -1;
   int error_output_ = -1;
   std::string to_write_;
-  // How much more of a stream is taken in this second.
+  // The bytes of a stream that are still accepted in this second.
   struct Allowance {
     std::chrono::steady_clock::time_point second{};
     size_t left = 0;
-    uint64_t dropped = 0;  // Not told yet.
+    uint64_t dropped = 0;  // Not reported yet.
   };
-  // Cuts off what is too much.
+  // Cuts off bytes beyond the allowance.
   void keep_allowed(std::string& bytes, Allowance& allowance, std::chrono::steady_clock::time_point now) const;
 
   size_t max_output_ = 0;

@@ -1,4 +1,4 @@
-// Finding and ending everything below this process, including what moved to a session of its own.
+// Finds and ends all descendants of this process, including those in another session.
 #pragma once
 
 #include <signal.h>
@@ -11,22 +11,22 @@
 
 namespace freshet::spawner {
 
-// Sends SIGKILL to everything below this process, which must be a subreaper and have SIGCHLD blocked, round after round
-// with a short wait between (a process may fork while we look), and reaps; `reaped` gets each child's wait status. True
-// once nothing is left. False after about two seconds, with what cannot be killed (another user's, or stuck in the
-// kernel) still there. `kill` is the system's; tests replace it.
+// Sends SIGKILL to everything below this process, which must be a subreaper and have SIGCHLD blocked, in rounds with a
+// short wait between (a process may fork while we look), and reaps; `reaped` gets each child's wait status. Returns
+// true once nothing is left. Returns false after about two seconds if processes are left that cannot be killed (another
+// user's, or stuck in the kernel). `kill` is the system's; tests replace it.
 using Reaped = std::function<void(pid_t, int wait_status)>;
 bool end_descendants(const Reaped& reaped, int (*kill)(pid_t, int) = ::kill);
 
 // The memory and threads that all descendants of one root have together. Memory is theirs alone: files that they map
-// and memory that they share are not counted. One look at the system's processes, whatever the number of roots.
+// and memory that they share are not counted. Reads the system's processes once, whatever the number of roots.
 struct Usage {
   uint64_t memory = 0;  // Bytes.
   uint64_t threads = 0;
 };
 std::map<pid_t, Usage> usage_below(const std::set<pid_t>& roots);
 
-// One such round without the reaping. `spared` and all below them are left alone.
+// One such round without the reaping. Skips `spared` and all processes below them.
 void kill_descendants_once(const std::set<pid_t>& spared, int (*kill)(pid_t, int) = ::kill);
 
 }  // namespace freshet::spawner

@@ -28,30 +28,30 @@ using Request = std::variant<StartRequest, KillRequest, FlushRequest>;
 
 struct Answer {
   uint64_t id = 0;
-  std::string start_error;  // Not empty: the program could not be started, and why.
-  bool try_again = false;   // With start_error: the machine is short of something, the program is not at fault.
+  std::string start_error;  // If not empty, the reason why the program could not be started.
+  bool try_again = false;   // With start_error: the machine is short of a resource; the program is not at fault.
   ProcessResult result;
 };
 struct Output {
   uint64_t id = 0;
   OutputStream stream = OutputStream::kOutput;
   std::string bytes;
-  uint64_t dropped = 0;  // Before these.
+  uint64_t dropped = 0;  // Bytes that were dropped before these.
 };
 struct Flushed {
   uint64_t id = 0;
 };
 using Reply = std::variant<Answer, Output, Flushed>;
 
-// With the length in front, ready to be sent.
+// The frame with its length, ready to be sent.
 std::string encode(const Request& request);
 std::string encode(const Reply& reply);
 
-// Without the length. Nothing if the bytes are no such frame: the peer is broken.
+// Decodes a frame without its length. Empty if it is not valid: the peer is broken.
 std::optional<Request> decode_request(std::string_view frame);
 std::optional<Reply> decode_reply(std::string_view frame);
 
-// Takes the next whole frame off the front of `buffer`; nothing if it is not there in full.
+// Removes the next complete frame from the front of `buffer`; empty if it is incomplete.
 std::optional<std::string> take_frame(std::string& buffer);
 
 }  // namespace freshet::spawner

@@ -1,5 +1,5 @@
-// Writes requests to the spawner's socket. Short ones that find it free go out at once; the others on a thread of its
-// own: the loop never waits while that socket is full, nor makes large ones ready.
+// Writes requests to the spawner's socket. Short ones are sent at once if the socket is free; the others on a thread of
+// its own: the loop neither waits for a full socket nor encodes large requests.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,22 @@ class RequestWriter {
   RequestWriter(int socket, size_t max_bytes);
   RequestWriter(const RequestWriter&) = delete;
   RequestWriter& operator=(const RequestWriter&) = delete;
-  // The socket has been shut down: what is not yet written is dropped.
+  // The socket has been shut down: unsent requests are dropped.
   ~RequestWriter();
 
-  // Loop thread; never waits. False: `max_bytes` wait already, or the socket is broken; the request was not taken. An
-  // empty queue takes any request, and a kill is always taken: it is what makes room.
+  // Loop thread; never waits. Returns false if `max_bytes` wait already, or the socket is broken; the request was then
+  // not taken. An empty queue takes any request, and a kill is always taken, because it makes room.
   bool push(Request request);
 
  private:
   struct Waiting {
     Request request;
     size_t bytes;
-    size_t sent;  // The bytes of its frame that are sent.
+    size_t sent;  // The bytes of its frame that have been sent.
   };
   void write_all();
-  // From `sent` on, which it counts up. False: not all of it, for want of room (`flags`: MSG_DONTWAIT) or of a reader.
+  // Writes from `sent` on, and updates it. Returns false if not all was written: there is no room (`flags`:
+  // MSG_DONTWAIT) or no reader.
   bool write(const Request& request, size_t& sent, int flags) const;
 
   const int socket_;
@@ -39,10 +40,10 @@ class RequestWriter {
   Condition wake_;
   std::deque<Waiting> queue_ FRESHET_GUARDED_BY(mutex_);
   size_t bytes_ FRESHET_GUARDED_BY(mutex_) = 0;      // Counts the queue and the request that is being written.
-  bool writing_ FRESHET_GUARDED_BY(mutex_) = false;  // The thread; the socket is its own then.
+  bool writing_ FRESHET_GUARDED_BY(mutex_) = false;  // True while the thread writes; the socket is then its own.
   bool closed_ FRESHET_GUARDED_BY(mutex_) = false;
 
-  std::thread thread_;  // Last: it uses what stands above.
+  std::thread thread_;  // The last member: it uses the others.
 };
 
 }  // namespace freshet::spawner

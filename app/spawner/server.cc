@@ -64,7 +64,7 @@ class Server {
  private:
   void wait() {
     std::vector<pollfd> fds{{socket_, POLLIN, 0}, {signals_, POLLIN, 0}};
-    std::vector<Run*> ready;  // Whose pipe each of the further ones is.
+    std::vector<Run*> ready;  // The run that each further pipe belongs to.
     const auto watch = [&](Run& run, int fd, short events) {
       if (fd < 0) return;
       fds.push_back({fd, events, 0});

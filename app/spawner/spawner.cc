@@ -31,7 +31,7 @@ constexpr const char* kLost = "the spawner process has ended: no program can be 
 
 // Loop thread only; shared with what is still in the mailbox when the spawner goes.
 struct Waiting {
-  std::map<uint64_t, Promise<Answer>> runs;      // Who waits for which answer.
+  std::map<uint64_t, Promise<Answer>> runs;      // The waiters by the id of their answer.
   std::map<uint64_t, ProgramWatcher*> programs;  // Those that stay, until they have ended.
   bool lost = false;                             // Nobody will answer any more.
 };

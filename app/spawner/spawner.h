@@ -32,9 +32,10 @@ class SpawnerProcess {
 };
 
 struct SpawnerOptions {
-  // Loop thread, once: the spawner process has ended by itself. Whoever waits for a program is told kUnavailable next.
+  // Loop thread, once: the spawner process has ended by itself. Callers that wait for a program get kUnavailable
+  // afterwards.
   std::function<void()> on_lost;
-  // Bytes that may wait to be written to the spawner process; beyond them a run is kUnavailable.
+  // The most bytes that wait to be written to the spawner process; beyond them a run is kUnavailable.
   size_t max_waiting_bytes = 64u << 20;
 };
 

@@ -1,4 +1,5 @@
-// What the whole-life benchmark needs of a task store, ours or a rival's: create durably, finish, take the newest.
+// The interface of a task store for the whole-life benchmark, ours or a rival's: create durably, finish, take the
+// newest.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@ namespace freshet::rivals {
 
 struct Task {
   uint64_t number = 0;  // First word of the payload: every task is checked to be seen exactly once.
-  std::string handle;   // What the store needs to finish it.
+  std::string handle;   // The store's handle for finishing the task.
   std::string payload;
 };
 

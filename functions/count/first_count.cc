@@ -109,7 +109,7 @@ Async<Result<std::map<std::string, int64_t>>> count_items(Tables& tables, Schedu
   States states(input.keys);
   auto scanned = co_await scan_all(tables, scheduler, input, states);
   if (!scanned) co_return fail(scanned.error());
-  // Whatever the scan has seen is in the stream when it is durable.
+  // Changes that the scan has seen are in the stream once they are durable.
   auto durable = co_await tables.durable();
   if (!durable) co_return fail(durable.error());
   auto bounds = co_await tables.stream_bounds(input.table);

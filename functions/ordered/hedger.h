@@ -17,7 +17,7 @@ namespace freshet::ordered {
 
 struct HedgeSettings {
   size_t window = 1000;                // Calls that the percentile is of.
-  size_t least = 20;                   // So many calls come before anything is hedged.
+  size_t least = 20;                   // The calls to observe before anything is hedged.
   nanoseconds least_delay{1'000'000};  // No hedge is made sooner: scheduling alone takes longer.
   double most_share = 0.1;   // The share of calls that may be hedged: when everything is slow, more load does not help.
   int max_attempts = 4;      // Counts a call that is refused for now; each may be hedged.

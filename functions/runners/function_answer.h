@@ -12,8 +12,8 @@ namespace freshet {
 // text is kept as it is. At most 1 KiB; see clean_text().
 std::string error_text(std::string_view document);
 
-// What a result comes to: kept_result(), or a release where it is {"retryAfterMs": N} with or without "reason". N is a
-// number of milliseconds from 0 to 366 days; anything else is a failure that says so.
+// Interprets a result: kept_result(), or a release if it is {"retryAfterMs": N} with or without "reason". N is a number
+// of milliseconds from 0 to 366 days; anything else is a failure that says so.
 RunResult answer_of(std::string_view payload);
 
 }  // namespace freshet

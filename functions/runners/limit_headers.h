@@ -1,7 +1,7 @@
-// What an answer's headers say of the limit of whoever sent it: Retry-After (RFC 9110, 10.2.3), RateLimit and
+// Reads the headers by which a response describes its sender's limit: Retry-After (RFC 9110, 10.2.3), RateLimit and
 // RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers, from version 8 on and version 7), RateLimit-Limit, -Remaining
-// and -Reset (its earlier versions), and X-RateLimit-* or X-Rate-Limit-*, as many services send them: with the reset
-// in seconds from now, in epoch seconds or in epoch milliseconds.
+// and -Reset (its earlier versions), and X-RateLimit-* or X-Rate-Limit-*, as many services send them: with the reset in
+// seconds from now, in epoch seconds or in epoch milliseconds.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace freshet {
 
-// Whatever is not understood is left out. Of several limits, the one that has the least left.
+// Ignores unknown headers. If there are several limits, returns the one with the least left.
 LimitHints limit_hints(const HttpHeaders& headers, WallTime now);
 
 // Reads a Retry-After header: seconds, or an HTTP date. Empty if it is neither.

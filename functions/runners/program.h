@@ -1,4 +1,4 @@
-// Whether a program can be started, as far as that is known before.
+// Tells in advance if a program can be started, as far as that can be known.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Who does the work of one task: an HTTP endpoint, a program, a function, or nobody (`fake`). Loop thread.
+// A runner does the work of one task: an HTTP endpoint, a program, a function, or nothing (`fake`). Loop thread.
 #pragma once
 
 #include <memory>
@@ -17,16 +17,16 @@ namespace freshet {
 struct RunResult {
   enum class Kind { kSuccess, kFailure, kBounced };
   Kind kind = Kind::kSuccess;
-  Value result;        // Of kSuccess; Null for none.
-  std::string error;   // Of kFailure, and of kBounced if nobody could be reached: for people.
-  std::string reason;  // Of kBounced by whoever was reached: what it said.
-  DownstreamRefusal refusal = DownstreamRefusal::kUnreachable;  // Of kBounced.
-  std::optional<milliseconds> delay;                            // Of kBounced: not before.
-  std::optional<milliseconds> leave_alone;  // Of kBounced: the downstream asked for that long without any task.
-  std::optional<double> cost;               // What the task really cost, as the runner says.
-  std::string bad_cost;                     // What it said instead of a cost.
-  LimitHints hints;                         // Of kSuccess and kBounced: what the downstream says of its limit.
-  bool answered = true;                     // Of kFailure: false after a timeout or a lost connection.
+  Value result;        // For kSuccess; Null for none.
+  std::string error;   // For kFailure, and for kBounced if the downstream was unreachable: for people.
+  std::string reason;  // For kBounced by the downstream: its message.
+  DownstreamRefusal refusal = DownstreamRefusal::kUnreachable;  // For kBounced.
+  std::optional<milliseconds> delay;                            // For kBounced: the earliest next attempt.
+  std::optional<milliseconds> leave_alone;  // For kBounced: the downstream asked for this time without any task.
+  std::optional<double> cost;               // The actual cost of the task, as the runner reports it.
+  std::string bad_cost;                     // The invalid text that it reported instead of a cost.
+  LimitHints hints;                         // For kSuccess and kBounced: what the downstream reports about its limit.
+  bool answered = true;                     // For kFailure: false after a timeout or a lost connection.
 };
 
 class Runner {

@@ -1,5 +1,5 @@
-// The runtime clients that this binary brings: programs that load a function's handler and speak the Runtime API for
-// it. Their text is python_client.py and node_client.js of this folder, put into the binary by the build.
+// The runtime clients in this binary: programs that load a function's handler and speak the Runtime API for it. The
+// build embeds python_client.py and node_client.js of this folder.
 #pragma once
 
 #include <string>

@@ -97,7 +97,7 @@ def encode(value):
 
 
 class ClientError(Exception):
-    """What the client itself has to say, with the error's type."""
+    """An error of the client itself, with the error's type."""
 
     def __init__(self, error_type, message):
         super().__init__(message)
@@ -107,7 +107,7 @@ class ClientError(Exception):
 def message_of(error):
     """str(error). That is code of the function, which may fail, too."""
     try:
-        return str.__str__(str(error))  # What it gives may be of a class with more such code.
+        return str.__str__(str(error))  # The result may be of a class with more such code.
     except Exception as second:  # pylint: disable=broad-except
         return f"<str() of the {type(error).__name__} raised {type(second).__name__}>"
 
@@ -154,7 +154,7 @@ class Fields:
 
 
 def client_context(headers):
-    """What the caller said of itself, as the service shows it; or None."""
+    """The caller's description of itself, as the service shows it; or None."""
     if "lambda-runtime-client-context" not in headers:
         return None
     context = Fields(("custom", "env", "client"), json.loads(headers["lambda-runtime-client-context"]))
@@ -165,7 +165,7 @@ def client_context(headers):
 
 
 def identity(headers):
-    """Who the caller is to Cognito: there is no Cognito here, unless the header says so."""
+    """The caller's Cognito identity: there is no Cognito here, unless the header has one."""
     given = json.loads(headers.get("lambda-runtime-cognito-identity", "{}"))
     return Fields(("cognito_identity_id", "cognito_identity_pool_id"),
                   {"cognito_identity_id": given.get("cognitoIdentityId"),
@@ -173,7 +173,7 @@ def identity(headers):
 
 
 class Context:
-    """What the handler learns of its invocation."""
+    """The context of an invocation, for the handler."""
 
     def __init__(self, headers):
         self.aws_request_id = headers["lambda-runtime-aws-request-id"]

@@ -19,23 +19,23 @@ class DeploymentBuilder {
       : input_(input), diagnostics_(diagnostics) {}
 
   void add(const Resource& resource);
-  // Checks what one resource says about another, applies the overrides. Once, after the last add().
+  // Checks references between resources and applies the overrides. Call it once, after the last add().
   void finish();
   Deployment take() { return std::move(out_); }
 
  private:
   enum class Kind { kTable, kTopic, kFunction, kTarget /* a function or a topic */ };
-  // What the template defines, and where.
+  // Names that the template has defined, with their places.
   struct Named {
     std::string what;  // "table QueueTable"
     std::string id;
     int line;
-    std::string_view hint = {};  // What to do about a duplicate; may be empty.
+    std::string_view hint = {};  // Advice for the error about a duplicate; may be empty.
   };
-  // A name that must be there when all resources are read.
+  // A name that must exist once all resources are read.
   struct Reference {
     Kind kind;
-    std::string name;  // Or ARN.
+    std::string name;  // A name or an ARN.
     int line;
     Where where;
   };
@@ -54,12 +54,12 @@ class DeploymentBuilder {
   void read_handler(const Resource& resource, Properties& properties, FunctionDefinition& function);
   void read_program(const Resource& resource, Properties& properties, FunctionDefinition& function);
   std::string read_code(Properties& properties, const FunctionDefinition& function);
-  // The error of code that stands in the template itself.
+  // Reports code that is written in the template itself.
   static void name_a_folder(Properties& properties, std::string_view property, const FunctionDefinition& function);
   void read_tracing(Properties& properties);
   // The function's name, with the alias that its events go to if the template has it published.
   std::string read_alias(Properties& properties, const FunctionDefinition& function);
-  // Says which option keeps the traces that the property asks for.
+  // Warns that the property asks for traces, and names the option that keeps them.
   void warn_of_traces(Properties& properties, std::string_view property, bool on);
   void read_async(Properties& properties, AsyncConfig& async);
   void read_dead_letter(Properties& properties, std::string_view property, FunctionDefinition& function);
@@ -83,10 +83,10 @@ class DeploymentBuilder {
   void read_filter(Properties& properties, SubscriptionDefinition& subscription);
   void keep_subscription(Properties& properties, SubscriptionDefinition subscription, std::string_view hint);
 
-  // deployment.cc
-  // The text of the property, noted as naming something that must be there. "" if absent or wrong (reported).
+  // deployment.cc The text of the property, recorded as a reference that must exist. "" if absent or wrong
+  // (reported).
   std::string reference(Kind kind, Properties& properties, std::string_view property);
-  // By its name, or by that of the alias that the template keeps for it.
+  // True if there is a function of that name, or an alias that the template keeps for one.
   bool has_function(const std::string& name) const;
   void check_reference(const Reference& reference);
   void check_names();
@@ -94,7 +94,7 @@ class DeploymentBuilder {
   void apply_overrides();
   void check_variables();
   void check_functions();
-  // Checks for faults that would otherwise be refused when half of it is already deployed.
+  // Finds faults that would otherwise be refused after half of the deployment is done.
   void check_definitions();
   const Named& place_of(const FunctionDefinition& function) const;
 
@@ -108,9 +108,9 @@ class DeploymentBuilder {
     AsyncConfig async;
   };
   std::vector<InvokeConfig> invoke_configs_;
-  std::vector<std::pair<Where, int>> mapping_places_;         // Of out_.mappings: with the line.
+  std::vector<std::pair<Where, int>> mapping_places_;         // The place and line of each of out_.mappings.
   std::map<std::string, std::string> function_names_;         // Logical id -> name.
-  std::set<std::pair<std::string, std::string>> overridden_;  // Function's name, variable.
+  std::set<std::pair<std::string, std::string>> overridden_;  // The function's name and the variable.
 };
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// What a template deploys, as plain values: what is to be there, no matter what is there now (that is apply.h).
-// Which resources, properties and forms are understood: docs/templates.md.
+// The state that a template asks for, as plain values, whatever the current state is (that is apply.h).
+// docs/templates.md lists the supported resources, properties and forms.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace freshet {
 
 // `--set FUNCTION.VARIABLE=VALUE`.
 struct EnvironmentOverride {
-  std::string function;  // Logical id or name.
+  std::string function;  // The function's logical id or name.
   std::string variable;
   std::string value;
   bool operator==(const EnvironmentOverride&) const = default;
@@ -28,27 +28,27 @@ Result<EnvironmentOverride> parse_override(std::string_view text);
 
 struct Deployment;
 
-// What is wrong with a function for its host's taste, beyond what templates know.
+// A fault of a function that its host finds, beyond the template's own rules.
 struct FunctionFault {
-  std::string property;  // Below the resource's, such as "Environment.Variables.QUEUE_TABLE".
+  std::string property;  // Relative to the resource, such as "Environment.Variables.QUEUE_TABLE".
   std::string message;
-  bool warning = false;  // Else nothing is deployed.
+  bool warning = false;  // True: a warning. False: an error, and nothing is deployed.
 };
 
 struct DeploymentInput {
   TemplateInput source;
   std::vector<EnvironmentOverride> overrides;
-  // Whether the daemon keeps traces: then a template that asks for them needs no warning.
+  // True if the daemon keeps traces; then a template that asks for them gets no warning.
   bool traces_kept = false;
-  // The names that Runtime `native` knows. Empty: they are not checked.
+  // The handlers that Runtime `native` knows. Empty: they are not checked.
   std::set<std::string> native_handlers;
-  // The environment variables that a native function reads; nothing: it takes any. Not set: they are not checked.
+  // Returns the environment variables that a native function reads; empty: it takes any. Not set: they are not checked.
   std::function<std::vector<std::string>(const FunctionDefinition&)> known_variables;
-  // Looks at a native function within all that is deployed. Not set: nobody does.
+  // Checks a native function within the whole deployment. Not set: no check.
   std::function<std::vector<FunctionFault>(const FunctionDefinition&, const Deployment&)> check_function;
 };
 
-// Where a template defines something.
+// The place where a template defines something.
 struct TemplatePlace {
   int line = 0;
   std::string resource;  // Logical id.
@@ -59,7 +59,7 @@ struct Deployment {
   std::vector<TopicDefinition> topics;
   std::vector<SubscriptionDefinition> subscriptions;
   // Subscriptions in a topic's list have ids made from their content. This maps "TOPIC:ID" to the beginning of the id
-  // from when ids were numbered by place in the list; subscriptions may still exist under those ids.
+  // that an earlier version gave by position in the list; subscriptions may still exist under those ids.
   std::map<std::string, std::string> listed_subscriptions;
   std::vector<FunctionDefinition> functions;
   std::vector<AliasDefinition> aliases;
@@ -67,16 +67,16 @@ struct Deployment {
   std::vector<ScheduleDefinition> schedules;
   std::vector<std::string> queues;  // Names of the tables that are queues.
   std::vector<Output> outputs;
-  // "table NAME", "function NAME" and the like, each where it is defined.
+  // The definition of each "table NAME", "function NAME" and the like.
   std::map<std::string, TemplatePlace> places;
-  // Everything that the template says and that has no effect here, in the order of the file.
+  // All parts of the template that have no effect here, in the order of the file.
   std::vector<Diagnostic> warnings;
 };
 
 // kValidation with one line for each error, "FILE:LINE: RESOURCE.PROPERTY: what and what would be right".
 Result<Deployment> resolve_deployment(const DeploymentInput& input);
 
-// An empty deployment: what the daemon runs without a template.
+// An empty deployment: for a daemon without a template.
 inline Deployment empty_deployment() {
   return {};
 }

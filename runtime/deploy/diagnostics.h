@@ -1,4 +1,4 @@
-// What a template's author must or should know, each with its place.
+// Errors and warnings for a template's author, each with its place.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@ namespace freshet {
 
 struct Diagnostic {
   std::string file;
-  int line = 0;          // 0: it is no line's fault, but that of an option that goes with the file.
+  int line = 0;          // 0: the fault is not in a line of the file, but in an option.
   std::string resource;  // Logical id, or "Parameters", "Globals.Function", ...; empty for the whole template.
-  std::string property;  // Dotted path below it; empty for the resource itself.
+  std::string property;  // The dotted path below the resource; empty for the resource itself.
   std::string message;
   // "template.yaml:12: QueueTable.KeySchema: message"
   std::string to_string() const;
   bool operator==(const Diagnostic&) const = default;
 };
 
-// Text of a template within a message: cut to about `most` bytes and "...", and never within a character.
+// Text of a template for a message: cut after about `most` bytes with "...", never within a character.
 std::string shown(std::string_view text, size_t most = 100);
 
-// Where in a template something is being read; for messages.
+// The place in a template that is being read; for messages.
 struct Where {
   std::string resource;
   std::string property;
@@ -33,8 +33,8 @@ struct Where {
 class Diagnostics {
  public:
   explicit Diagnostics(std::string file) : file_(std::move(file)) {}
-  // The same text at the same line is kept once (properties of Globals are read for each function); the first 500 of
-  // each are kept, and the length of each is bounded.
+  // An error or warning is kept once per line and text (properties of Globals are read for each function); the first
+  // 500 of each are kept, and the length of each is bounded.
   void error(int line, const Where& where, std::string message) {
     ++told_;
     add(errors_, line, where, std::move(message));
@@ -44,10 +44,10 @@ class Diagnostics {
   const std::vector<Diagnostic>& errors() const { return errors_; }
   const std::vector<Diagnostic>& warnings() const { return warnings_; }
   bool failed() const { return !errors_.empty(); }
-  // There are so many errors that looking for more is not worth the time.
+  // True if there are so many errors that looking for more is not useful.
   bool full() const { return told_ >= kMaxTold; }
   const std::string& file() const { return file_; }
-  // kValidation with every error, a line each, in the order of the file.
+  // kValidation with all errors, one per line, in the order of the file.
   Error to_error() const;
   std::vector<Diagnostic> sorted_warnings() const;
 
@@ -58,17 +58,17 @@ class Diagnostics {
   std::vector<Diagnostic> errors_;
   std::vector<Diagnostic> warnings_;
   size_t told_ = 0;
-  bool dropped_ = false;  // There were more than the bound.
+  bool dropped_ = false;  // True if there were more errors than the bound.
 };
 
-// Guessing names is for templates of a person's size.
+// Names are guessed only among this many, so that a huge template costs no time.
 inline constexpr size_t kMaxCandidates = 500;
 
-// " (did you mean 'X'?)" when one of `known` is close to `name`, or begins with it and '_'; else "". Makes no guess
-// among more than kMaxCandidates names, or for a name that is too long.
+// " (did you mean 'X'?)" if one of `known` is close to `name`, or begins with it and '_'; else "". Makes no guess among
+// more than kMaxCandidates names, or for a name that is too long.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
 
-// The same, or if none is close the first of `known`: "; there are A, B and 49 others".
+// The same, or if none is close, the first of `known`: "; there are A, B and 49 others".
 std::string nearest_or_all(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace freshet

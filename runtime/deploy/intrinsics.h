@@ -1,4 +1,4 @@
-// Works out intrinsic functions: Ref, Fn::GetAtt, Sub, Join, Select, Split, If, Equals, And, Or, Not, FindInMap,
+// Evaluates intrinsic functions: Ref, Fn::GetAtt, Sub, Join, Select, Split, If, Equals, And, Or, Not, FindInMap,
 // Base64, GetAZs, Length, ToJsonString. Internal to template.cc.
 #pragma once
 
@@ -17,10 +17,10 @@ namespace freshet {
 struct Declared {
   std::string type;
   int line = 0;
-  bool exists = true;  // Its condition holds.
-  Node properties;     // With Globals.
+  bool exists = true;  // True if its condition holds.
+  Node properties;     // Includes Globals.
   Node metadata;
-  std::optional<std::string> name;  // Once worked out; empty text if that failed.
+  std::optional<std::string> name;  // Set once it is evaluated; empty text if that failed.
 };
 
 // Resolves one template. Finds and reports every cycle (names, conditions). The budget bounds every text and all texts
@@ -32,24 +32,24 @@ class Intrinsics {
   void define_parameters(const Node* section);
   void define_mappings(const Node* section);
   void define_conditions(const Node* section);
-  // Takes that much from the budget. False when it is used up (reported once): then make nothing more.
+  // Takes this much from the budget. Returns false once it is used up (reported once): then create nothing more.
   bool afford(size_t nodes, size_t bytes, int line, const Where& where);
-  // A copy that is charged to the budget; broken when the budget is used up.
+  // A copy that is charged to the budget; `broken` if the budget is used up.
   Node copy_of(const Node& node, int line, const Where& where);
   // In the order of declaration. References may run in any direction.
   std::map<std::string, Declared>& resources() { return resources_; }
 
-  // The node without intrinsic functions. Empty for AWS::NoValue: the member is not there. What could not be worked
-  // out is reported and becomes a null that is `broken`.
+  // The node without intrinsic functions. Empty for AWS::NoValue: the member is absent. A part that cannot be evaluated
+  // is reported and becomes a null that is `broken`.
   std::optional<Node> resolve(const Node& node, const Where& where);
   bool condition(const std::string& name, int line, const Where& where);
-  // The physical name; "" if it cannot be worked out (reported).
+  // The physical name; "" if it cannot be evaluated (reported).
   std::string name_of(const std::string& id);
 
  private:
   // Bounds the stack: a document's own depth, and the depth of what it refers to, in sequence.
   static constexpr int kMaxDepth = 250;
-  // Counts a level for as long as it lives.
+  // Counts a level of depth during its lifetime.
   class Level {
    public:
     explicit Level(int& depth) : depth_(depth) { ++depth_; }
@@ -88,7 +88,7 @@ class Intrinsics {
   void define_parameter(const Member& member);
   std::string expand(std::string_view pattern, const std::string& name) const;
 
-  // The argument's elements, not resolved; null if it is not a list of `min`..`max` elements (reported).
+  // The argument's elements, unresolved; null if it is not a list of `min`..`max` elements (reported).
   const std::vector<Node>* arguments(const Node& argument, size_t min, size_t max, std::string_view usage,
                                      const Where& where);
   // The text as a node that is charged to the budget.
@@ -109,7 +109,7 @@ class Intrinsics {
   std::map<std::string, Node> conditions_;
   std::map<std::string, bool> known_conditions_;
   std::map<std::string, Declared> resources_;
-  std::vector<std::string> in_work_;  // Names and conditions being worked out, for cycles.
+  std::vector<std::string> in_work_;  // Names and conditions that are being evaluated, to find cycles.
 };
 
 }  // namespace freshet

@@ -34,7 +34,7 @@ std::string join_commas(const std::vector<std::string>& list) {
   return shown(out, 500);
 }
 
-// What the template says a parameter's value must be like.
+// The template's rules for the value of a parameter.
 struct Rules {
   std::string type;
   std::set<std::string> allowed;

@@ -1,4 +1,4 @@
-// A YAML or JSON document as a plain tree of values, each with the line it stands on. Value types.
+// A YAML or JSON document as a plain tree of values, each with its line. Value types.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace freshet {
 
-// Bounds on a document, whatever its aliases expand to.
+// Bounds on a document, including everything that its aliases expand to.
 inline constexpr size_t kMaxTemplateBytes = 1u << 20;
 inline constexpr size_t kMaxTemplateDepth = 48;
 inline constexpr size_t kMaxTemplateNodes = 50'000;
@@ -25,7 +25,7 @@ struct Node;
 // of Globals merged into resources, and of the results of functions. Values that were freed still count.
 class TemplateBudget {
  public:
-  // False once the budget is used up; then make nothing more.
+  // Returns false once the budget is used up; then create nothing more.
   bool take(size_t nodes, size_t bytes) {
     nodes_ += nodes;
     bytes_ += bytes;
@@ -45,14 +45,14 @@ struct Node {
   enum class Kind { kNull, kScalar, kList, kMap };
   Kind kind = Kind::kNull;
   int line = 0;         // Where it starts; 1 is the first line.
-  std::string text;     // Of a scalar.
-  bool quoted = false;  // The scalar was in quotes, so that "5" and "true" are text.
-  bool broken = false;  // Null because it could not be resolved; that has been reported.
+  std::string text;     // Set for a scalar.
+  bool quoted = false;  // True if the scalar was in quotes, so that "5" and "true" are text.
+  bool broken = false;  // True for a null that could not be resolved; the error has been reported.
   std::vector<Node> list;
-  std::vector<Member> members;  // Of a map: in the document's order, names unique.
+  std::vector<Member> members;  // Set for a map: in the document's order, names unique.
 
-  static Node scalar(std::string text, int line);      // Text, as if quoted.
-  static Node map(std::string_view name, Node value);  // One member, on the value's line.
+  static Node scalar(std::string text, int line);      // Makes a text, as if quoted.
+  static Node map(std::string_view name, Node value);  // Makes a map with one member, on the value's line.
 
   bool is(Kind k) const { return kind == k; }
   bool is_scalar() const { return kind == Kind::kScalar; }
@@ -65,13 +65,13 @@ struct Member {
   Node value;
 };
 
-// Equal but for lines and quotes: the way conditions compare.
+// Compares without lines and quotes, as conditions do.
 bool same_value(const Node& a, const Node& b);
 
 // For messages: "a list", "a map", "nothing", or the scalar itself in quotes, cut when long.
 std::string describe(const Node& node);
 
-// Plain JSON. Scalars that were not quoted and read as a JSON number, true or false are that, the rest is text.
+// Plain JSON. Unquoted scalars that read as a JSON number, true or false become that; all others become text.
 std::string to_json(const Node& node);
 
 // Reads one YAML 1.1 or JSON document. The short forms of intrinsic functions become the long ones: `!Ref X` is

@@ -1,5 +1,5 @@
-// What `Ref` and `GetAtt` of each resource type stand for, and which types there are.
-// Source: AWS CloudFormation User Guide and AWS SAM Developer Guide, "Return values" of each type.
+// The resource types that are known, and the values that `Ref` and `GetAtt` have for each. Source: AWS CloudFormation
+// User Guide and AWS SAM Developer Guide, "Return values" of each type.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@ namespace freshet {
 struct ResourceType {
   enum class Support { kFull, kNoEffect };
   std::string_view type;
-  std::string_view name_property;  // Empty: it cannot be named.
+  std::string_view name_property;  // Empty: the type cannot be named.
   // Patterns with {name}, {region}, {account}.
   std::string_view ref;
   std::vector<std::pair<std::string_view, std::string_view>> attributes;
   Support support = Support::kFull;
-  std::string_view why = {};  // Of kNoEffect.
+  std::string_view why = {};  // The reason, for kNoEffect.
 };
 
-// Null for a type that is not known here.
+// Null for an unknown type.
 const ResourceType* find_resource_type(std::string_view type);
 
-// The types that a deployment acts on, for messages.
+// The types that a deployment supports, for messages.
 std::vector<std::string> supported_types();
 
 }  // namespace freshet

@@ -1,6 +1,6 @@
-// When a schedule fires: `rate(5 minutes)`, `cron(0 10 ? * MON-FRI *)`, `at(2026-11-21T00:08:52)`. Pure functions of
-// an explicit now. All times are UTC.
-// Source: Amazon EventBridge User Guide, "Cron expressions and rate expressions"; EventBridge Scheduler User Guide,
+// Tells when a schedule fires: `rate(5 minutes)`, `cron(0 10 ? * MON-FRI *)`,
+// `at(2026-11-21T00:08:52)`. Pure functions of an explicit now. All times are UTC. Source: Amazon
+// EventBridge User Guide, "Cron expressions and rate expressions"; EventBridge Scheduler User Guide,
 // "Schedule types".
 #pragma once
 
@@ -33,7 +33,7 @@ struct CronSchedule {
   std::bitset<24> hours;
   std::bitset<13> months;        // 1..12.
   std::bitset<230> years;        // 1970 is 0.
-  bool by_day_of_week = false;   // Which day field is in force; the other is `?`.
+  bool by_day_of_week = false;   // Which day field applies; the other is `?`.
   std::bitset<32> days;          // 1..31.
   std::bitset<32> near_days;     // nW: the weekday (Monday to Friday) of the month that is nearest to day n.
   bool last_day = false;         // L.
@@ -48,12 +48,12 @@ struct CronSchedule {
 // A value type.
 class ScheduleExpression {
  public:
-  // kValidation naming the field, what stands there and what would be right. Also refused: a cron expression that
-  // never fires (30 February).
+  // kValidation that names the field, its value and a right one. Also refuses a cron expression that never fires (30
+  // February).
   static Result<ScheduleExpression> parse(std::string_view text);
 
   // The first time strictly after `after`; empty if there is none. A rate counts from `start` (when the schedule was
-  // made); the others do not look at it.
+  // made); the others ignore it.
   std::optional<WallTime> next_fire(WallTime after, WallTime start = WallTime{}) const;
 
   // An at(), which fires once.

@@ -1,5 +1,5 @@
-// A SAM or CloudFormation template with its parameters, conditions, mappings and intrinsic functions worked out.
-// What the resources then mean is deployment.h.
+// A SAM or CloudFormation template with its parameters, conditions, mappings and intrinsic functions evaluated.
+// deployment.h gives the resources their meaning.
 #pragma once
 
 #include <map>
@@ -14,18 +14,18 @@ namespace freshet {
 struct TemplateInput {
   std::string file;  // For messages.
   std::string text;
-  std::map<std::string, std::string> parameters;  // Given values; the others have their defaults.
+  std::map<std::string, std::string> parameters;  // The given values; other parameters have their defaults.
   std::string account = "000000000000";
   std::string region = "us-east-1";
   std::string stack_name = "freshet";
 };
 
 struct Resource {
-  std::string id;    // Logical.
-  std::string type;  // One that find_resource_type knows.
-  std::string name;  // Physical: what the template names it, else the logical id.
+  std::string id;    // The logical id.
+  std::string type;  // A type that find_resource_type() knows.
+  std::string name;  // The physical name: the one in the template, else the logical id.
   int line = 0;
-  Node properties;  // Plain values; Globals merged in.
+  Node properties;  // Plain values with Globals merged in.
   Node metadata;
 };
 
@@ -37,12 +37,13 @@ struct Output {
 };
 
 struct Template {
-  std::vector<Resource> resources;  // Those whose condition holds, in the order of the file.
+  std::vector<Resource> resources;  // The resources whose condition holds, in the order of the file.
   std::vector<Output> outputs;
-  bool cut = false;  // The budget was used up (reported): the template has gaps, so report nothing more about it.
+  bool cut = false;  // True if the budget was used up (reported): the template has gaps, so report nothing more about
+                     // it.
 };
 
-// Everything that is wrong or without effect is in `diagnostics`; with errors the result is as complete as can be, so
+// Reports errors, and parts without effect, in `diagnostics`; with errors the result is as complete as possible, so
 // that one run can report them all.
 Template resolve_template(const TemplateInput& input, Diagnostics& diagnostics);
 

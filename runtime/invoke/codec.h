@@ -18,7 +18,7 @@ Item to_item(const FunctionDefinition& function);
 Item to_item(const MappingDefinition& mapping);
 Item to_item(const ScheduleDefinition& schedule);
 
-// Members that are missing or of another type keep their defaults.
+// Members that are missing or have another type keep their defaults.
 FunctionDefinition function_of(const Item& item);
 MappingDefinition mapping_of(const Item& item);
 ScheduleDefinition schedule_of(const Item& item);

@@ -1,4 +1,4 @@
-// Where outcomes are sent on to: a function or a topic, named by its ARN. Loop thread only.
+// Sends outcomes on to a function or a topic, named by its ARN. Loop thread only.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ class Destinations {
   // The events to write so that `document` (JSON) reaches the target. kResourceNotFound / kNotFound if it does not
   // exist, kTooManyRequests if its queue is full.
   Async<Result<std::vector<PreparedEvent>>> prepare(std::string target, std::string document);
-  // The same for an event itself, which goes to a topic, with attributes that say what became of it.
+  // The same for an event itself, which goes to a topic, with attributes that describe its end.
   Async<Result<std::vector<PreparedEvent>>> prepare_dead_letter(std::string topic, DeadLetter letter);
 
  private:
@@ -34,13 +34,13 @@ class Destinations {
   TopicService& topics_;
 };
 
-// Writes the document's events and hands them over.
+// Writes the document's events and delivers them.
 Async<Result<void>> send_to(Destinations& destinations, Tables& tables, std::string target, std::string document);
 
-// Whether an error passes by itself, so that trying again later makes sense.
+// True if the error may pass by itself, so that a later attempt makes sense.
 bool is_passing(const Error& error);
 
-// One finished asynchronous invocation, as destinations are told of it.
+// One finished asynchronous invocation, for destinations.
 struct InvocationRecord {
   WallTime at{};
   std::string request_id;

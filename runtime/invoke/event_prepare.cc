@@ -13,7 +13,7 @@ namespace freshet {
 
 namespace {
 
-// What an item of an event holds beside its payload is less than this.
+// An event's item has fewer bytes than this besides its payload.
 constexpr size_t kEventOverhead = 4096;
 // A larger payload is read again when the event starts: of a thousand endpoints each would keep some.
 constexpr size_t kKeptPayload = 4u << 10;

@@ -17,7 +17,7 @@ namespace freshet {
 
 namespace {
 
-// Of the waiting events of a function so many keep their payload in memory.
+// The number of a function's waiting events whose payload is kept in memory.
 constexpr size_t kPayloadsKept = 16;
 // Events started by one step of the loop.
 constexpr int kStartsPerStep = 64;
@@ -96,7 +96,7 @@ Async<Result<void>> EventQueue::load() {
     event->request_id = item.string_or("requestId");
     event->trace_id = item.string_or("traceId");
     event->group = item.string_or("group");
-    // What comes from now on comes after them, also if the wall clock was set back.
+    // Later events get higher ids, even if the wall clock was set back.
     last_id_ = std::max(last_id_, number_of_event(event->id));
     event->errors = static_cast<int>(item.int_or("errors", 0));
     const int64_t created = item.int_or("created", epoch_ms(wall));
@@ -471,7 +471,7 @@ Async<void> EventQueue::give_up(FunctionPtr function, EventPtr event, std::strin
   co_await conclude(std::move(function), std::move(event), std::move(condition), std::move(outcome));
 }
 
-// What is to be written with the end of an event: nothing for a target that is not there, which is logged.
+// The events to write with the end of an event: none for a target that does not exist, which is logged.
 Async<Result<std::vector<PreparedEvent>>> EventQueue::destination_events(const Conclusion* end) {
   std::vector<PreparedEvent> all;
   if (destinations_ && !end->target.empty()) {

@@ -1,12 +1,12 @@
 // Asynchronous events: durable items of the system table that wait for their function (see invoker.h for the promises).
 //
-// Of each function the waiting events are kept in memory by name and time only (the first few with their payload); the
-// payload is read again when one starts. Of the events of a group only the first one waits; the others stand behind it
-// until its outcome is settled.
+// For each function, memory has only the ids and times of the waiting events (the first few with their payload); the
+// payload is read again when one starts. Only the first event of a group waits for a place; the others follow it one by
+// one, each after the outcome of the one before is settled.
 //
 // Events of functions start in the order in which they became due, for all functions together: functions share places
-// and processes. A host that is full of callers is given as many events as it has callers, so that neither keeps the
-// other out. Endpoints have places of their own, and each has its own order. Loop thread only.
+// and processes. A host that is full of callers gets as many events as it has callers, so that neither starves the
+// other. Endpoints have places of their own, and each has its own order. Loop thread only.
 #pragma once
 
 #include <absl/container/btree_map.h>
@@ -39,7 +39,7 @@ uint64_t number_of_event(std::string_view id);
 
 class EventQueue {
  public:
-  // What it stands on; all must outlive it.
+  // The objects that it uses; all must outlive it.
   struct Parts {
     Tables& tables;
     Scheduler& scheduler;
@@ -54,7 +54,7 @@ class EventQueue {
     // Runs one invocation whose place is already taken.
     std::function<Async<InvokeOutcome>(FunctionPtr, std::string request_id, std::string payload, std::string trace_id)>
         run;
-    // True if the function's host, which has that many events, takes another one now.
+    // True if the function's host, which has that many events, accepts another one now.
     std::function<bool(const FunctionDefinition&, int events)> host_has_room;
     std::function<void(const std::string&)> forget_stats;
   };
@@ -64,40 +64,41 @@ class EventQueue {
   ~EventQueue();
 
   void set_destinations(Destinations& destinations) { destinations_ = &destinations; }
-  // Takes up the events that the system table holds.
+  // Loads the events that the system table holds.
   Async<Result<void>> load();
-  // The delivery has a request id. `trace_id`: of what causes it; empty if that is not known.
+  // The delivery has a request id. `trace_id`: the trace of the cause; empty if it is not known.
   Result<PreparedEvent> prepare(const FunctionPtr& function, Delivery delivery, std::string trace_id);
-  // A place is free: for this function only, or for any.
+  // Tells that a place is free, for this function only or for any.
   void place_freed(const std::string& function, bool reserved);
-  // The function is gone: its waiting events go to its failure destination or are deleted.
+  // Tells that the function was removed: its waiting events go to its failure destination or are deleted.
   void forget(const FunctionPtr& function);
-  // A topic's endpoint is not there any more. What waits for it is given up; when nothing is left of it, its statistics
-  // go, too.
+  // Tells that a topic's endpoint was removed. Its waiting events are given up; its statistics are removed with the
+  // last one.
   void endpoint_gone(const std::string& name);
-  // The definition has changed: ages and places are looked at anew.
+  // Tells that the definition has changed: ages and places are checked again.
   void changed(const std::string& function) { wake(queue_of(function), function); }
-  // Starts nothing more.
+  // Starts no more events.
   void pause() { paused_ = true; }
-  // Ends everything where it waits.
+  // Ends all work where it waits.
   void end_all();
   size_t waiting(const std::string& function) const;
-  // Work in progress beside running handlers: outcomes that are being written.
+  // The number of outcomes that are being written, beside running handlers.
   size_t unsettled() const { return work_.size(); }
 
  private:
   struct Event {
-    std::string id;  // In the system table.
+    std::string id;  // The id in the system table.
     std::string request_id;
     std::string payload;   // Empty: read it from the table.
-    std::string trace_id;  // Or empty.
-    std::string group;     // Or empty. See Delivery.
+    std::string trace_id;  // May be empty.
+    std::string group;     // May be empty. See Delivery.
     BootTime born{};
     BootTime due{};
-    int errors = 0;  // Of the handler. Durable.
-    int busy = 0;    // Times in a row that the endpoint did not take it.
+    int errors = 0;  // The errors of the handler so far. Stored in the event.
+    int busy = 0;    // How many times in a row the endpoint did not accept it.
     uint64_t number = 0;
-    // In epoch ms, if its age is not certain yet: it was loaded at a start whose wall clock is not trusted.
+    // The creation time in epoch ms, if the event's age is not certain: it was loaded while the wall clock was not
+    // trusted.
     std::optional<int64_t> created = {};
   };
   using EventPtr = std::unique_ptr<Event>;
@@ -107,8 +108,8 @@ class EventQueue {
     std::optional<Key> head;                 // The queue's entry in heads_.
     absl::btree_map<Key, EventPtr> waiting;  // By (due, number).
     absl::btree_map<Key, BootTime> by_age;   // (born, number) -> due.
-    // Groups with an event that waits or runs: those that come after it. They are looked at when it is their turn, so
-    // also what is too old ends in its order.
+    // Groups with an event that waits or runs, each with the events after it. These are examined in their turn, so even
+    // one that is too old ends in order.
     absl::flat_hash_map<std::string, std::deque<EventPtr>> behind;
     size_t behind_count = 0;
     bool pump_posted = false;
@@ -143,12 +144,12 @@ class EventQueue {
   Async<void> retry_later(FunctionPtr function, EventPtr event, InvokeOutcome outcome);
   Async<void> give_up(FunctionPtr function, EventPtr event, std::string condition,
                       std::unique_ptr<InvokeOutcome> outcome);
-  // Deletes the event and tells its destinations, in one step, however long the store refuses.
+  // Deletes the event and notifies its destinations in one transaction; retries for as long as the store refuses.
   Async<void> conclude(FunctionPtr function, EventPtr event, std::string condition,
                        std::unique_ptr<InvokeOutcome> outcome);
-  // Whom to tell of its end what.
+  // The destinations to notify of its end.
   struct Conclusion {
-    std::string target;  // Or empty; so too dead_letter.
+    std::string target;  // May be empty, as may dead_letter.
     std::string document;
     std::string dead_letter;
     DeadLetter letter;
@@ -166,17 +167,17 @@ class EventQueue {
   Destinations* destinations_ = nullptr;
   std::map<std::string, Queue> queues_;
   absl::btree_set<std::pair<Key, Queue*>> heads_;  // For functions: the first waiting event of each queue.
-  std::map<std::string, int> in_hosts_;            // Events that run or wait in a host, by host.
+  std::map<std::string, int> in_hosts_;            // The number of events that run or wait in each host.
   uint64_t last_number_ = 0;
   uint64_t last_id_ = 0;
-  bool host_full_ = false;  // Events wait for a host: any invocation that ends may make room.
+  bool host_full_ = false;  // True if events wait for a host: any invocation that ends may make room.
   bool paused_ = false;
   bool shared_posted_ = false;
   TimerId ages_timer_ = 0;
-  TimerId kept_timer_ = 0;  // When a place that is kept for a caller goes to an event.
+  TimerId kept_timer_ = 0;  // Fires when a place that is kept for a caller goes to an event.
   BootTime kept_timer_at_{};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  Scope work_;  // Last: ended first.
+  Scope work_;  // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

@@ -240,7 +240,7 @@ Async<bool> EventSourceMapping::attach() {
   has_position_ = true;
   if (before != shared_.position) {
     std::vector<WriteInput> writes = position_writes(shared_.definition.id, shared_.position, shared_.stale_parts);
-    // What is not written now is written by the lanes, or found out again.
+    // Positions that are not written now are written by the lanes, or found again.
     co_await write_together(parts_.tables, std::move(writes));
     shared_.stale_parts = state_parts(shared_.position.lanes.front());
   }

@@ -1,11 +1,11 @@
 // One event source mapping: a table's stream drives a function, in as many lanes as its parallelization factor says
 // (mapping_lane.h).
 //
-// It reads the streams of its table one after the other: one that was switched off, or whose table is gone, to its end,
-// then the next. Records that it has not seen and that are trimmed are lost: STREAM_RECORDS_LOST says so.
+// It reads the streams of its table one after the other: a stream that was switched off, or whose table was deleted, to
+// its end, then the next. Records that it has not seen and that are trimmed are lost: STREAM_RECORDS_LOST says so.
 //
-// Its definition may change while it runs: every lane ends the batch that is under way, then all go on from their
-// places with the new one. Disabling is such a change. Loop thread only.
+// Its definition may change while it runs: every lane finishes its current batch, then all continue from their
+// positions with the new definition. Disabling is such a change. Loop thread only.
 #pragma once
 
 #include <memory>
@@ -32,17 +32,17 @@ class EventSourceMapping {
   EventSourceMapping& operator=(const EventSourceMapping&) = delete;
 
   void start();
-  // Goes on as `definition` says (checked, same id), from `position` if there is one.
+  // Continues with `definition` (checked, same id), from `position` if there is one.
   void change(MappingDefinition definition, std::optional<MappingPosition> position);
-  void pause();  // Delivers nothing more after the batches that are under way. For good.
-  // A batch or the writing of a place is under way.
+  void pause();  // Delivers nothing more after the current batches. Permanent.
+  // True while a batch or a write of a position is in progress.
   bool busy() const;
-  Async<void> save();  // Writes the places that have moved.
+  Async<void> save();  // Writes the positions that have changed.
 
-  // As it was asked for, which it may not be yet.
+  // The latest definition, which may not be in force yet.
   const MappingDefinition& definition() const { return next_ ? *next_ : shared_.definition; }
   uint64_t position() const { return has_position_ ? shared_.position.next() : 0; }
-  std::string last_error() const;        // Why it is waiting, or empty.
+  std::string last_error() const;        // The reason why it waits, or empty.
   std::string_view state() const;        // "Enabled", "Disabled", "Enabling", "Disabling", "Updating".
   std::string_view last_result() const;  // "OK", "No records processed", "PROBLEM: Function call failed".
 
@@ -64,18 +64,18 @@ class EventSourceMapping {
   const MappingParts parts_;
   MappingShared shared_;
   bool has_position_ = false;
-  std::optional<MappingDefinition> next_;  // What it is to become.
+  std::optional<MappingDefinition> next_;  // The definition that comes into force next.
   std::optional<MappingPosition> next_position_;
   bool running_ = false;
   bool paused_ = false;
-  bool resting_ = false;  // It waits for a stream.
+  bool resting_ = false;  // True while it waits for a stream.
   std::string attach_error_;
   bool delivered_any_ = false;
   std::vector<std::unique_ptr<MappingLane>> lanes_;
   size_t lanes_running_ = 0;
   bool stream_over_ = false;
   std::optional<Promise<bool>> lanes_over_;
-  Scope work_;  // Last: ended first.
+  Scope work_;  // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

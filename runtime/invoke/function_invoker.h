@@ -38,17 +38,17 @@ class FunctionInvoker final : public Invoker {
   FunctionInvoker& operator=(const FunctionInvoker&) = delete;
   ~FunctionInvoker() override;
 
-  // From now on callers from outside are refused (kUnavailable): they would keep the daemon busy for ever. Served are
-  // calls that functions make while they run, which carry the trace of their invocation (X-Amzn-Trace-Id, as AWS's SDKs
-  // send it from within functions), and invocations by event source mappings.
+  // From now on callers from outside are refused (kUnavailable), because they could keep the daemon busy for ever.
+  // Calls that functions make while they run are served: they carry the trace of their invocation (X-Amzn-Trace-Id,
+  // which AWS's SDKs send from within functions). So are invocations by event source mappings.
   void drain() { draining_ = true; }
-  // Ends every handler where it waits. Nothing can be invoked after that.
+  // Ends every handler where it waits. Nothing can be invoked afterwards.
   void end_all();
 
   using Invoker::invoke;
   using Invoker::invoke_async;
   Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, InvokeWishes wishes) override;
-  // The same for a payload that is known to be of a good size.
+  // The same for a payload whose size has been checked.
   Async<Result<InvokeOutcome>> invoke_trusted(std::string function, Payload payload, InvokeWishes wishes);
   Async<Result<std::string>> invoke_async(std::string function, std::string payload, std::string trace_id) override;
   Result<PreparedEvent> prepare(Delivery delivery) override;
@@ -56,11 +56,11 @@ class FunctionInvoker final : public Invoker {
   FunctionPtr find(const std::string& function) const override { return parts_.functions.find(function); }
   std::map<std::string, FunctionStats> stats() const override;
 
-  // The trace of what made these changes, or empty.
+  // The trace of the cause of these changes, or empty.
   std::string cause_of(const std::string& table, const std::vector<ChangeRecord>& records) const;
 
   EventQueue& events() { return events_; }
-  // Handlers run, or outcomes are being written.
+  // True while handlers run or outcomes are being written.
   bool busy() const { return places_.total() > 0 || events_.unsettled() > 0; }
 
  private:
@@ -73,14 +73,14 @@ class FunctionInvoker final : public Invoker {
   bool comes_from_function(const std::string& trace_id) const;
 
   const Parts parts_;
-  std::list<std::string> traces_;  // Trace headers of what runs.
+  std::list<std::string> traces_;  // Trace headers of running invocations.
   std::map<std::string, FunctionStats> stats_;
-  std::map<std::string, int> callers_;  // Synchronous invocations, by host.
+  std::map<std::string, int> callers_;  // The number of synchronous invocations in each host.
   bool draining_ = false;
   bool closing_ = false;
   Places places_;
   EventQueue events_;
-  Scope running_;  // Last: ended first.
+  Scope running_;  // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

@@ -3,8 +3,8 @@
 //   starting --asks--> busy --answers--> settling --asks, output is all there--> idle --run()--> busy ...
 //      any of them --ends, or is ended for a timeout--> ended
 //
-// It is started for its first job. A job that is given to it while it settles waits for it; if it ends before it has
-// been asked that, the owner gets the job back.
+// It is started for its first job. A job that is given to it while it settles waits for it; if the program ends before
+// it fetched the job, the owner gets the job back.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,23 @@ namespace freshet {
 
 using FunctionPtr = std::shared_ptr<const FunctionDefinition>;
 
-// Of all processes of a function, since the start.
+// Counts over all processes of a function, since the start.
 struct ProcessStats {
   uint64_t starts = 0;
-  uint64_t crashes = 0;      // Ended without being told to.
-  uint64_t bad_answers = 0;  // Calls of the Runtime API that do not fit: twice, late, for another invocation.
+  uint64_t crashes = 0;      // Ended without a request of ours.
+  uint64_t bad_answers = 0;  // Calls of the Runtime API that are out of order: repeated, late, or for another
+                             // invocation.
   uint64_t log_lines = 0;
-  uint64_t log_dropped_lines = 0;  // Above ProcessLog's rate.
-  uint64_t log_dropped_bytes = 0;  // Above the spawner's.
-  size_t running = 0;              // Processes now.
+  uint64_t log_dropped_lines = 0;  // Lines beyond ProcessLog's rate.
+  uint64_t log_dropped_bytes = 0;  // Bytes beyond the spawner's limit.
+  size_t running = 0;              // The processes that exist now.
 };
 
-// How long a process may take where no invocation is charged for it.
+// The times that a process may take while no invocation is charged for it.
 struct ProcessTimes {
   milliseconds init{10'000};      // From its start until it first asks for an event; the function's timeout if longer.
   milliseconds settle{2'000};     // From an answer until it asks for the next event.
-  milliseconds idle{5 * 60'000};  // Without work; then it is stopped.
+  milliseconds idle{5 * 60'000};  // The time without work after which it is stopped.
 };
 
 struct ProcessJob {
@@ -54,7 +55,8 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
    public:
     virtual ~Owner() = default;
     virtual void on_idle(FunctionProcess& process) = 0;
-    // Its end: the owner destroys it, but not from inside this call. `unstarted`: the job it had not been asked to do.
+    // Tells that the process has ended: the owner destroys it, but not from inside this call. `unstarted`: the job that
+    // the program never fetched.
     virtual void on_ended(FunctionProcess& process, std::optional<ProcessJob> unstarted) = 0;
   };
   // All outlive the process.
@@ -67,30 +69,30 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
     const ProcessTimes& times;
     ProcessStats& stats;
     EventLog log;
-    std::shared_ptr<const void> code;  // Holds the folder that it runs from.
+    std::shared_ptr<const void> code;  // Keeps the folder that it runs from in use.
   };
 
-  // Starts the program for `first`; a failure becomes the outcome of that.
+  // Starts the program for `first`; a failure to start becomes the outcome of that job.
   FunctionProcess(Parts parts, ProcessJob first);
   FunctionProcess(const FunctionProcess&) = delete;
   FunctionProcess& operator=(const FunctionProcess&) = delete;
-  ~FunctionProcess() override;  // Ends the program. Jobs get no outcome.
-  void begin();                 // Once, right after construction. May call the owner.
+  ~FunctionProcess() override;  // Ends the program. Its jobs get no outcome.
+  void begin();                 // Call it once, right after construction. It may call the owner.
 
   const FunctionDefinition& function() const { return *function_; }
   bool serves(const FunctionPtr& function) const { return function_ == function || *function_ == *function; }
   bool idle() const { return state_ == State::kIdle; }
-  // Idle, and its call for the next event waits: clients may break that off.
+  // Idle, and its call for the next event is waiting (the client may break it off).
   bool ready() const { return idle() && asked_.use_count() > 1; }
-  // Answered, and soon idle: a job is taken already.
+  // It has answered and will soon be idle; it accepts a job now.
   bool settling() const { return state_ == State::kSettling && !job_; }
   BootTime idle_since() const { return since_; }
-  // ready() or settling().
+  // Requires ready() or settling().
   void run(ProcessJob job);
-  // Nobody waits for the outcome of that invocation any more: if it is in work here, the program ends, and if it is
-  // still to be done, it is forgotten. False if it is neither.
+  // Nobody waits for the outcome of that invocation any more: the program ends if it works on it, and a job that was
+  // not fetched is dropped. Returns false if neither is the case.
   bool abandon(const std::string& request_id);
-  // idle(): ends it.
+  // Ends it. Requires idle().
   void stop();
   // Ends it as soon as it is idle.
   void retire();
@@ -109,9 +111,9 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   enum class State { kStarting, kIdle, kBusy, kSettling, kEnding, kEnded };
   using Asked = Promise<Result<RuntimeEvent>>;
 
-  void go_on();  // To the next job, or to idle, when nothing is missing for it.
+  void go_on();  // Continues with the next job, or becomes idle, once nothing is missing for that.
   void hand_over();
-  RuntimeEvent event() const;  // The one in work.
+  RuntimeEvent event() const;  // The event of the current job.
   void finish(InvokeOutcome outcome);
   void deliver();
   void end_after_output();
@@ -120,20 +122,21 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   void set_timer(nanoseconds delay);
   nanoseconds init_limit() const;
   Error misplaced(std::string what);
-  void end_lines();  // What was written last counts as a line.
+  void end_lines();  // Counts unfinished output as a line.
   void write_lines();
   void finish_end();
   void count_lines();
   void log_line(OutputStream stream, std::string_view line, bool cut);
-  InvokeOutcome failed(std::string type, const std::string& message) const;  // As the service words it.
+  InvokeOutcome failed(std::string type, const std::string& message) const;  // The outcome of a failure, in the
+                                                                             // service's words.
   InvokeOutcome exit_outcome(const Result<ProcessResult>& result) const;
   std::string report() const;
 
   const Parts parts_;
   const FunctionPtr function_;
   State state_ = State::kStarting;
-  std::optional<ProcessJob> job_;  // To be done, or in work.
-  // Whose outcome is there and waits for the output that belongs to it.
+  std::optional<ProcessJob> job_;  // The job that waits to be fetched, or is in work.
+  // A job whose outcome has arrived and that waits for the rest of its output.
   struct Finished {
     Promise<InvokeOutcome> done;
     InvokeOutcome outcome;
@@ -141,27 +144,27 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   };
   std::optional<Finished> finished_;
   std::optional<InvokeOutcome> init_failure_;
-  std::string request_id_;        // Of the last job: what is written belongs to it.
-  std::shared_ptr<Asked> asked_;  // Also held by the call of next() that waits, as long as it does.
-  bool flushed_ = true;           // No output can still be on its way.
-  // Output that has come and is not logged yet: a step of the loop logs some of it. The spawner bounds what comes.
+  std::string request_id_;        // The request id of the last job: output belongs to it.
+  std::shared_ptr<Asked> asked_;  // A waiting call of next() also holds it while it waits.
+  bool flushed_ = true;           // True if no more output can arrive.
+  // Output that has arrived and is not logged yet: each step of the loop logs a part. The spawner bounds the amount.
   struct Output {
     OutputStream stream;
     std::string bytes;
     size_t done = 0;
   };
   std::deque<Output> unwritten_;
-  bool flush_told_ = false;  // on_flushed() waits for that.
+  bool flush_told_ = false;  // True if on_flushed() is to go on with that.
   std::optional<Result<ProcessResult>> end_told_;
   bool told_bad_answer_ = false;
   bool retired_ = false;
-  BootTime since_{};    // Of the state.
-  nanoseconds took_{};  // The last invocation.
+  BootTime since_{};    // The time since which it is in this state.
+  nanoseconds took_{};  // The duration of the last invocation.
   TimerId timer_ = 0;
   ProcessLog log_;
   std::unique_ptr<RuntimeDoor> door_;
   std::unique_ptr<Program> program_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // For work that is posted.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Tells posted work if this object still exists.
 };
 
 }  // namespace freshet

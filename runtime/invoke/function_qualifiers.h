@@ -1,5 +1,5 @@
-// What stands beside a function under its name: the aliases that point to its versions, the resource policies, and the
-// number of the version that was published last. One item of the system table a function (docs/formats.md). Value
+// The parts that a function has beside its definition: the aliases that point to its versions, the resource policies,
+// and the number of the last published version. One item of the system table for each function (docs/formats.md). Value
 // types.
 //
 // The rules are those of the service (Lambda Developer Guide, "Lambda function versions" and "Lambda function
@@ -22,29 +22,29 @@ inline constexpr std::string_view kQualifiersKind = "qualifiers";
 struct FunctionAlias {
   std::string version;  // "3", or "$LATEST".
   std::string description;
-  std::map<std::string, double> weights;  // Version -> share of the invocations (0 to 1); the rest go to `version`.
-  AsyncConfig async;                      // Of events for the alias.
+  std::map<std::string, double> weights;  // Version -> share of the invocations (0 to 1); the rest goes to `version`.
+  AsyncConfig async;                      // The settings for events of the alias.
   int64_t async_modified_ms = 0;          // Wall time of the last change of `async`; 0: never.
-  int64_t modified_ms = 0;                // The same of the rest.
+  int64_t modified_ms = 0;                // Wall time of the last change of the rest.
   bool operator==(const FunctionAlias&) const = default;
 };
 
 struct PolicyStatement {
   std::string id;
-  std::string json;  // The statement as an object.
+  std::string json;  // The statement as a JSON object.
   bool operator==(const PolicyStatement&) const = default;
 };
 
 struct FunctionQualifiers {
-  std::string function;                                          // Its plain name.
-  uint64_t last_version = 0;                                     // 0: none was published.
+  std::string function;                                          // The function's plain name.
+  uint64_t last_version = 0;                                     // 0: no version was published.
   std::map<std::string, FunctionAlias> aliases;                  // By name.
-  std::map<std::string, std::vector<PolicyStatement>> policies;  // By qualifier; "": of the function itself.
+  std::map<std::string, std::vector<PolicyStatement>> policies;  // By qualifier; "" means the function itself.
   bool operator==(const FunctionQualifiers&) const = default;
 };
 
 Item to_item(const FunctionQualifiers& qualifiers);
-// Members that are missing or of another type keep their defaults.
+// Members that are missing or have another type keep their defaults.
 FunctionQualifiers qualifiers_of(const Item& item);
 
 }  // namespace freshet

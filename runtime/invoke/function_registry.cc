@@ -26,7 +26,7 @@ bool is_name(std::string_view name) {
              std::string_view::npos;
 }
 
-// What is wrong with it as the environment of a program; "" if nothing.
+// Returns the fault of `environment` as the environment of a program; "" if it has none.
 std::string fault_of(const Environment& environment) {
   size_t bytes = 0;
   for (const auto& [name, value] : environment) {
@@ -163,8 +163,8 @@ Async<Result<std::vector<FunctionPtr>>> FunctionRegistry::remove(std::string nam
   if (!functions_.contains(name)) {
     co_return fail(ErrorCode::kNotFound, fmt::format("There is no function \"{}\"", name));
   }
-  // Of more than one transaction a crash may leave the first ones. So the number of the last version stays as long as
-  // there are versions, and the function itself goes last: it can be removed again.
+  // With several transactions, a crash may leave only the first ones. So the number of the last version stays while
+  // there are versions, and the function itself is deleted last: it can be removed again.
   std::vector<WriteInput> writes;
   for (const FunctionDefinition& version : versions(name)) {
     writes.emplace_back(delete_system_item(kFunctionKind, version.name));

@@ -1,4 +1,4 @@
-// Runs functions that live behind a URL: the event is posted, the answer's body is the result.
+// Runs functions behind a URL: posts the event; the body of the response is the result.
 #pragma once
 
 #include <string_view>
@@ -7,13 +7,15 @@
 
 namespace freshet {
 
-// Error types of an endpoint that did not take the event: asynchronous events wait and try again, which costs no retry.
+// Error types for an endpoint that did not accept the event: asynchronous events wait and try again, and it does not
+// count as a retry.
 inline constexpr std::string_view kHostBusy = "Host.Busy";                // 429, 503.
 inline constexpr std::string_view kHostUnavailable = "Host.Unavailable";  // No connection.
 bool is_busy(const InvokeOutcome& outcome);
 
 // POST of the event to `function.handler`. 2xx: the body is the result (null if it is empty; a JSON string if it is not
-// JSON). Anything else, or a header x-amz-function-error, is a function error. What the function sees is durable first.
+// JSON). Anything else, or a header x-amz-function-error, is a function error. Everything that the function can see is
+// durable first.
 class HttpHost final : public Host {
  public:
   HttpHost(Tables& tables, HttpClient& http, const Clock& clock) : tables_(tables), http_(http), clock_(clock) {}

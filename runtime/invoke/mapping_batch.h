@@ -1,5 +1,5 @@
-// Pieces of an event source mapping that are pure: what a function says about a batch, and what is said of one that was
-// given up.
+// The pure parts of an event source mapping: how to read a function's response to a batch, and how to describe a batch
+// that was given up.
 #pragma once
 
 #include <optional>
@@ -11,24 +11,24 @@
 
 namespace freshet {
 
-// Of a response {"batchItemFailures":[{"itemIdentifier":"SEQUENCE NUMBER"}, ...]}: the index of the first record that
-// failed, sequences.size() if none did; `sequences` are those of the batch, in order. A response that names no record
-// of the batch fails all of it (0); one without the member, or null, fails none.
+// Reads a response {"batchItemFailures":[{"itemIdentifier":"SEQUENCE NUMBER"}, ...]}: the index of the first record
+// that failed, sequences.size() if none did; `sequences` are those of the batch, in order. A response that names no
+// record of the batch fails all of it (0); one without the member, or null, fails none.
 size_t first_failed(const std::string& response, std::span<const uint64_t> sequences);
 
-// Of a response {"state": {...}}: that object as JSON. Empty if there is none, which is an error of the function.
+// Reads a response {"state": {...}}: that object as JSON. Empty if there is none, which is an error of the function.
 std::optional<std::string> state_of_response(const std::string& response);
 
-// What an event of a tumbling window has beside its records.
+// The members of a tumbling window's event beside its records.
 struct WindowEvent {
   int64_t start = 0;  // Epoch seconds.
   int64_t end = 0;
   std::string_view state;  // JSON.
   std::string_view stream_arn;
   bool last = false;
-  bool early = false;  // Ended because its state is too large.
+  bool early = false;  // True if it ended because its state is too large.
 };
-std::string window_members(const WindowEvent& event);  // As StreamBatch::more.
+std::string window_members(const WindowEvent& event);  // See StreamBatch::more.
 
 struct DroppedBatch {
   WallTime at{};

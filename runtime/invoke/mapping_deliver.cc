@@ -29,7 +29,7 @@ Async<void> MappingLane::deliver(std::vector<Pending> records) {
   std::deque<Part> parts;
   parts.push_back({std::move(records), 0});
   while (!parts.empty()) {
-    if (stop_) co_return;  // What is left is read again later.
+    if (stop_) co_return;  // The remaining records are read again later.
     Part& part = parts.front();
     co_await drop_old(part);
     if (part.records.empty()) {
@@ -43,7 +43,7 @@ Async<void> MappingLane::deliver(std::vector<Pending> records) {
       co_await after_error(parts);
     }
   }
-  // What stands behind the last record was filtered out: it is done as well.
+  // Records after the last one were filtered out, so they are processed as well.
   if (buffer_.empty()) place().next = read_from_;
   last_error_.clear();
 }

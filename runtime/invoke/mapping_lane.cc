@@ -13,7 +13,7 @@ namespace {
 constexpr milliseconds kSaveEvery{50};
 constexpr milliseconds kSaveSkipped{1000};
 constexpr uint32_t kRecordsPerRead = 1000;
-constexpr size_t kMaxBatchBytes = 5u << 20;  // Of keys and images; below what an invocation may carry.
+constexpr size_t kMaxBatchBytes = 5u << 20;  // The bytes of keys and images; below the bound of an invocation.
 constexpr milliseconds kReadRetry{1000};
 constexpr milliseconds kEarlyAnswer{20};
 constexpr size_t kPieceWork = 100'000;  // Steps of filters before other work gets its turn.
@@ -89,7 +89,7 @@ Async<std::optional<MappingLane::End>> MappingLane::fill() {
     if (full || window_is_over()) co_return std::nullopt;
     BootTime wait_until{};  // Do not wait: take what is there.
     if (shared_.stream_end) {
-      // Of a closed stream nothing more comes.
+      // A closed stream gets no more records.
       if (read_from_ >= *shared_.stream_end && buffer_.empty() && !place().window) co_return End::kStreamOver;
     } else if (buffer_.empty()) {
       wait_until = saved_ != place() ? saved_at_ + kSaveSkipped : BootTime::max();

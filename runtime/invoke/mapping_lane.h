@@ -1,20 +1,21 @@
-// One lane of an event source mapping: reads the stream from its place, keeps the records that are its own and pass the
-// filters, and delivers them in batches, one after the other.
+// One lane of an event source mapping: reads the stream from its position, keeps its own records that pass the filters,
+// and delivers them in batches, one after the other.
 //
-// At least once, in order: a batch is delivered (synchronously) before the next. The place is written after success: in
-// the same turn when the stream has been drained, at the latest kSaveEvery later; what was delivered since is delivered
-// again after a crash. A place that only skipped records waits for kSaveSkipped, so that it costs no commit of its own
-// while the stream is busy.
+// At least once, in order: a batch is delivered (synchronously) before the next. The position is written after success:
+// in the same turn once the stream is drained, at the latest kSaveEvery later; batches that were delivered since are
+// delivered again after a crash. A position that only skipped records waits for kSaveSkipped, so that it costs no
+// commit of its own while the stream is busy.
 //
-// A batch holds what is there, up to batch_size records or kMaxBatchBytes; with a batching window it waits that long
-// for more, until it has as much. After an error of the function the batch is tried again, later and later; a place or
-// endpoint that is not there costs no retry. Bisecting splits a batch that failed instead (which costs no retry
-// either), down to single records. What is given up (too old, out of retries) is described to the failure destination.
+// A batch holds the available records, up to batch_size records or kMaxBatchBytes; with a batching window it waits that
+// long for more, until it is full. After an error of the function the batch is retried with growing delays; a missing
+// place or endpoint does not count as a retry. Bisecting splits a failed batch instead (which does not count as a retry
+// either), down to single records. The failure destination gets a description of each batch that is given up (too old,
+// out of retries).
 //
 // With a tumbling window a batch holds records of one window; the function gets the state that it returned before. A
-// window ends when a record of a later one comes, or kWindowGrace after its end by the clock: with an invocation of its
-// own, without records, which is tried until it succeeds. A record that comes later than that opens its window again.
-// Loop thread only.
+// window ends when a record of a later one arrives, or kWindowGrace after its end by the clock: with an invocation
+// without records, which is retried until it succeeds. A record that arrives later opens its window again. Loop thread
+// only.
 #pragma once
 
 #include <array>
@@ -36,7 +37,7 @@
 
 namespace freshet {
 
-// What mappings stand on; all must outlive them.
+// The objects that mappings use; all must outlive them.
 struct MappingParts {
   Tables& tables;
   Scheduler& scheduler;
@@ -48,42 +49,45 @@ struct MappingParts {
   WallGuard& wall;
 };
 
-// What the lanes of one mapping have in common: constant while there are lanes, but for each lane's own place.
+// The state that the lanes of one mapping share: constant while there are lanes, except for each lane's own position.
 struct MappingShared {
   MappingDefinition definition;
   MappingPosition position;
   StreamSource source;
-  std::optional<uint64_t> stream_end;  // Of a closed stream: no record has this number or a higher one.
-  size_t stale_parts = 0;              // Of a window's state, as written last.
+  std::optional<uint64_t> stream_end;  // For a closed stream: no record has this number or a higher one.
+  size_t stale_parts = 0;              // The number of stored parts of the window's last written state.
 };
 
 class MappingLane {
  public:
   enum class End {
     kStopped,
-    kStreamOver,  // The stream is closed, and all of it is done.
-    kLookAgain,   // The stream cannot be read from here (any more).
+    kStreamOver,  // The stream is closed, and all of it is processed.
+    kLookAgain,   // The stream can no longer be read from here.
   };
 
-  // `ended` is called once, last, and may not destroy the lane. All must outlive it.
+  // `ended` is called once, as the last call, and must not destroy the lane. All must outlive it.
   MappingLane(const MappingParts& parts, MappingShared& shared, size_t index, std::function<void(End)> ended);
   MappingLane(const MappingLane&) = delete;
   MappingLane& operator=(const MappingLane&) = delete;
 
   void start() { work_.spawn(run()); }
-  // Delivers nothing more after the batch that is under way, for which it waits.
+  // Delivers nothing more after the current batch, for which it waits.
   void stop();
-  bool busy() const { return !ended_ && !resting_; }  // Something is under way that should not be cut off.
-  Async<void> save();                                 // Writes the place if it has moved.
+  bool busy() const {
+    return !ended_ && !resting_;
+  }                    // True while something is in progress that should not be
+                       // interrupted.
+  Async<void> save();  // Writes the position if it has changed.
 
-  const std::string& last_error() const { return last_error_; }  // Why it is waiting, or empty.
-  bool failing() const { return failing_; }                      // The last invocation did not succeed.
+  const std::string& last_error() const { return last_error_; }  // The reason why it waits, or empty.
+  bool failing() const { return failing_; }                      // True if the last invocation failed.
   bool delivered_any() const { return delivered_any_; }
 
  private:
   struct Pending {
     ChangeRecord record;
-    BootTime born{};  // When the record was made, on this clock.
+    BootTime born{};  // The time of the record, on this clock.
   };
   struct Part {
     std::vector<Pending> records;
@@ -91,7 +95,7 @@ class MappingLane {
   };
   struct Tried {
     bool good = false;
-    bool throttled = false;  // The function was not asked.
+    bool throttled = false;  // True if the function was not called.
     std::string payload = {};
   };
 
@@ -106,7 +110,7 @@ class MappingLane {
   Async<bool> same_stream();
   Async<void> take(StreamPage page);
   bool is_mine(const ChangeRecord& record) const;
-  bool passes(const ChangeRecord& record, size_t& done);  // Adds the steps that its filters took to `done`.
+  bool passes(const ChangeRecord& record, size_t& done);  // Adds the work of its filters to `done`.
   std::vector<Pending> cut_batch();
   bool batch_is_due() const;
   Async<void> rest(nanoseconds time);
@@ -128,7 +132,7 @@ class MappingLane {
   bool windowed() const { return definition().tumbling_window > seconds(0); }
   int64_t window_start(const ChangeRecord& record) const;
   bool state_too_large();
-  std::optional<BootTime> window_end();  // When the open one ends if nothing comes.
+  std::optional<BootTime> window_end();  // The time at which the open window ends if no record comes.
   bool window_is_over();
   std::string window_text(bool last, bool early);
   Async<void> finish_window();
@@ -138,24 +142,25 @@ class MappingLane {
   const size_t index_;
   const std::function<void(End)> ended_with_;
   std::vector<Pattern> filters_;
-  bool filters_see_items_ = false;              // Their answer can differ between records of one kind.
-  std::array<std::optional<bool>, 6> passing_;  // Else: the answer by kind and origin, once known.
+  bool filters_see_items_ = false;              // True if the filters can give different answers for records of one
+                                                // kind.
+  std::array<std::optional<bool>, 6> passing_;  // Otherwise: the answer by kind and origin, once it is known.
 
   std::optional<LanePosition> saved_;
   BootTime saved_at_{};
   bool saving_ = false;
   uint64_t read_from_ = 0;
-  std::deque<Pending> buffer_;  // Read, passed the filter, not delivered.
-  size_t buffer_bytes_ = 0;     // Of their keys and images.
+  std::deque<Pending> buffer_;  // Records that were read, passed the filter, and are not delivered.
+  size_t buffer_bytes_ = 0;     // The size of their keys and images.
   BootTime buffer_since_{};
   int throttles_ = 0;  // In a row.
   bool stop_ = false;
   bool ended_ = false;
-  bool resting_ = false;  // It waits for records or for time: stop() may end it there.
+  bool resting_ = false;  // True while it waits for records or for time: stop() may end it there.
   bool failing_ = false;
   bool delivered_any_ = false;
   std::string last_error_;
-  Scope work_;  // Last: ended first.
+  Scope work_;  // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

@@ -51,7 +51,7 @@ struct KeptLane {
   std::string mapping;
   size_t lane = 0;
   size_t lanes = 1;
-  MappingPosition place;  // Of one lane.
+  MappingPosition place;  // The position of one lane.
 };
 
 std::optional<KeptLane> lane_of(const Item& item, const std::map<std::string, std::string>& states) {

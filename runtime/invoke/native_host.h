@@ -7,20 +7,20 @@
 
 namespace freshet {
 
-// The outcome of a function that failed, with the error document that callers know:
-// {"errorMessage": ..., "errorType": ...}.
+// The outcome of a failed function, with the error document that callers know: {"errorMessage": ..., "errorType":
+// ...}.
 InvokeOutcome failed_outcome(std::string type, std::string message);
 // "Sandbox.Timedout", "Task timed out after 3.00 seconds".
 InvokeOutcome timed_out(milliseconds timeout);
 
 class NativeHost final : public Host {
  public:
-  // Registry and services must outlive every invocation.
-  // A tracer, if there is one, too.
+  // Registry and services, and the tracer if there is one, must outlive every
+  // invocation.
   NativeHost(const NativeRegistry& registry, Services& services, Tracer* tracer = nullptr)
       : registry_(registry), services_(services), tracer_(tracer) {}
 
-  // A handler that still waits at the invocation's deadline is destroyed there. One that never waits cannot be stopped:
+  // A handler that still waits at the invocation's deadline is destroyed. One that never waits cannot be stopped:
   // native handlers do bounded work between waits.
   Async<InvokeOutcome> invoke(const FunctionDefinition& function, Invocation invocation) override;
 

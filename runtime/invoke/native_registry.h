@@ -1,4 +1,4 @@
-// The handlers that are compiled in, by name. Filled by the wiring page before the runtime starts.
+// The compiled-in handlers, by name. The wiring page fills it before the runtime starts.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace freshet {
 
 class NativeRegistry {
  public:
-  // The later one of the same name wins.
+  // A later handler of the same name replaces an earlier one.
   void add(std::string name, NativeHandler handler) { handlers_[std::move(name)] = std::move(handler); }
   // Null if there is none. Valid as long as the registry.
   const NativeHandler* find(std::string_view name) const {

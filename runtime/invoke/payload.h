@@ -1,5 +1,5 @@
-// The event of one invocation: JSON text, or change records whose text is made when somebody asks for it. A native
-// function that only looks at records costs neither the writing nor the reading of that text.
+// The event of one invocation: JSON text, or change records whose text is made only on request. A native function that
+// only reads records costs neither writing nor parsing that text.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class Payload {
   Payload(std::string json) : text_(std::move(json)) {}  // NOLINT(google-explicit-constructor): most payloads are text.
   explicit Payload(StreamBatch batch) : batch_(std::make_shared<const StreamBatch>(std::move(batch))) {}
 
-  // Null if the event is not of a stream, or is known as text only (it was stored, or came from a client).
+  // Null if the event is not from a stream, or is known as text only (it was stored, or came from a client).
   const StreamBatch* stream() const { return batch_.get(); }
   // JSON.
   const std::string& text() const {

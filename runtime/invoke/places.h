@@ -1,5 +1,5 @@
-// How many invocations run at a time: per function with reserved concurrency, whose versions and aliases share it, and
-// together for all others.
+// Limits how many invocations run at a time: per function with reserved concurrency, which its versions and aliases
+// share, and together for all other functions.
 //
 // Callers and waiting events take turns. Events would otherwise take every place in the moment in which it is freed,
 // and a caller at the limit of a function with a backlog would always be refused. The rule, for each function with
@@ -29,13 +29,13 @@ class Places {
   static constexpr nanoseconds kKept = std::chrono::seconds(1);
   static constexpr nanoseconds kRemembered = std::chrono::seconds(30);
 
-  // `freed` hears of every place that is given back; `reserved` says whether only that function gains by it.
+  // `freed` is called for every place that is given back; `reserved` is true if only that function gains by it.
   Places(int unreserved, std::function<void(const std::string& function, bool reserved)> freed)
       : unreserved_(unreserved), freed_(std::move(freed)) {}
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
 
-  // One running invocation. Gives itself back on destruction. Movable.
+  // One running invocation. Its destructor gives the place back. Movable.
   class Place {
    public:
     Place(Place&& other) noexcept
@@ -68,10 +68,10 @@ class Places {
     if (!reserved) ++unreserved_running_;
     return Place(*this, function.name, reserved);
   }
-  // Until when the place that an event of it wants is kept for a caller. Empty: none is kept.
+  // The time until which the place that an event of it wants is kept for a caller. Empty: none is kept.
   std::optional<BootTime> kept_until(const FunctionDefinition& function) const {
     const auto turn = turns_.find(pool_of(function));
-    // With a lower limit than before there may be no place to keep, until one is freed.
+    // After the limit was lowered there may be no place to keep until one is freed.
     if (turn == turns_.end() || free_of(function) <= 0) return std::nullopt;
     return turn->second.kept_until;
   }
@@ -86,14 +86,15 @@ class Places {
 
  private:
   struct Turns {
-    std::optional<BootTime> refused_at;  // When a caller was refused last; empty: none waits for its turn.
+    std::optional<BootTime> refused_at;  // The time at which a caller was last refused; empty: no caller waits for its
+                                         // turn.
     std::optional<BootTime> kept_until;
-    bool of_event = false;  // A caller has had its turn.
+    bool of_event = false;  // True if a caller has had its turn.
   };
 
   // Endpoints of topics have no versions, but colons in their names.
   static bool is_endpoint(const FunctionDefinition& function) { return function.host == "endpoint"; }
-  // "" for what all functions without reserved concurrency share.
+  // "" for the pool that all functions without reserved concurrency share.
   static std::string_view pool_of(const FunctionDefinition& function) {
     if (!function.reserved_concurrency) return {};
     return is_endpoint(function) ? std::string_view(function.name) : plain_name(function.name);
@@ -111,7 +112,7 @@ class Places {
     Turns& turns = turns_.try_emplace(std::string(pool_of(function))).first->second;
     if (!turns.of_event) turns.refused_at = now;
   }
-  // False if it is a caller's turn.
+  // Returns false if it is a caller's turn.
   bool take_turn(const FunctionDefinition& function, For whom, BootTime now, int free) {
     const auto found = turns_.find(pool_of(function));
     if (found == turns_.end()) return true;

@@ -1,4 +1,5 @@
-// How a function's process is started: program, environment, limits. Pure but for looking up interpreters on PATH.
+// Decides how a function's process is started: program, environment, limits. Pure except for looking up interpreters on
+// PATH.
 #pragma once
 
 #include <string>
@@ -11,35 +12,35 @@
 
 namespace freshet {
 
-// What every process is told of this daemon.
+// The facts about this daemon that every process gets.
 struct ProgramSettings {
   std::string endpoint;  // "http://127.0.0.1:7070": where the program's SDK finds tables and topics.
   Account account;
   std::string access_key_id = "freshet";
   std::string secret_access_key = "freshet";
   std::string session_token;
-  std::string xray_address = "127.0.0.1:2000";        // Where an SDK sends its segments.
-  bool code_changes = false;                          // Files of code are changed while they are used.
-  std::string path = "/usr/local/bin:/usr/bin:/bin";  // PATH, also where interpreters are looked up.
+  std::string xray_address = "127.0.0.1:2000";        // The address to which an SDK sends its segments.
+  bool code_changes = false;                          // True if code files may change while they are in use.
+  std::string path = "/usr/local/bin:/usr/bin:/bin";  // Also where interpreters are looked up.
 };
 
 enum class RuntimeKind { kPython, kNode, kProvided };
-// Of "python3.12", "nodejs20.x", "provided.al2023". kValidation for others, with those that there are.
+// The kind of "python3.12", "nodejs20.x", "provided.al2023". For others kValidation with the known ones.
 Result<RuntimeKind> runtime_kind(std::string_view runtime);
-// Variables that the runtime sets itself; a function cannot have its own.
+// True for variables that the runtime sets itself; a function cannot define them.
 bool is_reserved_variable(std::string_view name);
 
-// The variable by which a function chooses its runtime client: "auto" (or none: the official one where it is
+// The variable with which a function chooses its runtime client: "auto" (or unset: the official one if it is
 // installed), "official" or "own".
 inline constexpr std::string_view kClientVariable = "FRESHET_RUNTIME_CLIENT";
 bool is_client_choice(std::string_view value);
 
-// Why that program cannot be started and what to do about it, if its interpreter (or "bootstrap") is not there; else
+// If its interpreter (or "bootstrap") is missing: why the program cannot start and what to do; else
 // "".
 std::string start_advice(const FunctionDefinition& function, const ProgramSettings& settings);
-// The program that serves the Runtime API at `api_address` for the function. The interpreter is the first
-// of these on PATH: that of the runtime's own version (python3.9; node-20, node20), the machine's usual one (python3;
-// node, nodejs), another python3.N. Freshet's client warns in the function's log if the version is another one.
+// The program that serves the Runtime API at `api_address` for the function. The interpreter is the first of these on
+// PATH: that of the runtime's own version (python3.9; node-20, node20), the machine's usual one (python3; node,
+// nodejs), another python3.N. Freshet's client warns in the function's log if the version differs.
 ProcessSpec process_spec(const FunctionDefinition& function, const ProgramSettings& settings,
                          const std::string& api_address);
 

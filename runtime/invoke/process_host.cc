@@ -25,7 +25,7 @@ class Counted {
 
 }  // namespace
 
-// Of an invocation that is to end with its caller.
+// Ends an invocation together with its caller.
 class ProcessHost::Caller {
  public:
   Caller(ProcessHost& host, const FunctionDefinition& function, const Invocation& invocation)

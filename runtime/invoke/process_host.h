@@ -1,10 +1,10 @@
-// Runs functions as programs that speak the Lambda Runtime API. Each invocation has a process for itself; a process
-// that has answered stays warm for the next one, the one used last first, until it was idle for too long, or its
-// function is another by now. Loop thread.
+// Runs functions as programs that speak the Lambda Runtime API. Each invocation has a process for itself. A process
+// that has answered stays warm for the next one (the most recently used first) until it was idle for too long or its
+// function has changed. Loop thread.
 //
-// Bounds: as many processes of a function as it may have invocations at a time (places.h), and `max_processes`
-// together. At that an idle process of another function makes room; else the invocation waits its turn, for as long as
-// its function may take, and is then kHostBusy: an asynchronous event tries again, a synchronous call is refused.
+// Bounds: as many processes of a function as it may have invocations at a time (places.h), and `max_processes` in all.
+// At that bound an idle process of another function is ended; if there is none, the invocation waits its turn, up to
+// its function's timeout, and is then kHostBusy: an asynchronous event tries again, a synchronous call is refused.
 // Events wait in their own queue instead (has_room()), so that callers do not wait behind thousands of them. While
 // callers wait here, as many events as there are callers may wait among them (event_queue.h).
 #pragma once
@@ -34,28 +34,28 @@ class ProcessHost final : public Host, private FunctionProcess::Owner {
     RuntimeApi* api;
     ProcessOptions options;
     EventLog log;
-    // The last that ran from that folder has ended. Never from inside a call to the host.
+    // Called when the last user of that folder has ended. Never from inside a call to the host.
     std::function<void(const std::string& folder)> on_code_left = {};
   };
   explicit ProcessHost(Parts parts) : parts_(std::move(parts)) {}
   ~ProcessHost() override { end_all(); }
 
-  // What the function sees is durable first. The Async goes before the host.
+  // Everything that the function can see is durable first. The Async must be destroyed before the host.
   Async<InvokeOutcome> invoke(const FunctionDefinition& function, Invocation invocation) override;
   bool has_room() const override { return invocations_ < parts_.options.max_processes; }
 
-  // From now on processes are started: the endpoint they are told of is served. Until then invocations wait. Once.
+  // From now on processes are started: the endpoint that they get is served. Until then invocations wait. Call it once.
   void serve(ProgramSettings settings);
-  // Its processes end: those that are idle now, the others when they are.
+  // Ends the function's processes: idle ones now, the others when they are idle.
   void forget(const std::string& function);
-  void end_all();  // Ends all; nothing is started any more.
+  void end_all();  // Ends all processes; none is started any more.
   std::map<std::string, ProcessStats> stats() const;
-  // Whether an invocation or a process runs from it.
+  // True if an invocation or a process runs from the folder.
   bool uses_code(const std::string& folder) const { return code_uses_.contains(folder); }
 
  private:
   struct Pool {
-    FunctionPtr function;  // As it was invoked last.
+    FunctionPtr function;  // The definition of the last invocation.
     std::list<std::unique_ptr<FunctionProcess>> processes;
     ProcessStats stats;
   };
@@ -66,9 +66,9 @@ class ProcessHost final : public Host, private FunctionProcess::Owner {
 
   void on_idle(FunctionProcess& process) override;
   void on_ended(FunctionProcess& process, std::optional<ProcessJob> unstarted) override;
-  // False if there is no place for it now: `job` is as it was.
+  // Returns false if there is no place for it now: `job` is unchanged.
   bool place(ProcessJob& job);
-  // As long as it is held, that folder is in use.
+  // The folder is in use for as long as the result is held.
   std::shared_ptr<const void> use(const std::string& folder);
   void place_or_wait(ProcessJob job);
   void place_waiting();
@@ -83,14 +83,14 @@ class ProcessHost final : public Host, private FunctionProcess::Owner {
   ProgramSettings settings_;
   bool serving_ = false;
   bool ended_ = false;
-  std::map<std::string, Pool> pools_;        // By function. Pools stay, for their counts.
-  std::map<std::string, size_t> code_uses_;  // How many invocations and processes run from it.
+  std::map<std::string, Pool> pools_;        // By function. Pools are never removed: they hold the counts.
+  std::map<std::string, size_t> code_uses_;  // The number of invocations and processes that run from each folder.
   size_t processes_ = 0;
-  size_t invocations_ = 0;               // In invoke().
-  std::map<uint64_t, Waiting> waiting_;  // In order.
+  size_t invocations_ = 0;               // The number of calls of invoke() in progress.
+  std::map<uint64_t, Waiting> waiting_;  // In order of arrival.
   uint64_t last_waiting_ = 0;
   TimerId sweep_ = 0;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // For work that is posted.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Tells posted work if this object still exists.
 };
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// What a program writes, as lines: of bounded length, so many a second, and the end of it kept for the caller of an
-// invocation. Loop thread.
+// Splits a program's output into lines: bounds their length and their number per second, and keeps the last part for
+// the caller of an invocation. Loop thread.
 #pragma once
 
 #include <array>
@@ -16,25 +16,25 @@ namespace freshet {
 class ProcessLog {
  public:
   static constexpr size_t kMaxLineBytes = 8u << 10;   // The rest of a longer line is dropped.
-  static constexpr uint64_t kMaxLinesASecond = 5000;  // What is more is dropped.
+  static constexpr uint64_t kMaxLinesASecond = 5000;  // Further lines are dropped.
   static constexpr size_t kTailBytes = 4u << 10;
   static constexpr int kLinesAStep = 100;
   static constexpr size_t kBytesAStep = 64u << 10;
 
-  // `line` takes each one, without its end; `cut` says that it was longer.
+  // `line` gets each line without its end; `cut` is true if it was longer.
   using Line = std::function<void(OutputStream stream, std::string_view line, bool cut)>;
   ProcessLog(const Clock& clock, Line line) : clock_(clock), line_(std::move(line)) {}
 
-  // Takes from the front of `bytes`, not more than a step of the loop has time for; how many of them.
+  // Processes the front of `bytes`, not more than a step of the loop has time for; returns how many bytes.
   size_t write(OutputStream stream, std::string_view bytes);
-  // The program has ended, or an invocation has: what it wrote last counts as a line.
+  // Call it when the program or an invocation has ended: an unfinished line counts as a line.
   void end_lines();
 
-  // Since the last call.
+  // The number of lines since the last call.
   uint64_t take_lines() { return std::exchange(lines_, 0); }
   uint64_t take_dropped_lines() { return std::exchange(dropped_lines_, 0); }
 
-  // The last kTailBytes of all lines since begin_tail().
+  // begin_tail() starts to keep the last kTailBytes of all lines.
   void begin_tail() { tail_.clear(); }
   const std::string& tail() const { return tail_; }
   void add_to_tail(std::string_view text);
@@ -45,7 +45,7 @@ class ProcessLog {
     bool cut = false;
   };
   void finish(OutputStream stream);
-  bool full();  // No further line is logged in this second.
+  bool full();  // True if no further line is logged in this second.
   size_t drop_lines(OutputStream stream, std::string_view bytes);
 
   const Clock& clock_;

@@ -12,26 +12,27 @@
 
 namespace freshet {
 
-// What a process is asked to do.
+// A request to a process.
 struct RuntimeEvent {
   std::string request_id;
   int64_t deadline_ms = 0;  // Wall clock.
   std::string function_arn;
-  std::string trace_id;  // Or empty.
+  std::string trace_id;  // May be empty.
   std::string payload;
-  std::string client_context = {};  // As of Invocation.
+  std::string client_context = {};  // See Invocation.
 };
 
-// One process, as its client calls it.
+// One process, as seen by its client.
 class RuntimeSession {
  public:
   virtual ~RuntimeSession() = default;
-  // The next event, whenever it comes; the last one again if that is not answered. kValidation if another call waits
+  // Waits for the next event; returns the last one again if it was not answered. kValidation if another call waits
   // already. Destroying the Async leaves the event to the next call.
   virtual Async<Result<RuntimeEvent>> next() = 0;
-  // The outcome of the event in work. kValidation if that is not `request_id`: it was answered before, or never there.
+  // Gives the outcome of the event in work. kValidation if that event is not `request_id`: it was answered before, or
+  // never existed.
   virtual Result<void> answer(const std::string& request_id, InvokeOutcome outcome) = 0;
-  // The program could not get ready.
+  // Reports that the program could not initialise.
   virtual Result<void> fail_init(InvokeOutcome outcome) = 0;
 };
 
@@ -45,7 +46,7 @@ class RuntimeDoor {
 class RuntimeApi {
  public:
   virtual ~RuntimeApi() = default;
-  // kIo if no address is to be had.
+  // kIo if no address is available.
   virtual Result<std::unique_ptr<RuntimeDoor>> open(RuntimeSession& session) = 0;
 };
 

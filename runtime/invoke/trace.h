@@ -9,11 +9,11 @@
 
 namespace freshet {
 
-// What an invocation is told: it goes on with the caller's trace, with the caller's segment as its parent, or begins
-// one at `now` if `caller` names none. A caller that does not say is sampled.
+// The header for an invocation: it continues the caller's trace, with the caller's segment as its parent, or starts a
+// new one at `now` if `caller` names none. Sampled unless the caller says otherwise.
 std::string trace_of(std::string_view caller, WallTime now, Random& random);
 
-// What a header says; members that it has not, or not in the form above, are empty.
+// The members of a header; those that are missing, or not of the form above, are empty.
 struct TraceHeader {
   std::string root;
   std::string parent;
@@ -21,10 +21,10 @@ struct TraceHeader {
 TraceHeader parse_trace(std::string_view header);
 // "1-5759e988-bd862e3fe1be46a994272793" as 32 hex digits; empty for anything else.
 std::string trace_id_of_root(std::string_view root);
-// The same header with nothing but root, parent (if it has one) and whether it is sampled: what callers add beside them
-// is of any length. Empty for one without a root.
+// The header reduced to root, parent (if it has one) and the sampling decision: other members may be of any length.
+// Empty if it has no root.
 std::string plain_trace(std::string_view header);
-bool is_sampled(std::string_view header);  // It does not say no.
+bool is_sampled(std::string_view header);  // True unless it says no.
 bool is_span_id(std::string_view text);    // 16 hex digits.
 
 }  // namespace freshet

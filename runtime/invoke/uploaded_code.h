@@ -1,4 +1,4 @@
-// Where the code that clients have uploaded lies, when the folder of all of it was moved. Loop thread only.
+// Finds uploaded code again after its folder was moved. Loop thread only.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace freshet {
 
-// Functions name the folder of their code by its path. Every function with uploaded code that lies elsewhere than in
-// `directory` (absolute) is written anew with the folder of the same name there. Before the runtime starts.
+// Functions name the folder of their code by its path. Rewrites every function whose uploaded code is not in
+// `directory` (absolute) to use the folder of the same name there. Call it before the runtime starts.
 Async<Result<void>> find_uploaded_code(Tables& tables, std::string directory);
 
 }  // namespace freshet

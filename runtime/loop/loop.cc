@@ -14,7 +14,7 @@ Loop::Loop(const Clock& clock, Waiter& waiter, LoopOptions options)
 
 Loop::~Loop() {
   mail_.close();
-  // What a work holds may cancel timers or post while it is destroyed.
+  // Objects that a work holds may cancel timers or post while they are destroyed.
   while (!timers_.empty() || !posted_.empty()) {
     absl::btree_map<TimerKey, Work> timers;
     std::deque<Work> posted;

@@ -6,7 +6,7 @@
 // of short steps shares one commit.
 //
 // Bounds, and what happens at them:
-//   mailbox_bound   works delivered and not yet taken. At it deliver() says false and the sender answers "try again".
+//   mailbox_bound   works delivered and not yet taken. Beyond it deliver() returns false and the sender answers "busy".
 //                   A turn moves mail in only while less than max_steps works are ready, so the bound holds.
 //   max_steps,      works run in one turn, and time spent on them. At either the rest stays ready for the next turn,
 //   turn_budget     which follows at once; a single work is never interrupted.
@@ -44,7 +44,7 @@ struct LoopStats {
   uint64_t turns = 0;
   uint64_t works = 0;      // Posted, delivered and timed work that has run.
   DurationCounts steps;    // Time of a turn up to its commits.
-  DurationCounts commits;  // What those held up the loop.
+  DurationCounts commits;  // The time that commits held up the loop.
   size_t mailbox_max = 0;  // Most works taken from the mailbox in one turn.
 };
 
@@ -66,18 +66,19 @@ class Loop final : public Scheduler, public Mailbox {
   void add(TurnParticipant& participant);
   void remove(TurnParticipant& participant);
 
-  // Turns until stop(). What is still ready then is left (and destroyed with the loop); the last turn was committed.
+  // Runs turns until stop(). Work that is still ready then does not run (it is destroyed with the loop); the last turn
+  // was committed.
   void run();
-  // run() returns after the turn that sees this; deliver() says false from now on. Once; a stopped loop does not run
-  // again.
+  // run() returns after the turn that sees this; deliver() returns false from now on. Call it once; a stopped loop does
+  // not run again.
   void stop();
   bool stopped() const { return stopping_.load(std::memory_order_relaxed); }
 
-  // The pieces of run(), for simulation. One turn, without waiting.
+  // The parts of run(), for simulation. turn() runs one turn, without waiting.
   void turn();
-  // Whether a turn would find something to do now.
+  // True if a turn would find something to do now.
   bool ready() const;
-  // The earliest timer or participant's deadline; BootTime::max() for none.
+  // The earliest deadline of a timer or participant; BootTime::max() for none.
   BootTime next_deadline() const;
 
   const LoopStats& stats() const { return stats_; }

@@ -17,15 +17,15 @@ class MailQueue {
   MailQueue& operator=(const MailQueue&) = delete;
   ~MailQueue();
 
-  // Any thread. False when full or closed; the work was destroyed.
+  // Any thread. Returns false if it is full or closed; the work was destroyed.
   bool push(Work work);
-  // Any thread: push() says false from now on.
+  // Any thread: push() returns false from now on.
   void close() { closed_.store(true); }
   // Loop thread: moves everything to the end of `into`, in the order of the pushes.
   void drain_into(std::deque<Work>& into);
   // Any thread.
   bool empty() const { return head_.load() == nullptr; }
-  // Any thread: waiting now.
+  // Any thread: the number of waiting works.
   size_t depth() const { return depth_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,5 +1,5 @@
-// The real loop on a SimClock: for tests, replay and the overload lab. It is the loop's Scheduler, too, for all who
-// need no more of it. One thread; time moves only inside these calls, from one deadline to the next.
+// The real loop on a SimClock: for tests, replay and the overload lab. It is also the loop's Scheduler, for code that
+// needs only that. One thread; time moves only inside these calls, from one deadline to the next.
 #pragma once
 
 #include <utility>
@@ -25,19 +25,20 @@ class SimLoop final : public Scheduler {
   void remove(TurnParticipant& participant) { loop_.remove(participant); }
   size_t timers() const { return loop_.timers(); }
 
-  // For work from outside: the calls below then give up after that many turns at one moment and do nothing more from
-  // then on; is_restless() tells you so.
+  // For work from outside: the calls below stop after that many turns at one moment and then do nothing; is_restless()
+  // tells you so.
   void give_up_after(int turns) { most_turns_ = turns; }
   bool is_restless() const { return restless_; }
 
-  // Runs turns (at least one) until nothing is ready at this moment. Aborts if that never ends, unless it may give up.
+  // Runs turns (at least one) until nothing is ready at this moment. Aborts if that never ends, unless give_up_after()
+  // was called.
   void run_ready();
-  // Runs everything that becomes due within the next `d`, each at its time; then the clock stands `d` later.
+  // Runs everything that becomes due within the next `d`, each at its time; then the clock is `d` later.
   void run_for(nanoseconds d);
-  // Goes from deadline to deadline until nothing waits for anything, or the next deadline is beyond `limit`; the clock
-  // stands at the last one reached. True if idle.
+  // Goes from deadline to deadline until there is none, or the next one is beyond `limit`; the clock stays at the last
+  // one reached. Returns true if nothing is left to wait for.
   bool run_until_idle(nanoseconds limit);
-  // The same, until done() says true between turns. False if that did not happen within `limit`.
+  // The same, until done() returns true between turns. Returns false if that did not happen within `limit`.
   template <class Done>
   bool run_until(Done done, nanoseconds limit) {
     const BootTime end = clock_.boot() + limit;
@@ -55,7 +56,7 @@ class SimLoop final : public Scheduler {
   SimClock& clock_;
   SimWaiter waiter_;
   Loop loop_;
-  int most_turns_ = 0;  // 0: it does not give up.
+  int most_turns_ = 0;  // 0: never stops early.
   bool restless_ = false;
 };
 

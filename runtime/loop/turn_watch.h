@@ -1,5 +1,5 @@
-// Reports what runs when a turn of the loop takes too long. It reports while the turn runs, so also if it never ends. A
-// separate thread checks the loop now and then; a loop with short turns does not notice it.
+// Reports what runs when a turn of the loop takes too long. It reports while the turn runs, so it also reports a turn
+// that never ends. A separate thread checks the loop now and then; a loop with short turns does not notice it.
 #pragma once
 
 #include <pthread.h>
@@ -17,30 +17,30 @@
 namespace freshet {
 
 struct SlowTurn {
-  milliseconds taken{0};     // The time so far: the turn goes on.
+  milliseconds taken{0};     // The time so far: the turn is still running.
   milliseconds computed{0};  // The processor's time that the loop's thread has used since the watch first saw the turn.
                              // It stands still while a debugger or SIGSTOP holds the process, the machine sleeps, or
                              // other programs have the processor.
   std::string part;          // "mailbox", "due work", "timers", "work", "commit".
   bool computes = false;     // If false, the loop waits, mostly for the disk.
-  std::string functions;     // The running ones, the innermost first, separated by " < "; empty if it waits.
+  std::string functions;     // The running functions, the innermost first, separated by " < "; empty if it waits.
 };
 
-// What stands for the name of a function in a program that has been stripped: "freshet+0x1f2a10", its place in the
-// file, which addr2line turns into a name. Empty for an address outside the program.
+// Replaces the name of a function in a stripped program: "freshet+0x1f2a10", the position in the file, which addr2line
+// turns into a name. Empty for an address outside the program.
 std::string place_in_program(void* address);
 
-// Prints it to standard error and aborts: a turn is over its budget. For debug builds and simulations, where a turn
-// that does not end is a fault to be found, not to be lived with. Decide by what the turn has `computed`: any turn may
-// have `taken` an hour on a machine that slept.
+// Prints the turn to standard error and aborts: it is over its budget. For debug builds and simulations, where a turn
+// that does not end is a fault to find. Decide by the time that the turn has `computed`: any turn may have `taken` an
+// hour on a machine that slept.
 [[noreturn]] void abort_for(const SlowTurn& turn);
 
 class TurnWatch {
  public:
   // The loop's thread creates and destroys it; one at a time in a process. `loop` outlives it. Calls `tell` on the
-  // watch's thread when a turn has taken `longest`, and again each time that it has taken ten times as long. `clock`
-  // measures the turns of a loop on simulated time, each from when the watch first sees it, and outlives the watch;
-  // null: the loop's own clock does, from the turn's begin.
+  // watch's thread when a turn has taken `longest`, and again each time its duration has grown tenfold. `clock`
+  // measures turns of a loop on simulated time, each from when the watch first sees it, and outlives the watch; null:
+  // the loop's own clock does, from the turn's begin.
   TurnWatch(const Loop& loop, milliseconds longest, std::function<void(const SlowTurn&)> tell,
             const Clock* clock = nullptr);
   TurnWatch(const TurnWatch&) = delete;
@@ -53,7 +53,7 @@ class TurnWatch {
   nanoseconds used() const;
   bool computes();
   std::string ask();
-  bool rest(milliseconds time);  // False when the thread must end.
+  bool rest(milliseconds time);  // Returns false when the thread must end.
 
   const Loop& loop_;
   const milliseconds longest_;
@@ -61,16 +61,16 @@ class TurnWatch {
   const Clock* const clock_;
   const pthread_t loop_thread_;
 
-  // For the watch's thread.
+  // Used by the watch's thread only.
   std::optional<BootTime> seen_;  // The turn that was seen last, by when it began;
   BootTime since_{};              // from when on it counts,
-  nanoseconds used_{0};           // what the loop's thread had computed by then,
+  nanoseconds used_{0};           // the time that the loop's thread had computed by then,
   nanoseconds next_{0};           // and how long it must take until the next report.
 
   Mutex mutex_;
   Condition changed_;
   bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // Last, because it uses the others.
+  std::thread thread_;  // The last member, because it uses the others.
 };
 
 }  // namespace freshet

@@ -9,8 +9,8 @@ namespace freshet {
 class Waiter {
  public:
   virtual ~Waiter() = default;
-  // Loop thread. Returns at `until`, or earlier: after wake(), or for no reason. A wake() that came since the last call
-  // makes it return at once.
+  // Loop thread. Returns at `until` or earlier: after wake(), or without a reason. A wake() since the last call makes
+  // it return at once.
   virtual void wait_until(BootTime until) = 0;
   // Any thread.
   virtual void wake() = 0;
@@ -22,7 +22,7 @@ class Waiter {
 // sleeps.
 class EventWaiter final : public Waiter {
  public:
-  explicit EventWaiter(const Clock& clock);  // Aborts if the system has no descriptors left.
+  explicit EventWaiter(const Clock& clock);  // Aborts if the system has no free descriptors.
   EventWaiter(const EventWaiter&) = delete;
   EventWaiter& operator=(const EventWaiter&) = delete;
   ~EventWaiter() override;
@@ -35,7 +35,7 @@ class EventWaiter final : public Waiter {
   const int fd_;
 };
 
-// Time jumps to the next deadline. Never sleeps; without a deadline it does nothing.
+// Makes time jump to the next deadline. Never sleeps; without a deadline it does nothing.
 class SimWaiter final : public Waiter {
  public:
   explicit SimWaiter(SimClock& clock) : clock_(clock) {}

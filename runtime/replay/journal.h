@@ -1,4 +1,4 @@
-// What happens in a replay, as JSON Lines with simulated times. docs/formats.md, "What a replay prints".
+// Writes the events of a replay as JSON Lines with simulated times. docs/formats.md, "What a replay prints".
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ class Journal final : public LogSink {
     Line& text(std::string_view member, std::string_view value);
     Line& number(std::string_view member, int64_t value);
     Line& item(std::string_view member, const Item& item);
-    // JSON as it is when it is one line of valid JSON, else as text.
+    // Unchanged if it is one line of valid JSON, else as text.
     Line& json(std::string_view member, std::string_view value);
 
    private:

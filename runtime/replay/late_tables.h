@@ -1,5 +1,5 @@
 // A store that answers late and out of step, over any other: each call takes effect at a random point of simulated time
-// and is answered at a later one, independently of all other calls. What works on it works on a store far away.
+// and is answered at a later one, independently of all other calls. Code that works on it works on a remote store.
 // Seeded: the same seed and calls give the same order. Loop thread.
 #pragma once
 
@@ -26,7 +26,7 @@ class LateTables final : public Tables {
   Async<Result<WriteOutput>> update_item(UpdateItemInput input) override;
   Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override;
   Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
-  // As a store does it that knows expressions only.
+  // Does it as a store that knows only expressions.
   Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override;
   Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override;
   Async<Result<ItemRef>> get_item(GetItemInput input) override;
@@ -40,10 +40,10 @@ class LateTables final : public Tables {
   Async<Result<Books>> books(std::string table) override;
   Async<Result<void>> durable() override;
 
-  // From now on, durable() takes that long besides.
+  // From now on, durable() takes that much longer.
   void delay_durable(milliseconds more) { durable_takes_ = more; }
 
-  // From now on edits are answered with that, and nothing is done, but for the next `first`; until there is none again.
+  // From now on edits fail with `why` and change nothing, except the next `first` ones; null ends this.
   void refuse_edits(std::optional<Error> why, size_t first = 0) {
     refusal_ = std::move(why);
     still_edited_ = first;
@@ -65,7 +65,7 @@ class LateTables final : public Tables {
   const milliseconds most_;
   milliseconds durable_takes_{0};
   std::optional<Error> refusal_;
-  size_t still_edited_ = 0;  // While there is a refusal.
+  size_t still_edited_ = 0;  // The number of edits that still succeed while there is a refusal.
   uint64_t calls_ = 0;
 };
 

@@ -17,7 +17,7 @@ namespace freshet {
 
 struct FixtureChunk {
   std::string lines;  // Whole lines; empty if nothing has happened.
-  uint64_t next = 1;  // Where to go on.
+  uint64_t next = 1;  // The `next` of the following call.
 };
 
 struct BeginFixtureInput {
@@ -28,19 +28,19 @@ struct BeginFixtureInput {
 };
 
 // Header and snapshot. Writes may go on meanwhile: the snapshot is what the table held at one moment, and `next` is the
-// first change after it. Gives way to other work between pages. Tables and scheduler outlive the Async.
-// kResourceNotFound without a table, kValidation without a stream.
+// first change after it. Lets other work run between pages. Tables and scheduler outlive the Async. kResourceNotFound
+// without a table, kValidation without a stream.
 Async<Result<FixtureChunk>> begin_fixture(Tables& tables, Scheduler& scheduler, BeginFixtureInput input);
 
 struct ContinueFixtureInput {
   std::string table;
   Account account;
-  uint64_t from = 1;      // `next` of the chunk before.
+  uint64_t from = 1;      // The `next` of the previous chunk.
   uint32_t limit = 1000;  // Records.
-  BootTime wait_until{};  // Waits that long for the first one; BootTime{} does not wait.
+  BootTime wait_until{};  // Waits until then for the first record; BootTime{} does not wait.
 };
 
-// kTrimmedDataAccess if what comes next is no longer kept: the recording has a gap and is over.
+// kTrimmedDataAccess if the next records are no longer kept: the recording has a gap and is over.
 Async<Result<FixtureChunk>> continue_fixture(Tables& tables, ContinueFixtureInput input);
 
 }  // namespace freshet

@@ -6,7 +6,7 @@
 namespace freshet {
 namespace {
 
-// Of a store that answers at once.
+// The result of a store that answers at once.
 template <class T>
 T now(Async<T> answer) {
   FRESHET_CHECK(answer.is_ready(), "a replay's store answers at once");

@@ -1,4 +1,4 @@
-// The store as a replay's functions see it: the real one, with a line in the journal for every write.
+// The store for a replay's functions: the real one, with a line in the journal for every write.
 #pragma once
 
 #include <map>
@@ -37,13 +37,13 @@ class RecordedTables final : public Tables {
   Async<Result<void>> durable() override;
 
  private:
-  // A write before it is done: what it is about, and the item as it was.
+  // A write before it is carried out: its key, and the item as it was.
   struct Pending {
     std::string_view operation;
     std::string table;
     Item keys;
     Item before;
-    bool system = false;  // Of Freshet's own tables: not in the journal.
+    bool system = false;  // True for Freshet's own tables, which are not in the journal.
   };
   Pending begin(const WriteInput& input);
   Pending begin(std::string_view operation, const std::string& table, const Item& item);

@@ -17,17 +17,18 @@
 
 namespace freshet {
 
-// The functions of a replay: what the wiring page adds to a runtime.
+// The functions of a replay: the wiring page adds them to a runtime.
 class ReplayProgram {
  public:
   virtual ~ReplayProgram() = default;
   // Before anything is deployed: adds the native handlers. All references outlive the program's use.
   virtual void install(Services& services, NativeRegistry& natives, EventLog log) = 0;
-  // Once the deployment is there, before the first record.
+  // Called when the deployment is done, before the first record.
   virtual Async<Result<void>> begin(const Deployment&) { return Result<void>(); }
-  // What is wrong with the fixture for these functions, before anything of it is applied.
+  // Checks that the fixture suits these functions, before any record is applied.
   virtual Result<void> check(const Fixture&, const Deployment&) { return {}; }
-  // At the end: no handler runs any more and the topics are gone; the other services go next. Lets go of all of them.
+  // Called at the end: no handler runs any more and the topics are gone; the other services are destroyed next. Must
+  // release all of them.
   virtual void end() {}
 };
 
@@ -47,30 +48,30 @@ struct ReplayOptions {
   seconds run_on{120};              // Simulated time after the last record.
   std::chrono::days max_span{366};  // Longer fixtures are refused.
   milliseconds ttl_sweep{100};
-  // Of a queue table whose fixture holds the original processor's own moves: applies only what came from outside.
-  // Left out are removals by TTL and changes of the status attribute; the replay makes its own.
+  // For a queue table whose fixture includes the moves of the original processor: applies only changes from outside.
+  // Skips removals by TTL and changes of the status attribute; the replay makes its own.
   bool inputs_only = false;
-  // How HTTP endpoints answer: with this status after this long, with the body {}; and programs: with exit status 0.
+  // The answers of HTTP endpoints: this status after this long, with the body {}. Programs end with exit status 0.
   int http_status = 200;
   milliseconds answer_after{100};
-  // Prints the event of each invocation as the function gets it, ids and all; else only what it is about.
+  // Prints the event of each invocation as the function gets it, ids included; else only its subject.
   bool whole_events = false;
   // Turns of the loop at one moment before functions that wake each other without end are given up.
   int most_turns = 5'000;
   LogLevel log_level = LogLevel::kInfo;
-  std::function<void(size_t)> on_record;  // After each record, with its number from 1; may be empty.
+  std::function<void(size_t)> on_record;  // Called after each record, with its number from 1; may be empty.
 };
 
-// kValidation when deployment and fixture do not fit together, and whatever the store says of an item: these name the
-// line of the fixture, if it was read from a file. kLimitExceeded when functions keep each other at work
-// while no time passes.
+// kValidation when deployment and fixture do not fit together, and for an item that the store refuses: the message
+// names the line of the fixture, if it was read from a file. kLimitExceeded if functions keep each other busy while no
+// time passes.
 Result<std::string> replay(const Fixture& fixture, const Deployment& deployment, ReplayProgram& program,
                            const ReplayOptions& options);
 
-// Where two outputs part.
+// The first difference of two outputs.
 struct ReplayDifference {
   int line = 0;                         // 1 is the first.
-  std::optional<std::string> expected;  // Empty: nothing more was expected.
+  std::optional<std::string> expected;  // Empty: no further line was expected.
   std::optional<std::string> actual;
   std::string to_string() const;
 };

@@ -6,7 +6,7 @@
 namespace freshet {
 namespace {
 
-// What an event is about, on one short line: the changes of a stream event, the message of a notification, or all of
+// Describes an event on one short line: the changes of a stream event, the message of a notification, or all of
 // it.
 void add_event(Journal::Line& line, const std::string& event) {
   JsonDocument document;

@@ -1,4 +1,4 @@
-// What a replay's functions stand on. Internal to replay.cc.
+// The surroundings of a replay's functions. Internal to replay.cc.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace freshet {
 
-// Answers every request the same way, after a while, and writes it down.
+// Answers every request the same way, after a while, and records it.
 class ReplayHttp final : public HttpClient {
  public:
   ReplayHttp(Scheduler& scheduler, Journal& journal, const ReplayOptions& options)
@@ -45,12 +45,12 @@ class RecordedPublisher final : public Publisher {
   Journal& journal_;
 };
 
-// Writes down what TTL takes out of a table. Takes part in every turn, behind the store.
+// Records the items that TTL removes from a table. Takes part in every turn, after the store.
 class ExpiryWatch final : public TurnParticipant {
  public:
   ExpiryWatch(Tables& tables, Journal& journal) : tables_(tables), journal_(journal) {}
-  // From now on; the table has a stream with both images. `status` is the attribute that tells what an item was; empty
-  // for none.
+  // Starts to watch; the table has a stream with both images. `status` is the attribute that holds an item's state;
+  // empty for none.
   void watch(std::string table, std::string status);
   void run_due() override {}
   void commit() override;

@@ -1,5 +1,5 @@
-// Sends spans to an OTLP/JSON endpoint: one request at a time, each batch once more after a failure, then dropped and
-// counted. At most kMostWaiting spans wait for an endpoint that is slow. Loop thread.
+// Sends spans to an OTLP/JSON endpoint: one request at a time; a failed batch is sent once more, then dropped and
+// counted. At most kMostWaiting spans wait for a slow endpoint. Loop thread.
 #pragma once
 
 #include <string>
@@ -37,7 +37,7 @@ class OtlpSender final : public SpanSink {
   bool sending_ = false;
   bool failing_ = false;
   uint64_t dropped_ = 0;
-  Scope work_;  // Last: ended first.
+  Scope work_;  // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// One step of a trace, as it is handed to whoever keeps traces. A value type.
+// One step of a trace, for code that keeps traces. A value type.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ struct Span {
   std::string span_id;    // 16 hex digits.
   std::string parent_id;  // The same, or empty.
   std::string name;
-  std::string kind = "invocation";  // What it is a step of; "invocation", "segment" or "subsegment".
+  std::string kind = "invocation";  // The kind of step: "invocation", "segment" or "subsegment".
   int64_t start_ns = 0;             // Since the epoch.
   int64_t end_ns = 0;
-  std::string error;                                            // Empty if it went well.
-  std::vector<std::pair<std::string, std::string>> attributes;  // Names of the field's conventions.
+  std::string error;                                            // Empty if it succeeded.
+  std::vector<std::pair<std::string, std::string>> attributes;  // Named by the conventions of OpenTelemetry.
 };
 
-// Takes spans; loop thread. What it cannot take it drops and counts.
+// Takes spans; loop thread. Drops and counts those that it cannot take.
 class SpanSink {
  public:
   virtual ~SpanSink() = default;
   virtual void take(const std::vector<Span>& spans) = 0;
-  virtual void close() = 0;                   // What it holds goes out now, as far as it can.
-  virtual bool idle() const { return true; }  // Nothing is on its way any more.
+  virtual void close() = 0;                   // Sends everything that it holds now, as far as possible.
+  virtual bool idle() const { return true; }  // True if nothing is being sent any more.
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Spans as the formats that tools read. Pure, but for ChromeTrace, which keeps tracks apart.
+// Writes spans in formats that tools read. Pure, except for ChromeTrace, which remembers tracks.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace freshet {
 // One OTLP/JSON ExportTraceServiceRequest, in one line.
 std::string otlp_json(std::span<const Span> spans);
 
-// Events of the Chrome trace format (chrome://tracing, Perfetto): a complete event each on a track of its name, as many
-// tracks as ran side by side, and an arrow from what caused it. Each is a line that ends with a comma: a file that
-// begins with "[" and holds nothing else is good at any moment.
+// Events of the Chrome trace format (chrome://tracing, Perfetto): a complete event for each span on a track of its name
+// (as many tracks as ran side by side), and an arrow from its cause. Each is a line that ends with a comma: a file of
+// "[" and such lines is valid at any moment.
 class ChromeTrace {
  public:
   std::string events(std::span<const Span> spans);
@@ -47,11 +47,12 @@ class ChromeTrace {
   std::map<std::string, std::vector<Track>> tracks_;
   int last_track_ = 0;
   std::map<std::string, Place> known_;  // By span id.
-  // Children that came before their parent, by its id.
+  // Children that arrived before their parent, by its id.
   using Orphans = std::multimap<std::string, std::pair<std::string, Place>>;
   Orphans orphans_;
-  std::deque<std::string> orphans_order_;  // Their parents' ids as they came, of those that are gone too.
-  std::vector<std::string> order_;         // Of known_, a ring.
+  std::deque<std::string> orphans_order_;  // The ids of their parents in order of arrival, including those that are
+                                           // gone.
+  std::vector<std::string> order_;         // The keys of known_, as a ring.
   size_t oldest_ = 0;
 };
 

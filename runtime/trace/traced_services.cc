@@ -16,7 +16,7 @@ std::string place_of(const std::string& url) {
 
 }  // namespace
 
-// What it runs has the trace again: a coroutine goes on behind its waits. Works may outlive it.
+// Work that it runs has the trace again: a coroutine continues after its waits. Works may outlive it.
 class TracedServices::TracedScheduler final : public Scheduler {
  public:
   TracedScheduler(Scheduler& plain, TraceLinks& links, Header header)

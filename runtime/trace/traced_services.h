@@ -1,5 +1,5 @@
-// The services of one native invocation that is traced: what it publishes and posts goes on with its trace, requests to
-// endpoints are spans of their own, and what it does after a wait counts as done by it. Loop thread.
+// The services of one traced native invocation: its publishes and posts continue its trace, requests to endpoints are
+// spans of their own, and work after a wait counts as part of it. Loop thread.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// Spans of what the daemon does, in batches to those who keep them. Loop thread.
+// Passes the daemon's spans, in batches, to the sinks that keep them. Loop thread.
 //
-// Bounds: kMostWaiting spans wait for the next batch, which is handed on every kInterval; more are dropped and counted.
+// Bounds: kMostWaiting spans wait for the next batch, which is passed on every kInterval; more are dropped and counted.
 // Each text of a span (name, error, an attribute's value) is cut at kMostText bytes, because programs send them, too.
 // The ids of the last kMostKnown traces are known.
 #pragma once
@@ -39,15 +39,16 @@ class Tracer {
   Span begin(std::string name, const std::string& header);
   // The header that its children get.
   static std::string header_of(const Span& span);
-  // It ends now, or has an end already.
+  // Ends the span now, unless it has an end already.
   void finish(Span span);
-  // True if a span of that trace began here. The ids are long random numbers: only a program that was given one has it.
+  // True if a span of that trace began here. The ids are long random numbers, so only a program that was given one has
+  // it.
   bool knows(const std::string& trace_id) const;
   // Takes spans that were made elsewhere: those of known traces, or all if `trusted`. Returns how many were refused.
   size_t finish_foreign(std::vector<Span> spans, bool trusted);
-  void flush();       // All that waits, and what sinks hold.
-  bool idle() const;  // All sinks have passed on what they were handed.
-  void end();         // The same, and the sinks are gone: for owners of what those refer to.
+  void flush();       // Passes on everything that waits, and flushes the sinks.
+  bool idle() const;  // True if all sinks have passed on their spans.
+  void end();         // The same, and removes the sinks: call it before the objects that they use are destroyed.
 
   TraceLinks& links() { return links_; }
   uint64_t dropped() const { return dropped_; }
@@ -66,7 +67,7 @@ class Tracer {
   std::deque<absl::uint128> known_in_order_;  // The oldest first.
   std::vector<std::unique_ptr<SpanSink>> sinks_;
   std::vector<Span> waiting_;
-  // Wall time at a boot time: finer than the wall clock counts, and even.
+  // The wall time at a boot time: with a finer resolution than the wall clock's, and without its jumps.
   int64_t anchor_ns_ = 0;
   BootTime anchor_{};
   TimerId timer_ = 0;

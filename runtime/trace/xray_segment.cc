@@ -14,7 +14,7 @@ namespace freshet {
 
 namespace {
 
-constexpr size_t kMostSpans = 500;  // Of a datagram.
+constexpr size_t kMostSpans = 500;  // The most spans of a datagram.
 
 // Seconds with a fraction, as nanoseconds.
 std::optional<int64_t> time_of(const JsonView& segment, std::string_view name) {
@@ -84,7 +84,7 @@ bool add_spans(std::vector<Span>& out, const JsonView& segment, std::string_view
   span.error = error_of(segment);
   add_attributes(span, segment);
   const std::string id = span.span_id;
-  if (end) out.push_back(std::move(span));  // What is under way comes again when it is over.
+  if (end) out.push_back(std::move(span));  // A segment that is still running arrives again when it has ended.
   if (const auto below = segment.find("subsegments"); below && below->is(JsonKind::kArray)) {
     for (const JsonView child : *below) add_spans(out, child, trace, id);
   }

@@ -11,7 +11,7 @@
 
 namespace freshet {
 
-// The spans of a datagram: those that have ended, with all below them. kValidation for one that is none.
+// The spans of a datagram: those that have ended, with everything below them. kValidation for any other datagram.
 Result<std::vector<Span>> spans_of_datagram(std::string_view datagram);
 
 }  // namespace freshet

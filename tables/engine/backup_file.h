@@ -21,7 +21,7 @@ class BackupWriter {
   BackupWriter& operator=(const BackupWriter&) = delete;
 
   Result<void> add(const ItemRef& item);
-  // Writes the rest, and the mark at the end; the owner syncs it.
+  // Writes the remaining items and the end mark; the owner syncs the file.
   Result<void> finish();
   File& file() { return *file_; }
   uint64_t bytes() const { return written_; }
@@ -40,13 +40,13 @@ class BackupWriter {
 
 class BackupReader {
  public:
-  // kUnsupportedFormat for a newer version, kCorruption for what is no backup.
+  // kUnsupportedFormat for a newer version, kCorruption if the file is not a backup.
   static Result<std::unique_ptr<BackupReader>> open(Files& files, const std::string& path);
   BackupReader(const BackupReader&) = delete;
   BackupReader& operator=(const BackupReader&) = delete;
 
   const BackupDescription& backup() const { return backup_; }
-  // Those of the next block; none at the end, where all have been read. kCorruption names file and offset.
+  // The items of the next block; an empty result at the end of the file. kCorruption names file and offset.
   Result<std::vector<ItemRef>> next();
   Result<uint64_t> bytes() { return file_->size(); }
 

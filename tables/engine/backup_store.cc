@@ -16,7 +16,7 @@ constexpr size_t kStepBytes = 256u << 10;
 constexpr uint64_t kSyncBytes = 4u << 20;           // Written between two syncs, so that none takes long,
 constexpr uint64_t kMostUnsynced = 2 * kSyncBytes;  // however slow the disk is.
 constexpr size_t kMostAtOnce = 50;                  // Being made, and being restored; as the service.
-constexpr size_t kMostBackups = 10'000;             // What is known of each stays in memory.
+constexpr size_t kMostBackups = 10'000;             // The most backups: the description of each stays in memory.
 constexpr uint64_t kKnownMemory = 1536;             // Approximate size of what is known of one backup.
 constexpr milliseconds kRetryPause{100};
 
@@ -362,7 +362,7 @@ Result<void> BackupStore::publish(const Making& making) {
 void BackupStore::give_up(const Making& making, const Error& error) {
   warn(making.table->definition().name, "backup " + making.id + " is given up: " + error.message);
   for (const std::string& left : {part_path(making.id), path(making.id)}) {
-    (void)trash_->take(left, making.writer->bytes());  // What cannot be moved now, the next start deletes.
+    (void)trash_->take(left, making.writer->bytes());  // A file that cannot be moved now is deleted by the next start.
   }
   backups_.erase(making.id);
 }

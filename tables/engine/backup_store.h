@@ -1,6 +1,6 @@
-// Backups and what is restored from them: a file each in the directory "backups" beside the log. Making and restoring
-// go in bounded steps, a turn each; a file has the name of a backup only when it is complete and durable.
-// Loop thread only.
+// Makes backups and restores tables from them. Each backup is a file in the directory "backups" beside the log. The
+// work goes in bounded steps, one a turn; a file gets the name of a backup only when it is complete and durable. Loop
+// thread only.
 #pragma once
 
 #include <deque>
@@ -28,9 +28,9 @@ class BackupStore final : public Backups {
   BackupStore& operator=(const BackupStore&) = delete;
   ~BackupStore() override;
 
-  // After recovery: finds what there is, deletes what was left half done, goes on with tables that were being restored.
-  // Files that are damaged or of a later version are named in a warning and left alone. `files` is null for a store
-  // without a log: then backups live in memory, too.
+  // Call it after recovery: finds the existing backups, deletes unfinished ones, and continues tables that were being
+  // restored. Damaged files and files of a later version are named in a warning and left alone. `files` is null for a
+  // store without a log: its backups live in memory.
   Result<void> open(Files* files);
 
   Async<Result<BackupDescription>> create(std::string table, std::string name) override;
@@ -39,7 +39,7 @@ class BackupStore final : public Backups {
   Async<Result<BackupDescription>> remove(std::string id) override;
   Async<Result<TableDescription>> restore(std::string id, TableDefinition definition) override;
 
-  // Whether a backup of the table is being made; until it is, the table cannot be deleted.
+  // True while a backup of the table is being made; until it is done, the table cannot be deleted.
   bool is_backing_up(const Table& table) const;
 
   void run_due();
@@ -57,19 +57,20 @@ class BackupStore final : public Backups {
     Snapshot snapshot;
     std::unique_ptr<BackupWriter> writer;
     bool all_written = false;
-    uint64_t synced = 0;          // Bytes that the last sync had before it.
-    uint64_t syncing = 0;         // The same of the one under way.
-    std::optional<Error> failed;  // To be given up.
+    uint64_t synced = 0;          // Bytes written before the last completed sync.
+    uint64_t syncing = 0;         // Bytes written before the sync that is running.
+    std::optional<Error> failed;  // Set if the backup is to be given up.
   };
   // A table that is being restored.
   struct Restoring {
     std::string id;
     uint32_t table;
     std::unique_ptr<BackupReader> reader;
-    std::vector<ItemRef> block;  // Read and not in the table yet: from `next` on.
+    std::vector<ItemRef> block;  // Items that were read and are not in the table yet, from `next` on.
     size_t next = 0;
     BootTime blocked_until{};
-    std::optional<Async<Result<void>>> durable;  // All is in the table. Until it is safe, the backup stays.
+    std::optional<Async<Result<void>>> durable;  // Set once all items are in the table. The backup stays until they are
+                                                 // durable.
 
     bool is_over() const { return durable && durable->is_ready(); }
   };
@@ -87,12 +88,12 @@ class BackupStore final : public Backups {
   bool is_far_ahead(const Making& making) const;
   bool waits_for_sync(const Making& making) const;
   Result<void> write_some(Making& making);
-  Result<bool> sync_some(Making& making);  // True when all is durable.
+  Result<bool> sync_some(Making& making);  // Returns true when everything is durable.
   Result<void> publish(const Making& making);
   void give_up(const Making& making, const Error& error);
   void end(const Making& making);
 
-  bool step(Restoring& restoring);  // False when there is nothing left of it.
+  bool step(Restoring& restoring);  // Returns false when nothing is left to restore.
   Result<bool> load_some(Restoring& restoring);
   void drop(Table& table, const Error& error);
   void clear_trash();
@@ -105,15 +106,15 @@ class BackupStore final : public Backups {
   Committer& committer_;
   const EmbeddedOptions& options_;
 
-  std::unique_ptr<Files> own_files_;  // Of a store without a log.
+  std::unique_ptr<Files> own_files_;  // Used by a store without a log.
   Files* files_ = nullptr;
   std::string directory_;
   std::unique_ptr<Trash> trash_;
-  std::map<std::string, Backup, std::less<>> backups_;  // By id, those that are being made too.
-  uint64_t complete_bytes_ = 0;                         // Of all that are complete.
-  std::deque<std::unique_ptr<Making>> making_;          // The first is next.
+  std::map<std::string, Backup, std::less<>> backups_;  // By id; includes backups that are being made.
+  uint64_t complete_bytes_ = 0;                         // The bytes of all complete backups.
+  std::deque<std::unique_ptr<Making>> making_;          // The first one is next.
   std::deque<Restoring> restoring_;
-  const Making* syncing_ = nullptr;  // Whose file options_.backup_sync is busy with.
+  const Making* syncing_ = nullptr;  // The backup whose file options_.backup_sync is syncing.
 };
 
 }  // namespace freshet

@@ -23,21 +23,22 @@ struct StoredCounters {
 
 // One table of the catalog. In every checkpoint, and where a table is made or altered.
 struct StoredTable {
-  uint32_t number = 0;  // Names the table in this log; never reused.
+  uint32_t number = 0;  // Identifies the table in this log; never reused.
   TableDescription description;
-  uint64_t stream_next = 1;    // Sequence of its first change record from here on.
-  uint64_t stream_oldest = 1;  // Trimmed below.
+  uint64_t stream_next = 1;    // The sequence of its next change record.
+  uint64_t stream_oldest = 1;  // Records before this one are trimmed.
 };
 
-// A stream that can be read for a while although its table has it no more. Said when it is closed, and in every
-// checkpoint as long as it is kept.
+// A stream that can still be read for a while although its table no longer has it. Written when the stream is closed,
+// and in every checkpoint while it is kept.
 struct StoredClosedStream {
   uint32_t table = 0;
-  ClosedStream stream;  // bounds.next: where it ends.
-  uint64_t next = 1;    // Its records from here on follow; all are said where this is the end.
+  ClosedStream stream;  // bounds.next is where it ends.
+  uint64_t next = 1;    // The sequence of the first of its records that follow in the log; equal to bounds.next if none
+                        // follow.
 };
 
-// The change record that goes with a write; sequence 0 for none.
+// The change record that belongs to a write; sequence 0 means none.
 struct StoredChange {
   uint64_t sequence = 0;
   ChangeRecord::Kind kind = ChangeRecord::Kind::kInsert;
@@ -61,7 +62,7 @@ struct StoredDelete {
 struct StoredFlow {
   uint32_t table = 0;
   Arrow arrow;
-  uint64_t value = 0;  // Since the table was made, not since the last batch.
+  uint64_t value = 0;  // The total since the table was made, not since the last batch.
 };
 
 // Appends records to `out`. A payload begins with the header.
@@ -87,11 +88,11 @@ class BatchSink {
   virtual Result<void> on_delete(const StoredDelete& del) = 0;
   virtual Result<void> on_flow(const StoredFlow& flow) = 0;
 };
-// kCorruption when the bytes are no batch; a sink's error ends it.
+// kCorruption if the bytes are not a batch; an error of the sink ends the reading.
 Result<void> read_batch(std::string_view payload, BatchSink& sink);
 
-// A table of the catalog as an item and back. The same of a definition, so that fields of later versions have their
-// defaults in older logs.
+// A table of the catalog as an item, and the reverse. The same for a definition, so that fields of later versions get
+// their defaults in older logs.
 Item table_to_item(const StoredTable& table);
 Result<StoredTable> table_from_item(const Item& item);
 Item closed_stream_to_item(const StoredClosedStream& closed);

@@ -19,7 +19,7 @@ namespace freshet {
 // when that is missing, empty, of another type or value or longer than 64 bytes, or when there are 100 others already
 // (so that a client cannot fill the books, which every segment of the log repeats); "" for no item.
 inline constexpr std::string_view kNoStatus = "?";
-std::string_view status_of(const std::optional<ValueView>& status);  // Of an item that exists.
+std::string_view status_of(const std::optional<ValueView>& status);  // The status of an existing item.
 
 // How the books count an item, or its absence: "" and 0.
 struct Counted {
@@ -32,12 +32,13 @@ class BooksKeeper {
   explicit BooksKeeper(BooksDefinition definition) : definition_(std::move(definition)) {}
   const BooksDefinition& definition() const { return definition_; }
 
-  // A write moved an item, or changed its size. A status that stays is no arrow.
+  // Records that a write moved an item or changed its size. A status that stays is not a transition.
   void change(Counted from, Counted to, Cause cause);
   // Recovery: counts a live item; sets a counter to what the log says.
   void count(Counted item);
   void set_flow(const Arrow& arrow, uint64_t value);
-  // Recovery: where the log has no flow at all, the books had not been opened: what is there came from outside.
+  // Recovery: call this after the log was read. If the log has no flow at all, the books had not been opened: existing
+  // items are booked as coming from outside.
   void open_if_new();
 
   Books snapshot() const;
@@ -71,7 +72,7 @@ class BooksKeeper {
     bool changed;
     uint64_t value;
   };
-  // Each is in a vector and in a hash map, and both have spare room.
+  // Each is in a vector and in a hash map, and both have spare capacity.
   static constexpr size_t kStatusMemory = 2 * (sizeof(Status) + sizeof(std::string) + sizeof(uint32_t));
   static constexpr size_t kCounterMemory = 2 * (sizeof(Counter) + sizeof(uint64_t) + 2 * sizeof(uint32_t));
 
@@ -81,9 +82,9 @@ class BooksKeeper {
   Arrow arrow(const Counter& c) const { return {statuses_[c.from].name, statuses_[c.to].name, c.cause}; }
 
   const BooksDefinition definition_;
-  std::vector<Status> statuses_;  // In order of first sight; "" counts nothing.
+  std::vector<Status> statuses_;  // In order of first use; "" counts nothing.
   absl::flat_hash_map<std::string, uint32_t> status_numbers_;
-  std::vector<Counter> counters_;  // In order of first sight.
+  std::vector<Counter> counters_;  // In order of first use.
   absl::flat_hash_map<uint64_t, uint32_t> counter_numbers_;
   std::vector<uint32_t> changed_;
 };

@@ -1,5 +1,5 @@
-// Integers and byte strings as they stand in the store's files (docs/formats.md): fixed ones little-endian, varints in
-// base 128.
+// Integers and byte strings as they are stored in the store's files (docs/formats.md): fixed integers little-endian,
+// varints in base 128.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ inline void append_bytes(std::string& out, std::string_view bytes) {
   out.append(bytes);
 }
 
-// Reads from the front; after the first fault everything reads as zero and ok() is false.
+// Reads from the front; after the first fault all reads return zero and ok() is false.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view in) : in_(in) {}

@@ -1,4 +1,4 @@
-// All tables of one store, and the counters that outlive them. Loop thread only.
+// All tables of one store, and the counters that survive the tables. Loop thread only.
 #pragma once
 
 #include <deque>
@@ -16,10 +16,10 @@
 
 namespace freshet {
 
-// A stream that its table has no more.
+// A stream that its table no longer has.
 struct ClosedEntry {
   uint32_t table = 0;
-  ClosedStream description;  // Its bounds are those of when it was closed.
+  ClosedStream description;  // Its bounds are those at the time of closing.
   std::unique_ptr<ChangeStream> stream;
   std::optional<BootTime> closed_at = {};  // When it was closed in this run; empty if recovery found it closed.
 
@@ -33,34 +33,36 @@ class Catalog {
   StoredCounters counters;
   LiveSegments live;
 
-  // For reads and writes: kResourceNotFound with the service's text, also for a table that is being restored.
+  // Finds a table for reads and writes: kResourceNotFound with the service's text, also for a table that is being
+  // restored.
   Result<Table*> find(const std::string& name) const;
   // Null if there is none.
   Table* find_any(const std::string& name) const;
   // Null if there is none.
   Table* find_number(uint32_t number) const;
   Table& add(uint32_t number, TableDescription description);
-  // Nobody finds it any more; its memory is given back by bury(), as a large one takes long.
+  // Removes the table, so that nobody finds it any more. bury() frees its memory in steps, because a large table takes
+  // long.
   void remove(Table& table);
-  // Ends the table's stream, which it has: it can still be read, for as long as streams are kept. Nothing for one that
-  // is already closed.
+  // Ends the table's stream, which must exist. It can still be read for as long as streams are kept. Has no effect if
+  // it is already closed.
   ClosedEntry& close_stream(Table& table, WallTime at);
   void add_closed(ClosedEntry entry);
   // Null if there is none.
   ClosedEntry* find_closed(std::string_view table, std::string_view label);
-  // That one of the table's streams, open or not, whose record that is; null if the table is gone and it has none.
+  // The stream of the table, open or closed, that has this record; null if the table is gone and no stream has it.
   ChangeStream* stream_of(uint32_t table, uint64_t sequence);
-  // Forgets streams that are no longer kept, from the oldest on, and the oldest if there are too many. Frees at most
-  // that many of their records in memory in one call.
+  // Forgets streams that are no longer kept, oldest first, and also the oldest if there are too many. One call frees at
+  // most `records` of their records in memory.
   void forget_closed(const std::function<bool(const ClosedEntry&)>& is_kept, size_t records);
   const std::deque<ClosedEntry>& closed() const { return closed_; }
   template <class Do>
-  void each_stream(Do&& act) const {  // With the table's number.
+  void each_stream(Do&& act) const {  // Calls `act` with each stream and its table's number.
     for (const auto& entry : closed_) act(entry.table, *entry.stream);
     for (const auto& [name, table] : tables_) act(table->number(), table->stream());
   }
 
-  // Gives back some of what removed tables hold.
+  // Frees up to `items` entries of removed tables.
   void bury(size_t items);
 
   // Bytes of memory of all tables, including those that are being buried, and of all streams.
@@ -74,7 +76,8 @@ class Catalog {
   StreamMemory& stream_memory() { return stream_memory_; }
 
  private:
-  static constexpr uint64_t kClosedMemory = sizeof(ClosedEntry) + sizeof(ChangeStream) + 2048;  // Deques and texts.
+  static constexpr uint64_t kClosedMemory = sizeof(ClosedEntry) + sizeof(ChangeStream) + 2048;  // The entry with its
+                                                                                                // deques and texts.
 
   StreamMemory stream_memory_;  // Outlives the tables.
   uint64_t table_memory_ = 0;

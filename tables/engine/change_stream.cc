@@ -285,7 +285,7 @@ void ChangeStream::trim_before(uint32_t segment) {
   count_marks(before, marks_.size());
   // Records between the cut and the next mark cannot be reached any more.
   const uint64_t reachable = marks_.empty() ? logged_next_ : marks_.front().sequence;
-  oldest_ = std::max(oldest_, reachable);  // Whatever memory still has: a restart would not.
+  oldest_ = std::max(oldest_, reachable);  // Memory may still have earlier records, but a restart would not.
 }
 
 void ChangeStream::trim_all() {

@@ -1,5 +1,5 @@
-// A file of the store that outlives a run which ends while the wall clock is not trusted. What such a run writes into
-// the log carries the doubtful time, so the next start cannot tell by the log how late it was. Loop thread only.
+// A small file that tells the next start that the wall clock was not trusted when the last run ended. The log of such a
+// run carries doubtful times, so it cannot tell how late it was. Loop thread only.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,16 @@ namespace freshet {
 
 class ClockMark {
  public:
-  // Reads what the last run left in the store's directory, which exists. The files outlive this. Errors: kIo.
+  // Reads the mark that the last run left in the store's directory, which must exist. The files outlive this. Errors:
+  // kIo.
   Result<void> open(Files& files, const std::string& directory);
   // The time that was believed when the doubt began; empty without a mark.
   std::optional<WallTime> believed() const { return believed_; }
 
-  // The wall clock is not trusted from now on. Durable when it returns; a mark that is there already stays as it is.
-  // Without open() it does nothing. Errors: kIo, and kDiskFull, with which there is no mark.
+  // Call it when the wall clock stops being trusted. Durable when it returns; an existing mark stays unchanged. Without
+  // open() it does nothing. Errors: kIo, and kDiskFull, in which case there is no mark.
   Result<void> set(WallTime believed);
-  // It is trusted. Errors: kIo.
+  // Call it when the wall clock is trusted again. Errors: kIo.
   Result<void> clear();
 
  private:

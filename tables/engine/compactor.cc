@@ -69,7 +69,7 @@ class Compactor::Finder final : public BatchSink {
   const Catalog& catalog_;
   const uint32_t segment_;
   std::deque<std::pair<uint32_t, ItemRef>>& found_;
-  absl::InlinedVector<Put, kTogether> puts_;  // Of one table, not looked up yet.
+  absl::InlinedVector<Put, kTogether> puts_;  // Puts of one table that are not looked up yet.
 };
 
 bool Compactor::space_is_low() const {

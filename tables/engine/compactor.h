@@ -1,6 +1,6 @@
-// Keeps the log short without a pause: live items of the oldest segment are appended again in small steps, then the
-// segment is retired (replay skips it) and, when no stream needs it any more, removed. Trims streams by age and size.
-// Loop thread only.
+// Keeps the log short without a pause: appends the live items of the oldest segment again in small steps, then retires
+// the segment (replay skips it), and deletes it when no stream needs it any more. Trims streams by age and size. Loop
+// thread only.
 #pragma once
 
 #include <deque>
@@ -31,12 +31,12 @@ class Compactor {
   bool space_is_low() const;
   // The size of the log beyond which it is cleaned.
   uint64_t bound() const;
-  // The segment to clean next: the oldest that is not retired, if there is reason to.
+  // The next segment to clean: the oldest that is not retired, if cleaning is due.
   std::optional<uint32_t> choose() const;
   // The size of the segments that replay would read; the others are kept for streams only.
   uint64_t unretired_bytes() const;
   void begin_segment();
-  // One bounded step; false when it could not go on for want of space.
+  // Does one bounded step; returns false if it stopped for lack of space.
   bool step();
   bool find_live();
   void check_dead();
@@ -46,7 +46,7 @@ class Compactor {
   void note_new(const std::vector<SegmentInfo>& segments);
   bool is_old(uint32_t segment);
   void trim(const std::vector<SegmentInfo>& segments);
-  bool is_needed_before(uint32_t segment) const;  // By a stream.
+  bool is_needed_before(uint32_t segment) const;  // True if a stream needs a segment before that one.
   void remove_files();
   std::optional<WallTime> start_of(uint32_t segment);
 
@@ -56,18 +56,21 @@ class Compactor {
   Committer& committer_;
   const EmbeddedOptions& options_;
 
-  std::optional<LogPosition> cursor_;                 // In the segment that is being cleaned.
-  std::deque<std::pair<uint32_t, ItemRef>> waiting_;  // Live there when found, not moved yet: table number, item.
-  uint32_t retired_through_ = 0;                      // Perhaps not yet by a durable header.
-  uint64_t appended_before_ = 0;                      // Bytes written when the last step was made.
+  std::optional<LogPosition> cursor_;                 // The position in the segment that is being cleaned.
+  std::deque<std::pair<uint32_t, ItemRef>> waiting_;  // Items that were live there when found and are not moved yet:
+                                                      // table number, item.
+  uint32_t retired_through_ = 0;                      // Segments up to this one are retired, perhaps not yet by a
+                                                      // durable header.
+  uint64_t appended_before_ = 0;                      // The bytes written in total when the last step ran.
   BootTime blocked_until_{};
 
   BootTime tidied_{};
-  uint32_t tidied_segment_ = 0;  // The open segment then.
+  uint32_t tidied_segment_ = 0;  // The open segment when the compactor last tidied up.
   std::optional<std::pair<uint32_t, WallTime>> known_start_;
-  uint32_t newest_seen_ = 0;  // Segment.
+  uint32_t newest_seen_ = 0;  // The newest segment seen.
   const BootTime opened_ = clock_.boot();
-  std::map<uint32_t, BootTime> began_;  // Segments of this run: their age does not depend on the wall clock.
+  std::map<uint32_t, BootTime> began_;  // The start of each segment of this run, so that its age does not depend on the
+                                        // wall clock.
 };
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// The cost of operations at the service, for callers that ask (ReturnConsumedCapacity, ReturnItemCollectionMetrics).
-// Loop thread only.
+// The cost of operations at the service, for callers that ask for it (ReturnConsumedCapacity,
+// ReturnItemCollectionMetrics). Loop thread only.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,11 @@
 
 namespace freshet {
 
-// The cost of a write of the item with that key. Null refs for absent; both may be, and both may be the same.
+// The cost of a write of the item with that key. Null refs mean that the item is absent; both may be null, and both may
+// be the same.
 std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& key, const ItemRef& before,
                                                const ItemRef& after);
-// Units for reading or writing an item, or an entry of an index, of that size.
+// Units for reading or writing an item, or an entry of an index, of that size. read_units_of() is for consistent reads.
 uint64_t read_units_of(uint64_t bytes);  // Consistent ones.
 uint64_t write_units_of(uint64_t bytes);
 

@@ -1,4 +1,4 @@
-// Giving back the memory of a large ordered set in steps.
+// Frees the memory of a large ordered set in steps.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace freshet {
 
-// Erases up to `limit` elements, the last first; how many it were.
+// Erases up to `limit` elements, the last first; returns their number.
 template <class Set>
 size_t drop_some(Set& set, size_t limit) {
   size_t dropped = 0;

@@ -86,7 +86,7 @@ Result<void> check_item_key(const Item& item, const KeyAttribute& attribute, boo
   return check_size(attribute, *value, partition, {});
 }
 
-// Who gives a value to the key of a secondary index: the service refuses an empty one in other words.
+// The writer of a secondary index's key: the service refuses an empty value in different words for each.
 enum class Writer { kPut, kUpdate };
 
 // True for nearly every value: it has the right type, and is neither empty nor too long for any part of a key.
@@ -241,11 +241,11 @@ uint64_t look_of(std::string_view name) {
   return name.empty() ? 0 : uint64_t{1} << ((name.size() + 5 * static_cast<unsigned char>(name.back())) % 64);
 }
 
-// Whether each entry or edit of an item that is a key of an index is a plain one, as they nearly always
-// are; then nothing else needs to be looked at. `visit(check)` calls check(name, value) of each.
+// True if each entry or edit of an item that is a key of an index is a plain one, as nearly all are; then no further
+// check is needed. `visit(check)` calls check(name, value) for each.
 template <class Visit>
 bool are_plain_keys(const TableDefinition& definition, const Visit& visit) {
-  uint64_t looks = 0;  // Of all keys.
+  uint64_t looks = 0;  // The attributes of all keys.
   for (const auto& index : definition.indexes) {
     if (index.keys.is_composite()) return false;
     looks |= look_of(index.keys.partition.name);

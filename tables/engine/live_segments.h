@@ -1,5 +1,5 @@
-// How many live items have their newest copy in which segment of the log: a segment that has none needs no cleaning.
-// Loop thread only.
+// Counts, for each segment of the log, the live items whose newest copy is in it: a segment without any needs no
+// cleaning. Loop thread only.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -13,20 +13,22 @@ namespace freshet {
 
 class LiveSegments {
  public:
-  // Places of items that are in no segment: their batch is not in the log yet, or they were gone before it was.
+  // The segment of items that are in none: their batch is not in the log yet, or they were removed before it was.
   static constexpr uint32_t kUnplaced = UINT32_MAX;
   static constexpr uint32_t kNever = UINT32_MAX - 1;
 
-  // Recovery has found the item, where it says.
+  // Recovery has found the item in its segment.
   void found(const ItemRef& item) { ++counts_[item.segment()]; }
-  // A live item's newest copy is there now. An item that left before it was placed stays without one.
+  // The newest copy of a live item is now in `segment`. An item that left the store before it was placed stays without
+  // a segment.
   void place(const ItemRef& item, uint32_t segment) {
     if (item.segment() == kNever) return;
     if (item.segment() != kUnplaced) subtract(item.segment());
     item.set_place(item.creation(), segment);
     ++counts_[segment];
   }
-  // The item is no longer in the store. Nobody says so of a deleted table's items: their segments count as live.
+  // The item is no longer in the store. This is not called for the items of a deleted table: their segments count as
+  // live.
   void leave(const ItemRef& item) {
     if (item.segment() == kUnplaced) {
       item.set_place(item.creation(), kNever);
@@ -35,7 +37,7 @@ class LiveSegments {
     }
   }
 
-  // The segment is retired: what it had has been placed elsewhere, or was a deleted table's.
+  // The segment is retired: its items have been placed elsewhere, or belonged to a deleted table.
   void forget(uint32_t segment) { counts_.erase(segment); }
 
   bool has_any(uint32_t segment) const { return counts_.contains(segment); }
@@ -47,7 +49,7 @@ class LiveSegments {
     if (--it->second == 0) counts_.erase(it);
   }
 
-  absl::flat_hash_map<uint32_t, uint64_t> counts_;  // No zeros.
+  absl::flat_hash_map<uint32_t, uint64_t> counts_;  // Has no zeros.
 };
 
 }  // namespace freshet

@@ -38,8 +38,8 @@ OrderedItems::OrderedItems(KeySchema keys, Kind kind, uint64_t seed, KeySchema m
       // All entries of an index may stand in one partition, so that their hashes tell nothing apart.
       set_(Order{this}, kind == Kind::kMain ? Set::Growth::kSplits : Set::Growth::kOneTree) {}
 
-// Whether a prefix is all of the sort key, so that equal ones need no look into the items. The pairs of a positive
-// number are odd but the last, which is even, as is the padding behind a shorter number (docs/formats.md).
+// True if a prefix is the whole sort key, so that equal prefixes need no look into the items. The pairs of a positive
+// number are odd except the last, which is even, as is the padding behind a shorter number (docs/formats.md).
 bool OrderedItems::is_whole(uint64_t prefix) const {
   constexpr uint64_t kFirstPositive = uint64_t{0x81} << 56;
   return by_number_ && prefix >= kFirstPositive && (prefix & 1) == 0;

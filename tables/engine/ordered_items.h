@@ -29,11 +29,11 @@ class OrderedItems {
  public:
   struct Entry {
     uint64_t hash;
-    uint64_t prefix;       // Of the sort key, big-endian, zero-padded.
-    mutable ItemRef item;  // Replaced in place when only other attributes changed.
+    uint64_t prefix;       // The first bytes of the sort key, big-endian, zero-padded.
+    mutable ItemRef item;  // Replaced in place if only other attributes changed.
   };
 
-  // A place between entries, or the place of an entry.
+  // A position between entries, or the position of an entry.
   struct Probe {
     enum class Side : int8_t { kBeforeHash = -1, kKey = 0, kAfterHash = 1 };
     // In a secondary index: before or after all entries of this key, or at one of them.
@@ -42,17 +42,17 @@ class OrderedItems {
     uint64_t prefix = 0;
     std::string_view partition;
     std::string_view sort;
-    Side side = Side::kKey;  // Before or after everything of that hash, or at the key.
+    Side side = Side::kKey;  // Before or after all entries of this hash, or at the key.
     Tie tie = Tie::kBefore;
-    // The entry among the ties, with Tie::kAt. By arrival: the creation sequence. By key: the table's key, or the item
-    // that has it; the item's key is looked up when it is first needed.
+    // Selects the entry among equal keys, for Tie::kAt. kByArrival: by the creation sequence. kByKey: by the table's
+    // key, or the item that has it; the item's key is computed when it is first needed.
     uint64_t creation = 0;
     mutable std::optional<KeyView> beside{};
     const ItemRef* item = nullptr;
   };
 
-  // Where a key stands, or would; found once by whoever plans a write and used when it is applied, if nothing was added
-  // or removed in between.
+  // The position of a key, or where it would be inserted. A planner finds it once; applying the write uses it if no
+  // entry was added or removed in between.
   struct Place;
 
   // Keys of a main table are unique. Secondary indexes are sparse, and their keys are not unique. Entries of equal keys
@@ -64,7 +64,7 @@ class OrderedItems {
   struct Order {
     using is_transparent = void;
     const OrderedItems* owner;
-    // Nearly always the two words decide: that much is inline.
+    // The two words nearly always decide, so only their comparison is inline.
     absl::weak_ordering operator()(const Entry& a, const Entry& b) const {
       if (a.hash != b.hash) return order_of(a.hash < b.hash);
       return a.prefix != b.prefix ? order_of(a.prefix < b.prefix) : order_of(owner->compare_ties(a, b));
@@ -87,7 +87,7 @@ class OrderedItems {
   using Set = ShardedSet<Entry, Order>;
   using Iterator = Set::const_iterator;
 
-  // `main_keys`: the table's keys, if `keys` are those of a secondary index.
+  // `main_keys`: the table's keys, if `keys` belong to a secondary index.
   OrderedItems(KeySchema keys, Kind kind, uint64_t seed, KeySchema main_keys = {});
   OrderedItems(const OrderedItems&) = delete;
   OrderedItems& operator=(const OrderedItems&) = delete;
@@ -99,21 +99,21 @@ class OrderedItems {
   size_t memory() const { return set_.memory(); }
   uint64_t hash(std::string_view partition) const;
 
-  // Main tables. The item with that key, or null; valid until the next change.
+  // Main tables: the item with that key, or null; valid until the next change.
   const ItemRef* find(const KeyView& key) const;
   Place place(const KeyView& key) const;
-  // Partitions, by hash(), that are about to be looked up one after the other.
+  // Prefetches partitions, by hash(), that are about to be looked up.
   void prefetch(std::span<const uint64_t> hashes) const { set_.prefetch(hashes); }
-  // Applies a write at that place; `before` stands there now. Null refs for absent, not both.
+  // Applies a write at that position, where `before` is now. Null refs mean absent; not both.
   void change(const Place& place, const ItemRef& before, const ItemRef& after);
 
-  // Secondary indexes. What a write did; keys are empty where the item is not in the index.
+  // Secondary indexes: applies a write; a key is empty where the item is not in the index.
   void change(const ItemRef& before, const std::optional<KeyView>& old_key, const ItemRef& after,
               const std::optional<KeyView>& new_key);
 
-  // Recovery. What the log says of a key of a main table, in its order: the item is put, or (then only its key matters)
-  // gone. Applied many at a time and sorted, so that a large tree is walked rather than jumped about in;
-  // `changed(before, after)` hears of each.
+  // Recovery: what the log says about a key of a main table. The item is put, or removed (then only its key matters).
+  // Many are applied at once, sorted, so that a large tree is walked in order; `changed(before, after)` is called for
+  // each.
   struct Load {
     Entry entry;
     bool gone = false;
@@ -127,29 +127,29 @@ class OrderedItems {
     for (auto& load : loads) apply(load, changed);
     loads.clear();
   }
-  // An entry of a secondary index, and all of an empty one.
+  // The entry of a secondary index, and its bytes if the index is empty.
   Entry indexed(const KeyView& key, const ItemRef& item) const { return entry(key, item); }
   void fill(std::vector<Entry> entries);
 
-  // Forgets up to `limit` entries, the last first; how many it were.
+  // Drops up to `limit` entries, the last first; returns their number.
   size_t drop(size_t limit) { return set_.drop(limit); }
 
   Iterator begin() const { return set_.begin(); }
   Iterator end() const { return set_.end(); }
-  // The first entry not before the place; the first one after it.
+  // at(): the first entry not before the position. after(): the first one behind it.
   Iterator at(const Probe& place) const { return set_.lower_bound(place); }
   Iterator after(const Probe& place) const { return set_.upper_bound(place); }
-  // In a main table: the first entry after the place of that item, which need not be there.
+  // Main tables: the first entry after the position of that item, which need not be present.
   Iterator after(const ItemRef& item) const;
-  // In a main table: whether `a` stands before `b`.
+  // Main tables: true if `a` stands before `b`.
   bool precedes(const ItemRef& a, const ItemRef& b) const;
   Probe probe(const KeyView& key, Probe::Tie tie = Probe::Tie::kBefore) const {
     return probe_of(hash(key.partition), key, tie);
   }
-  // The begin and end of all entries with this hash.
+  // The positions before and after all entries with this hash.
   static Probe before_hash(uint64_t hash) { return {hash, 0, {}, {}, Probe::Side::kBeforeHash}; }
   static Probe after_hash(uint64_t hash) { return {hash, 0, {}, {}, Probe::Side::kAfterHash}; }
-  // Whether the entry belongs to that partition.
+  // True if the entry belongs to that partition.
   bool holds(const Entry& entry, std::string_view partition) const;
 
  private:
@@ -171,7 +171,7 @@ class OrderedItems {
   int compare_same_hash(const Entry& a, const Probe& b) const;
   int compare_ties(const Entry& a, const Entry& b) const;
   int compare_main(const Entry& a, const Probe& b) const;
-  // For an item that is in a secondary index.
+  // The sort key of an item that is in a secondary index.
   std::string_view sort_in(const ItemRef& item, JoinedKey& joined) const;
   bool is_whole(uint64_t prefix) const;
   static Probe probe_of(uint64_t hash, const KeyView& key, Probe::Tie tie);
@@ -179,17 +179,17 @@ class OrderedItems {
   Entry entry(const KeyView& key, const ItemRef& item) const;
 
   const KeySchema keys_;
-  const KeySchema main_keys_;  // For a secondary index.
+  const KeySchema main_keys_;  // Used by secondary indexes.
   const Kind kind_;
-  const bool by_number_;  // The sort key is one.
+  const bool by_number_;  // True if the sort key is a number.
   const uint64_t seed_;
   Set set_;
-  uint64_t version_ = 0;  // Of the set's shape: rises when an entry is added or removed.
+  uint64_t version_ = 0;  // Counts the added and removed entries; a Place of an older version is not used.
 };
 
 struct OrderedItems::Place {
   Set::Place at;
-  uint64_t version = UINT64_MAX;  // Known nowhere.
+  uint64_t version = UINT64_MAX;  // The initial value matches no version.
   const ItemRef* item() const { return at.found() ? &at->item : nullptr; }
 };
 

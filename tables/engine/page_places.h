@@ -1,9 +1,9 @@
-// Remembers where pages ended in indexes whose ties stand by arrival (ordered_items.h). A start key names an item. If
-// that is deleted or put again, the store could not tell from the key which of its ties the page had come to.
+// Remembers where pages ended in indexes that order equal keys by arrival (ordered_items.h). A start key names an item.
+// If that item is deleted or put again, the key alone does not tell which of the equal entries the page had reached.
 //
-// A bounded memory: the newest places are kept, each for as long as no other one needs its room, and none across a
-// restart. A page without its place repeats the ties of an item that is gone, and skips none. Only if the item was put
-// again meanwhile, and its place is forgotten or noted anew by another reader, the page goes on behind the new place.
+// The memory is bounded: it keeps the newest positions, each until its slot is reused, and none across a restart. A
+// page without its position repeats the entries that tie with a deleted item, and skips none. Only if the item was put
+// again, and its position was forgotten or replaced by another reader, does the page continue behind the new position.
 // Loop thread only.
 #pragma once
 
@@ -18,17 +18,17 @@ namespace freshet {
 
 class PagePlaces {
  public:
-  // A page ended at the item of that table with this key, which was created as the `creation`-th.
+  // Records that a page ended at the item of that table with this key, which was the `creation`-th to be created.
   void note(uint32_t table, const KeyView& key, uint64_t creation);
-  // Empty if the place is not known.
+  // Empty if the position is not known.
   std::optional<uint64_t> find(uint32_t table, const KeyView& key) const;
 
  private:
   struct Place {
     uint64_t id = 0;
-    uint64_t creation = 0;  // 0: none.
+    uint64_t creation = 0;  // 0 means none.
   };
-  static constexpr size_t kPlaces = 1u << 14;  // 256 KiB, from the first one on.
+  static constexpr size_t kPlaces = 1u << 14;  // 256 KiB, allocated with the first one.
 
   std::vector<Place> places_;
 };

@@ -1,5 +1,5 @@
-// The few attributes of an item that a table's structures look at (keys of indexes, TTL, status), found in one walk
-// over the item instead of one each.
+// The few attributes of an item that a table's structures use (keys of indexes, TTL, status), found in one walk over
+// the item instead of one walk each.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -16,7 +16,7 @@
 
 namespace freshet {
 
-// Sorted names; a slot is a name's place among them.
+// Sorted names; a name's slot is its index among them.
 class PickNames {
  public:
   PickNames() = default;
@@ -25,7 +25,7 @@ class PickNames {
     names.erase(std::unique(names.begin(), names.end()), names.end());
     slots_ = NameSlots(std::move(names));
   }
-  // The name must be one of them.
+  // Returns the slot of `name`, which must be one of the names.
   size_t slot(std::string_view name) const {
     return static_cast<size_t>(std::lower_bound(names().begin(), names().end(), name) - names().begin());
   }
@@ -36,7 +36,7 @@ class PickNames {
   NameSlots slots_;
 };
 
-// Encoded values by slot; views into the item, which outlives this. Of a null ref: nothing is there.
+// Encoded values by slot; views into the item, which outlives this. A null ref has no values.
 class Picked {
  public:
   // `names` outlives this.
@@ -47,11 +47,11 @@ class Picked {
     return values_[slot].empty() ? std::nullopt : std::optional(ValueView(values_[slot]));
   }
   std::string_view encoded(size_t slot) const { return values_[slot]; }
-  // False if one of these is not there; true says nothing of those that no mask has.
+  // Returns false if one of these attributes is missing. True does not cover attributes beyond the mask's 64 slots.
   bool may_have(uint64_t mask) const { return (mask & ~there_) == 0; }
-  // The bit of a mask; none for slots beyond those that fit.
+  // The bit of the slot in a mask; 0 for slots beyond 64.
   static uint64_t mask_of(size_t slot) { return slot < 64 ? uint64_t{1} << slot : 0; }
-  // The size of the attribute in the item, with its name; 0 if it is not there.
+  // The size of the attribute in the item, with its name; 0 if it is missing.
   size_t size_of(size_t slot) const {
     return values_[slot].empty() ? 0 : (*names_)[slot].size() + values_[slot].size() + 1;
   }
@@ -62,7 +62,7 @@ class Picked {
   absl::InlinedVector<std::string_view, 8> values_;
 };
 
-// Where the keys of one secondary index are.
+// The slots of the keys of one secondary index.
 class KeySlots {
  public:
   KeySlots() = default;
@@ -72,9 +72,9 @@ class KeySlots {
     for (const auto* key : keys.sort_attributes()) parts_.push_back({key, names.slot(key->name), false});
     for (const auto& part : parts_) mask_ |= Picked::mask_of(part.slot);
   }
-  // False if the item has not all of these attributes, as is the rule of sparse indexes.
+  // Returns false if the item lacks one of these attributes: indexes are sparse.
   bool may_be_in(const Picked& picked) const { return picked.may_have(mask_); }
-  // Empty when the item is not in the index; see IndexKeyBuilder.
+  // Empty if the item is not in the index; see IndexKeyBuilder.
   std::optional<KeyView> key(const Picked& picked, JoinedKey& joined) const {
     IndexKeyBuilder builder(*keys_, joined);
     for (const auto& part : parts_) {

@@ -140,7 +140,7 @@ bool same_attribute(const ItemRef& a, const ItemRef& b, std::string_view name) {
   return in_a ? in_b && in_a->encoded() == in_b->encoded() : !in_b;
 }
 
-// Whether the item is still as the caller saw it.
+// True if the item is still as the caller saw it.
 bool is_unchanged(const ItemRef& old, const EditItemInput& input) {
   if (!old) return false;
   if (old.identity() == input.seen.identity()) return true;
@@ -158,7 +158,7 @@ Result<ItemEdits> edits_of(EditItemInput& input, const KeySchema& keys) {
     }
     edits.push_back({name, value ? &*value : nullptr});
   }
-  // Who moves many items on brings them sorted.
+  // Bulk writers pass sorted edits.
   const auto rises = [](const ItemEdit& a, const ItemEdit& b) { return a.name < b.name; };
   const auto stays = [&](const ItemEdit& a, const ItemEdit& b) { return !rises(a, b); };
   if (std::adjacent_find(edits.begin(), edits.end(), stays) == edits.end()) return edits;

@@ -1,5 +1,5 @@
-// Plans of writes: the checks of the item store, and the change that follows. Planning changes nothing.
-// Loop thread only.
+// Plans writes: runs the item store's checks and returns the resulting change. Planning changes nothing. Loop thread
+// only.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@
 namespace freshet {
 
 struct Plan {
-  std::optional<Change> change;  // Empty when the item stays as it is.
-  ItemRef unchanged;             // The item then; null if there is none.
+  std::optional<Change> change;  // Empty if the item stays unchanged.
+  ItemRef unchanged;             // The item in that case; null if there is none.
   WriteOutput output;
 };
 
-// The key of an input, or the item that has it.
+// The key of an input, or the item that contains it.
 inline const Item& input_key(const PutItemInput& input) {
   return input.item;
 }
@@ -26,9 +26,9 @@ const Item& input_key(const Input& input) {
   return input.key;
 }
 
-// kValidation, kResourceNotFound, kConditionalCheckFailed (with ConditionFailed if requested). Looking at the item uses
-// up `effort`; kValidation also when there is not enough.
-// Inputs may be emptied.
+// kValidation, kResourceNotFound, kConditionalCheckFailed (with ConditionFailed if requested).
+// Examining the item uses up `effort`; kValidation if there is not enough. Inputs may be
+// emptied.
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, PutItemInput& input);
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, UpdateItemInput& input);
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, EditItemInput& input);

@@ -1,4 +1,4 @@
-// Where many writes are about to go: asked of the memory for all of them at once, before the first is planned.
+// Prefetches the memory that many writes are about to use: for all of them at once, before the first is planned.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// Says nothing about the inputs, which need not be sound: those of other tables than the first one's, or without a
-// usable key, are passed over.
+// Does not check the inputs: it skips those of other tables than the first one's, and those without a usable
+// key.
 void prefetch(const Catalog& catalog, const std::vector<EditItemInput>& inputs);
 void prefetch(const Catalog& catalog, const std::vector<WriteInput>& inputs);
 void prefetch(const Catalog& catalog, const std::string& table, const std::vector<ItemRef>& items);

@@ -29,9 +29,10 @@ struct Shape {
   bool count_only = false;
   std::optional<std::string> partition;       // Entries of others in the range are skipped.
   std::vector<std::string> held;              // By an index that holds only some attributes, sorted; empty for all.
-  std::vector<std::string> index_attributes;  // What is given of an entry without a projection; empty for all.
+  std::vector<std::string> index_attributes;  // The attributes that are returned from an entry without a projection;
+                                              // empty for all.
   std::vector<std::string> filter_view;       // All that the filter sees of an item; empty for all of it.
-  size_t weight = 0;                          // What is looked for in an item.
+  size_t weight = 0;                          // The most operands and paths that are looked for in an item.
   bool fetches = false;                       // The index lacks some of it: the table is read, too.
   bool measure = false;
 };

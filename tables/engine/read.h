@@ -10,8 +10,8 @@ namespace freshet {
 
 Result<ItemRef> read_item(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input);
 Result<ReadOutput> read_measured(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input);
-// The same in two steps. All that is wrong with the request in itself, which comes before what is wrong with its table
-// and its key, is found by the first.
+// A get in two steps. The first finds all faults of the request itself, which are reported before faults of its table
+// and key.
 Result<BoundProjection> bind_projection(ExpressionCache& cache, const GetItemInput& input);
 Result<ReadOutput> read_measured(const Catalog& catalog, const GetItemInput& input, const BoundProjection& projection);
 // `places` records where the page ended.

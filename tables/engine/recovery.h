@@ -11,13 +11,13 @@
 
 namespace freshet {
 
-// Reads the checkpoint at the beginning of a kept segment: when it was written, and where each stream stood.
+// The checkpoint at the beginning of a kept segment: when it was written, and the position of each stream.
 struct SegmentStart {
   WallTime at{};
   std::map<uint32_t, uint64_t> stream_next;                          // By table number.
-  std::map<std::pair<uint32_t, std::string>, uint64_t> closed_next;  // Of closed ones, by label, too.
+  std::map<std::pair<uint32_t, std::string>, uint64_t> closed_next;  // Closed streams, by table number and label.
 
-  // Where that stream of a table stood, open or closed; empty for a table that is not known.
+  // The position of a table's stream, open or closed; empty if the table is not known.
   std::optional<uint64_t> next_of(uint32_t table, const std::string& label) const;
 };
 Result<SegmentStart> read_segment_start(Log& log, uint32_t segment);
@@ -26,10 +26,10 @@ class Recovery final : public BatchSink {
  public:
   explicit Recovery(Catalog& catalog) : catalog_(catalog) {}
 
-  // For open_log().
+  // The visitor for open_log().
   Result<void> visit(const LogBatch& batch);
-  // After the last batch: builds indexes, TTL order and books, finds what streams can still be read from retired
-  // segments, and checks that the books balance.
+  // Call it after the last batch: builds indexes, TTL order and books, finds which streams can still be read from
+  // retired segments, and checks that the books balance.
   Result<void> finish(Log& log);
   // The wall time of the last batch; the epoch if there was none.
   WallTime last_commit() const { return batch_time_; }

@@ -12,7 +12,7 @@ Result<void> check_condition(Expressions& expressions, const std::string& text,
   return expressions.finish(absent);
 }
 
-template <class Input>  // Of a query or a scan.
+template <class Input>  // Checks the expressions of a query or a scan.
 Result<void> check_page(Expressions& expressions, const Input& input, std::string_view absent) {
   if (auto filter = expressions.filter(input.filter); !filter) return fail(filter.error());
   if (auto projection = expressions.projection(input.projection); !projection) return fail(projection.error());

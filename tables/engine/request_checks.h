@@ -1,6 +1,6 @@
-// Faults of a request in itself, whatever tables there are and whatever they hold: items too large, sets with
-// duplicates, expressions that are none, placeholders that are not defined or not used. The service looks at all of it
-// before it looks for the table. Loop thread only.
+// Checks a request alone, without its table: items too large, sets with duplicates, invalid expressions, placeholders
+// that are not defined or not used. The service does all of these checks before it looks for the table. Loop thread
+// only.
 #pragma once
 
 #include "tables/expression/expression.h"
@@ -8,28 +8,28 @@
 
 namespace freshet {
 
-// Checks an item that is put: sets with duplicates, the size. Sorts its sets.
+// Checks an item that is put: its size, and sets with duplicates. Sorts its sets.
 Result<void> check_put_item(Item& item);
-// Checks the values that an update or a put makes.
+// Checks the values that result from an update or a put.
 Result<void> normalize_item(Item& item);
 Result<void> check_item_size(const Item& item, bool update);
 
-// The expressions of a write.
+// Checks the expressions of a write.
 Result<void> check_expressions(ExpressionCache& cache, const PutItemInput& input);
 Result<void> check_expressions(ExpressionCache& cache, const UpdateItemInput& input);
 Result<void> check_expressions(ExpressionCache& cache, const DeleteItemInput& input);
 Result<void> check_expressions(ExpressionCache& cache, const ConditionCheckInput& input);
 
 Result<void> check_request(ExpressionCache& cache, PutItemInput& input);
-template <class Input>  // Of an update, a delete or a check.
+template <class Input>  // Checks the expressions of an update, a delete or a condition check.
 Result<void> check_request(ExpressionCache& cache, const Input& input) {
   return check_expressions(cache, input);
 }
 Result<void> check_request(ExpressionCache& cache, const QueryInput& input);
 Result<void> check_request(ExpressionCache& cache, const ScanInput& input);
 
-// Which fault is to be told of a read that has `found`: one of the request's own if there is any. Only a request that
-// fails pays for this order.
+// Selects the error to report for a read that has failed with `found`: a fault of the request itself comes first. Only
+// a failed request pays for this order.
 template <class Input>
 Error first_fault(ExpressionCache& cache, const Input& input, Error found) {
   if (found.code != ErrorCode::kValidation && found.code != ErrorCode::kResourceNotFound) return found;
@@ -37,7 +37,7 @@ Error first_fault(ExpressionCache& cache, const Input& input, Error found) {
   return fine ? std::move(found) : std::move(fine.error());
 }
 
-// The same of a write: faults of its expressions come first.
+// The same for a write: faults of its expressions come first.
 template <class Input>
 Error first_write_fault(ExpressionCache& cache, Input& input, Error found) {
   if (found.code != ErrorCode::kValidation && found.code != ErrorCode::kResourceNotFound) return found;

@@ -84,11 +84,11 @@ class ShardedSet {
     Leaf at_{};
   };
 
-  // Where an entry stands in its tree, or would.
+  // The position of an entry in its tree, or where it would be inserted.
   class Place {
    public:
     bool found() const { return found_; }
-    const T& operator*() const { return *at_; }  // Only if found.
+    const T& operator*() const { return *at_; }  // Valid only if found.
     const T* operator->() const { return &*at_; }
 
    private:
@@ -137,8 +137,8 @@ class ShardedSet {
     return place;
   }
 
-  // For many lookups about to come: each asks the processor for what it goes through, so that they wait for the
-  // memory together and not one after the other.
+  // Call it before many lookups: the memory that they need is loaded at once instead of one lookup after the
+  // other.
   void prefetch(std::span<const uint64_t> hashes) const {
     for (const uint64_t hash : hashes) __builtin_prefetch(&tree_near(hash));
     for (const uint64_t hash : hashes) {
@@ -149,19 +149,19 @@ class ShardedSet {
     }
   }
 
-  // At the place of `value`, which was not found.
+  // Inserts at the position of `value`, which was not found.
   void insert(const Place& place, T value) {
     place.tree_->insert(place.at_, std::move(value));
     grown(*place.tree_);
   }
-  // False if there is an equal one.
+  // Returns false if the set has an equal entry.
   bool insert(T value) {
     Tree& tree = tree_of(value);
     const bool added = tree.insert(std::move(value)).second;
     if (added) grown(tree);
     return added;
   }
-  // For values that come in their order: adds behind all others.
+  // Appends an entry that is greater than all others.
   void append(T value) {
     Tree& last = tree_of(value);
     last.insert(last.end(), std::move(value));
@@ -289,7 +289,7 @@ class ShardedSet {
     grows_at_ = splits ? kMost * row_.room() : SIZE_MAX;
     shrinks_below_ = row_.room() > 1 ? kLeast * row_.room() : 0;
   }
-  // Call after each change.
+  // Call it after each change.
   void resize() {
     if (border_ >= 0) {
       move_some();
@@ -333,14 +333,15 @@ class ShardedSet {
     if (from.empty()) return true;
     Tree& first = next_[next_.index(from.begin()->hash)];
     if (first.empty() && &first == &next_[next_.index(from.rbegin()->hash)]) {
-      first = std::move(from);  // All go to one tree: for any number of entries, that is one step.
+      first = std::move(from);  // Moves all entries to one tree: that is one step, whatever their number.
       return true;
     }
     auto it = from.begin();
     for (; it != from.end() && left > 0; ++it, --left) {
       Tree& target = next_[next_.index(it->hash)];
       if (target.empty()) ++filled_;
-      target.insert(target.end(), std::move(const_cast<T&>(*it)));  // It is erased below: its order no longer matters.
+      target.insert(target.end(), std::move(const_cast<T&>(*it)));  // The entry is erased below, so its order no longer
+                                                                    // matters.
     }
     const bool all = it == from.end();
     if (all) {

@@ -323,7 +323,7 @@ std::unique_ptr<ChangeStream> Table::detach_stream() {
   auto next = std::make_unique<ChangeStream>(number_, definition().keys, stream_memory_);
   next->restore(stream_->next(), stream_->next());
   std::swap(stream_, next);
-  next->wake();  // Whoever waits looks at the new one.
+  next->wake();  // Waiting readers look at the new stream.
   return next;
 }
 
@@ -377,7 +377,7 @@ size_t Table::drop_old(size_t limit) {
 }
 
 size_t Table::drop(size_t limit) {
-  finish_loads();  // Of a table that replay saw go.
+  finish_loads();  // Finishes the loads of a table that replay saw dropped.
   size_t dropped = drop_old(limit);
   if (ttl_) dropped += ttl_->drop(limit - dropped);
   for (const auto& index : indexes_) dropped += index->items.drop(limit - dropped);
@@ -385,7 +385,7 @@ size_t Table::drop(size_t limit) {
 }
 
 bool Table::stream_wants_before(Cause cause) const {
-  // Whoever keeps a queue's books wants to know what expired.
+  // The owner of a queue's books needs the items that expired.
   if (cause == Cause::kTimeToLive && definition().books) return true;
   return keep_images_ || (definition().stream && needs_before(*definition().stream));
 }

@@ -21,46 +21,46 @@ namespace freshet {
 
 class Table;
 
-inline constexpr size_t kRecordOverhead = 24;  // Of an item in the log beside its own bytes, about.
-inline constexpr size_t kEntryMemory = 50;     // Approximate size of an entry that an order does not have yet.
+inline constexpr size_t kRecordOverhead = 24;  // The approximate bytes that an item takes in the log beside its own.
+inline constexpr size_t kEntryMemory = 50;     // The approximate size of an entry that a structure does not have yet.
 inline size_t log_size(const ItemRef& item) {
   return item ? item.encoded().size() + kRecordOverhead : 0;
 }
 
-// One write, planned and checked: what the commit pipeline applies. Null refs for absent; not both.
+// One write, planned and checked, for the commit pipeline. Null refs mean absent; not both.
 struct Change {
   Table* table = nullptr;
   ItemRef before;
   ItemRef after;
   Cause cause = Cause::kClient;
-  OrderedItems::Place place{};  // Of its key in the main structure, where the planner has found it.
+  OrderedItems::Place place{};  // The position of its key in the main structure, if the planner has found it.
 };
 // A write's changes, applied all or none.
 using Mutation = absl::InlinedVector<Change, 1>;
 
-// How far a new observer has been told of the items that were there before it: all up to `last` in the order of the
-// main structure. Writes beyond are left to the walk.
+// The progress of a new observer through the items that existed before it: it has seen all up to `last` in the order of
+// the main structure. The walk covers writes beyond that.
 struct Backfill {
-  ItemRef last;  // Null before the first step. May be gone from the table meanwhile.
+  ItemRef last;  // Null before the first step. The table may no longer have it.
 };
 
 struct SecondaryIndex {
   SecondaryIndex(IndexDefinition d, const TableDefinition& table, uint64_t seed)
       : definition(std::move(d)), items(definition.keys, ties_of(table), seed, table.keys) {}
-  // A queue takes the newest of its tasks; of those created in the same millisecond, the last one to arrive. So in a
-  // queue's table, which is one with books, ties stand by arrival.
+  // A queue takes its newest tasks; of those created in the same millisecond, the last one to arrive. So a queue's
+  // table, which is one with books, orders equal keys by arrival.
   static OrderedItems::Kind ties_of(const TableDefinition& table) {
     return table.books ? OrderedItems::Kind::kByArrival : OrderedItems::Kind::kByKey;
   }
   IndexDefinition definition;
   OrderedItems items;
   KeySlots slots;
-  std::vector<size_t> held;  // Where the attributes are that it holds; empty for all.
-  uint64_t bytes = 0;        // Of what it holds of its items.
+  std::vector<size_t> held;  // The slots of the attributes that the index holds; empty means all.
+  uint64_t bytes = 0;        // The size of what the index holds of its items.
   std::optional<Backfill> backfill;
 
   uint64_t bytes_of(const ItemRef& item, const Picked& picked) const;
-  // Applies a write; null refs for absent.
+  // Applies a write; null refs mean absent.
   void change(const ItemRef& before, const Picked& old, const ItemRef& after, const Picked& now);
 };
 
@@ -75,10 +75,10 @@ class Table {
   // The label of its stream, or of its last stream; empty if it never had one.
   const std::string& stream_label() const { return description_.stream_label; }
   TableDescription describe() const;
-  TableDescription stored() const;  // The log's form: has the label even while the stream is off.
+  TableDescription stored() const;  // The description for the log: it has the label even while the stream is off.
   // The size of the items in the log.
   uint64_t live_bytes() const { return bytes_ + items_.size() * kRecordOverhead; }
-  // Memory of the table: items, entries of all orders, and the table itself even if it is empty. Without the records of
+  // Memory of the table: its items, the entries of all structures, and the empty table itself. Excludes the records of
   // its stream (StreamMemory).
   uint64_t memory() const;
   // Approximate extra memory of alter() to that definition, once catch_up() is done.
@@ -93,61 +93,61 @@ class Table {
   const SecondaryIndex* index(std::string_view name) const;
 
   ChangeStream& stream() { return *stream_; }
-  // Gives away the stream as it is, and begins an empty one that goes on with its numbers.
+  // Removes and returns the stream, and begins an empty one that continues its sequence numbers.
   std::unique_ptr<ChangeStream> detach_stream();
   BooksKeeper* books() { return books_ ? books_.get() : nullptr; }
   const BooksKeeper* books() const { return books_.get(); }
   TtlOrder* ttl() { return ttl_.get(); }
   const TtlOrder* ttl() const { return ttl_.get(); }
 
-  // The write pipeline's: main structure, indexes, TTL order, books.
+  // Called by the write pipeline: updates the main structure, indexes, TTL order and books.
   void apply(const Change& change);
-  // Recovery: only the main structure, and that only when many are together, beside the reading of the next ones;
-  // until build_observers(), which does the rest and shows each item, or drop(), nothing else is asked of the items.
-  void load(const ItemRef& item, bool gone = false);  // Of one that is gone only the key matters.
+  // Recovery: collects items and adds them to the main structure in large groups, on another thread. Then call only
+  // build_observers(), which fills everything else, or drop().
+  void load(const ItemRef& item, bool gone = false);  // For a removed item only the key matters.
   void build_observers(absl::FunctionRef<void(const ItemRef&)> each);
-  // Recovery: the definition as the log goes on. Observers are made anew, empty.
+  // Recovery: sets the definition that the log has next. Observers are created again, empty.
   void reload(TableDescription description);
 
-  // Becomes `definition` (same name and keys; whose stream changes has been detached before). New indexes, a new TTL
-  // order and new books (for which what is there came from outside) are filled by catch_up(), which also forgets the
-  // old ones.
+  // Changes the table to `definition` (same name and keys; a changed stream has been detached before). catch_up() fills
+  // new indexes, a new TTL order and new books (which book existing items as coming from outside), and frees the old
+  // ones.
   void alter(TableDefinition definition, std::string stream_label);
-  // After alter(): tells new observers of up to `limit` items, and gives back as many entries of old ones at most; how
-  // many it were.
+  // After alter(): shows up to `limit` items to new observers, and frees up to as many entries of old ones; returns
+  // their number.
   size_t catch_up(size_t limit);
   bool is_behind() const;
-  // Whether the books have not been told of all items yet. Until then nobody reads them and the log does not have them:
-  // recovery opens them anew.
+  // True until the books have counted all items. Until then nobody reads them, and the log does not have them: recovery
+  // would open them again.
   bool is_opening_books() const { return books_backfill_.has_value(); }
-  // Tells it of every change from now on, until it is null again. One at a time.
+  // Reports every change from now on to `snapshot`, until it is set to null. One at a time.
   void observe(Snapshot* snapshot) { snapshot_ = snapshot; }
-  // Where its items came from, if from a backup. Until all are there nobody but the restoring reads or writes it.
+  // The origin of its items, if from a backup. Until all are restored, only the restore reads or writes the table.
   const std::optional<RestoreOrigin>& restored() const { return description_.restored; }
   bool is_restoring() const { return description_.restored && description_.restored->in_progress; }
   void set_by_request_since(WallTime time) { description_.by_request_since = time; }
   void set_restored() { description_.restored->in_progress = false; }
   // For a table that is dropped: forgets up to `limit` entries and returns their number.
   size_t drop(size_t limit);
-  // A recorder asks for both images whatever the view.
+  // True: the stream keeps both images whatever its view is, for a recorder.
   void keep_images(bool keep) { keep_images_ = keep; }
   bool stream_wants_before(Cause cause) const;
 
  private:
   void make_observers();
   void make_slots();
-  void apply_loads();  // On a thread of their own, if they are many.
+  void apply_loads();  // Uses a thread of its own if there are many.
   void finish_loads();
   size_t drop_old(size_t limit);
   std::string_view status(const ItemRef& item, const Picked& picked) const;
-  // The attributes of an item that the TTL order and the books look at; none for a null ref.
+  // The attributes of an item that the TTL order and the books use; empty for a null ref.
   struct Observed {
     TtlOrder::Seen seen;
     Counted counted;
   };
   Observed observed(const ItemRef& item, const Picked& picked) const;
   void count(const ItemRef& before, const ItemRef& after);
-  // Whether that walk has passed the place of the item.
+  // True if the walk has passed the position of the item.
   bool covers(const std::optional<Backfill>& backfill, const ItemRef& item) const;
   template <class Tell>
   size_t walk(std::optional<Backfill>& backfill, size_t limit, Tell&& tell);
@@ -158,7 +158,7 @@ class Table {
   OrderedItems items_;
   std::vector<OrderedItems::Load> loads_;  // Recovery: not applied yet.
   std::vector<OrderedItems::Load> applied_loads_;
-  PickNames names_;  // What the observers look at.
+  PickNames names_;  // The attributes that the observers use.
   size_t ttl_slot_ = 0;
   size_t status_slot_ = 0;
   std::vector<std::unique_ptr<SecondaryIndex>> indexes_;
@@ -166,17 +166,18 @@ class Table {
   std::optional<Backfill> ttl_backfill_;
   std::unique_ptr<BooksKeeper> books_;
   std::optional<Backfill> books_backfill_;
-  std::vector<std::unique_ptr<SecondaryIndex>> old_indexes_;  // Being forgotten.
+  std::vector<std::unique_ptr<SecondaryIndex>> old_indexes_;  // Indexes that are being freed.
   std::vector<std::unique_ptr<TtlOrder>> old_ttls_;
   Snapshot* snapshot_ = nullptr;
   StreamMemory& stream_memory_;
   std::unique_ptr<ChangeStream> stream_;
-  uint64_t bytes_ = 0;        // Encoded items.
-  uint64_t item_memory_ = 0;  // Their blocks.
-  uint64_t own_memory_ = 0;   // Without items and entries.
-  uint64_t told_memory_ = 0;  // What take_growth() reported.
+  uint64_t bytes_ = 0;        // The bytes of encoded items.
+  uint64_t item_memory_ = 0;  // The memory of their blocks.
+  uint64_t own_memory_ = 0;   // Memory except items and entries.
+  uint64_t told_memory_ = 0;  // The memory that take_growth() has reported.
   bool keep_images_ = false;
-  std::future<void> applying_;  // Of applied_loads_; last: it uses what stands above, and is waited for at the end.
+  std::future<void> applying_;  // Applies applied_loads_. The last member: it uses the ones above, and the destructor
+                                // waits for it.
 };
 
 }  // namespace freshet

@@ -1,6 +1,6 @@
-// Transactions: all actions planned against one state, their changes one mutation and so whole within one batch of the
-// log; and the tokens that keep a repeated request from being carried out twice, which are items of a table of ours,
-// written in the same mutation. Loop thread only.
+// Transactions. All actions are planned against one state, and their changes are one mutation, so they are in one batch
+// of the log or not at all. Tokens keep a repeated request from being carried out twice; they are items of a system
+// table, written in the same mutation. Loop thread only.
 #pragma once
 
 #include "base/random.h"
@@ -10,7 +10,7 @@
 
 namespace freshet {
 
-// docs/formats.md, "System tables". Made when the first token comes.
+// docs/formats.md, "System tables". Created with the first token.
 inline constexpr std::string_view kTokenTable = "freshet.tokens";
 inline constexpr seconds kTokenWindow{600};
 
@@ -21,7 +21,7 @@ class Transactions {
                ExpressionCache& cache)
       : clock_(clock), guard_(guard), random_(random), catalog_(catalog), committer_(committer), cache_(cache) {}
 
-  // As Tables::transact_write() and transact_get() say. Inputs may be emptied.
+  // See Tables::transact_write() and transact_get(). Inputs may be emptied.
   Result<TransactWriteOutput> write(TransactWriteInput& input);
   Result<std::vector<ReadOutput>> read(const std::vector<GetItemInput>& inputs);
 
@@ -29,7 +29,7 @@ class Transactions {
   enum class Seen { kNever, kSame, kOther };
   Seen look_up(const std::string& token, const std::string& request);
   Result<TransactWriteOutput> carry_out(TransactWriteInput& input, const std::string& request);
-  Table* token_table() const;  // Null as long as there is none.
+  Table* token_table() const;  // Null until the table is created.
   Table& make_token_table();
   Change token_change(Table& table, const std::string& token, const std::string& request) const;
 

@@ -1,4 +1,4 @@
-// Which items expire when, as a commit observer. Loop thread only.
+// Orders items by their expiry, as a commit observer. Loop thread only.
 //
 // As on the service: the attribute is a number of epoch seconds, an item is expired when it is <= now, values more than
 // five years in the past are ignored, items without a number there never expire. An item whose books status is the held
@@ -40,21 +40,21 @@ class TtlOrder {
       return expires != other.expires ? expires < other.expires : creation < other.creation;
     }
   };
-  // Applies a write. Null refs for absent, with nothing seen.
+  // Applies a write. A null ref means absent; its Seen is then empty.
   void change(const ItemRef& before, const Seen& old_seen, const ItemRef& after, const Seen& new_seen);
-  // Recovery: adds the item's entry, if it has one; then takes all of them.
+  // Recovery: add_to() collects the item's entry, if it has one; then add() takes all of them.
   void add_to(std::vector<Entry>& entries, const ItemRef& item, const Seen& seen);
   void fill(std::vector<Entry> entries);
-  // The item that expired first; null if none has at that epoch second.
+  // The item that expired first; null if none has expired at that epoch second.
   ItemRef expired(int64_t now) const;
   // When the next item will expire, seen from `now` (epoch seconds); empty for never.
   std::optional<int64_t> next(int64_t now) const;
   size_t size() const { return set_.size(); }
   // Bytes that the entries take, without the items.
   size_t memory() const { return memory_; }
-  // Forgets up to `limit` entries, the last first; how many it were.
+  // Drops up to `limit` entries, the last first; returns their number.
   size_t drop(size_t limit) { return drop_some(set_, limit); }
-  // The first value seen that can only be milliseconds while seconds are read; once.
+  // The first value that can only be milliseconds although seconds are expected; returned once.
   std::optional<int64_t> take_suspect();
 
  private:

@@ -1,4 +1,4 @@
-// Removes expired items in bounded steps, and holds back while the wall clock cannot be trusted. Loop thread only.
+// Removes expired items in bounded steps, and pauses while the wall clock cannot be trusted. Loop thread only.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ struct PathElement {
   enum class Kind : uint8_t { kName, kPlaceholder, kIndex };
   Kind kind = Kind::kName;
   uint32_t number = 0;  // Index into a list, or slot of the name placeholder.
-  std::string name;     // Of kName.
+  std::string name;     // Set for kName.
 };
 using Path = std::vector<PathElement>;  // Not empty; starts with a name or placeholder.
 
@@ -35,9 +35,9 @@ struct Operand {
   enum class Kind : uint8_t { kPath, kValue, kFunction };
   Kind kind = Kind::kPath;
   Function function = Function::kSize;
-  uint32_t slot = 0;  // Of kValue.
+  uint32_t slot = 0;  // Set for kValue.
   Path path;
-  std::vector<Operand> arguments;  // Of kFunction.
+  std::vector<Operand> arguments;  // Set for kFunction.
 };
 
 enum class Operator : uint8_t {
@@ -55,21 +55,21 @@ enum class Operator : uint8_t {
   kNot
 };
 std::string_view operator_name(Operator op);
-Operator mirrored(Operator op);  // With its operands exchanged: `<` for `>`.
+Operator mirrored(Operator op);  // The operator with its operands exchanged: `<` for `>`.
 
 struct Condition {
   Operator op = Operator::kEqual;
   std::vector<Operand> operands;    // kFunction: one, the call. kIn: the value, then the candidates.
-  std::vector<Condition> children;  // Of kAnd, kOr (two or more), kNot (one).
+  std::vector<Condition> children;  // kAnd, kOr: two or more; kNot: one.
 };
 
 enum class ActionKind : uint8_t { kSet, kRemove, kAdd, kDelete };
 
 struct Action {
   ActionKind kind = ActionKind::kSet;
-  char arithmetic = 0;  // Of kSet: '+', '-' or 0 for `left` alone.
+  char arithmetic = 0;  // kSet: '+', '-', or 0 for `left` alone.
   Path path;
-  Operand left;  // Of kAdd and kDelete: the value.
+  Operand left;  // kAdd and kDelete: the value.
   Operand right;
 };
 
@@ -100,8 +100,9 @@ struct Compiled {
   std::vector<std::string> names;   // Slot -> "#n".
   std::vector<std::string> values;  // Slot -> ":v".
   std::vector<Check> checks;
-  std::vector<const Path*> written;  // What kNoOverlap compares: paths that an update writes or a projection reads.
-  std::vector<const PathElement*> roots;  // First elements of what is read or written, each once.
+  std::vector<const Path*> written;  // The paths that kNoOverlap compares: those that an update writes or a projection
+                                     // reads.
+  std::vector<const PathElement*> roots;  // First elements of all paths that are read or written, each once.
 
   Compiled() = default;
   Compiled(const Compiled&) = delete;  // The checks point into the trees.

@@ -37,8 +37,8 @@ bool is_sorted_set(const Members& members) {
   return !members.empty() && std::adjacent_find(members.begin(), members.end(), out_of_order) == members.end();
 }
 
-// Whether normalize() would leave the value alone. What requests bring is normal; callers within the process may not be
-// as careful, and unsorted sets would compare wrongly.
+// True if normalize() would not change the value. Values of requests are normal; callers within the process may be less
+// careful, and unsorted sets would compare wrongly.
 bool is_normal(const Value& value, size_t depth) {
   if (const auto* set = value.get_if<StringSet>()) return is_sorted_set(set->members);
   if (const auto* set = value.get_if<NumberSet>()) return is_sorted_set(set->members);

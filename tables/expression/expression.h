@@ -9,11 +9,11 @@
 //     auto used = expressions.finish();                        // every placeholder used?
 //     ... evaluate(*condition, old) ... apply(*update, std::move(base)) ...
 //
-// Compilation is by text alone and cached; placeholders are bound per request, and what depends on them (undefined
-// names, operand types of literal values, overlapping paths) is checked there. All errors are kValidation with the
-// service's own text unless said otherwise.
-// Threading: the cache and Expressions belong to the loop thread. Compiled expressions are immutable; evaluation is
-// pure and may run on any thread.
+// Compilation uses the text alone and is cached. Placeholders are bound per request; checks that depend on
+// them (undefined names, operand types of literal values, overlapping paths) run at that point. All errors
+// are kValidation with the service's own text unless said otherwise. Threading: the cache and Expressions
+// belong to the loop thread. Compiled expressions are immutable; evaluation is pure and may run on any
+// thread.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -42,17 +42,17 @@ enum class ExpressionKind : uint8_t { kCondition, kFilter, kUpdate, kKeyConditio
 std::string_view expression_name(ExpressionKind kind);  // "ConditionExpression", ...
 
 // Parsed expressions. Opaque; made by the compile functions, or from the cache.
-class CompiledCondition;  // Of kCondition, kFilter and kKeyCondition.
+class CompiledCondition;  // For kCondition, kFilter and kKeyCondition.
 class CompiledUpdate;
 class CompiledProjection;
 
-// `kind` is one of the three that CompiledCondition is for.
+// `kind` is one of the three kinds of CompiledCondition.
 Result<std::shared_ptr<const CompiledCondition>> compile_condition(std::string_view text, ExpressionKind kind);
 Result<std::shared_ptr<const CompiledUpdate>> compile_update(std::string_view text);
 Result<std::shared_ptr<const CompiledProjection>> compile_projection(std::string_view text);
 
-// Compiled expressions by kind and text, the least recently used dropped first. Bounded in number and, against floods
-// of long ones, in bytes of text. Failures are not kept.
+// Compiled expressions by kind and text; the least recently used is dropped first. Bounded in number and, against
+// floods of long texts, in bytes of text. Failures are not cached.
 class ExpressionCache {
  public:
   explicit ExpressionCache(size_t capacity_per_kind = 1000);
@@ -66,7 +66,7 @@ class ExpressionCache {
 
   uint64_t hits() const;
   uint64_t misses() const;
-  size_t size() const;  // Of all kinds.
+  size_t size() const;  // The number of cached expressions of all kinds.
 
  private:
   struct Impl;
@@ -111,8 +111,8 @@ class Expressions {
   Result<BoundCondition> key_condition(std::string_view text);
   Result<BoundUpdate> update(std::string_view text);
   Result<BoundProjection> projection(std::string_view text);
-  // After all have been bound: refuses placeholders that none of them uses. Where there is no expression at all,
-  // `absent` tells which ones there could be: "ConditionExpression is null".
+  // Call it after all have been bound: refuses placeholders that no expression uses. If there is no expression at all,
+  // `absent` names the possible ones: "ConditionExpression is null".
   Result<void> finish(std::string_view absent = {});
 
  private:
@@ -125,27 +125,27 @@ class Expressions {
   const Placeholders& placeholders_;
   absl::InlinedVector<bool, 8> used_names_;   // Parallel to placeholders_.names.
   absl::InlinedVector<bool, 8> used_values_;  // Parallel to placeholders_.values.
-  std::vector<size_t> names_in_order_;        // Of placeholders_.names, when they are many.
+  std::vector<size_t> names_in_order_;        // The order of placeholders_.names, if there are many.
   bool checked_ = false;
   bool any_ = false;
 };
 
 // --- Conditions and filters ---
 
-// An absent item is an empty Item. Values of types that an operator is not for make it false, never an error.
+// An absent item is an empty Item. An operator that does not support a value's type is false, never an error.
 bool evaluate(const BoundCondition& condition, const Item& item);
 
-// How much of items may still be examined, so that no request holds up the loop: about a nanosecond a unit.
+// Bounds the item data that may still be examined, so that no request holds up the loop: a unit is about 1 ns.
 class Effort {
  public:
   explicit Effort(uint64_t most) : left_(most) {}
-  // Spends units on the next step. False if there are not enough left: then nothing is left any more.
+  // Spends units on the next step. Returns false if too few are left; then none are left.
   bool spend(uint64_t units) {
     spent_ = spent_ || units > left_;
     left_ = spent_ ? 0 : left_ - units;
     return !spent_;
   }
-  // Work that the size of the item itself bounds: it counts for the length of a turn, but is never refused.
+  // Counts work that the size of the item itself bounds: it adds to the length of a turn, but is never refused.
   void note(uint64_t units) { noted_ += units; }
   bool is_spent() const { return spent_; }
   uint64_t left() const { return left_; }
@@ -156,13 +156,13 @@ class Effort {
   uint64_t noted_ = 0;
   bool spent_ = false;
 };
-// The bounds for the conditions of one write, or a filter on one item; and for all those of a transaction together.
+// The bounds for the conditions of one write or a filter on one item, and for all conditions of a transaction together.
 inline constexpr uint64_t kMostItemEffort = 32u << 20;
 inline constexpr uint64_t kMostTransactionEffort = 128u << 20;
 // kValidation, with a message of Freshet's own.
 tl::unexpected<Error> too_much_effort(ExpressionKind kind);
 
-// Tells for one stored item after the other if the condition holds, and decodes no more than it must.
+// Evaluates a condition on one stored item after the other, and decodes no more than it needs.
 class Evaluator {
  public:
   explicit Evaluator(const BoundCondition& condition);  // Outlives this.
@@ -171,36 +171,36 @@ class Evaluator {
 
  private:
   const BoundCondition& condition_;
-  std::vector<std::string> names_;        // Sorted names of the attributes that it looks at, if they are many.
+  std::vector<std::string> names_;        // Sorted names of the attributes that it examines, if there are many.
   std::vector<std::string_view> values_;  // Values of one item, by name.
   std::vector<std::string> given_;        // Stored forms of the request's values, by slot, made when needed.
 };
-// For a single item, with an effort of kMostItemEffort; false when that is used up.
+// Evaluates one item with an effort of kMostItemEffort; returns false if that is used up.
 bool evaluate(const BoundCondition& condition, const ItemRef& item);
-// How many operands it looks at, at most; 0 of none.
+// The most operands that it examines; 0 for no condition.
 size_t weight(const BoundCondition& condition);
-// A query's filter may not look at the keys of what is read (the table or the index).
+// A query's filter may not use the keys of the table or index that is read.
 Result<void> check_filter(const BoundCondition& filter, const KeySchema& keys);
-// No path may look into a key attribute of the table or of any of its indexes: keys are scalars.
+// No path may lead into a key attribute of the table or of its indexes: keys are scalars.
 Result<void> check_keys(const BoundCondition& condition, const TableDefinition& table);
 Result<void> check_keys(const BoundProjection& projection, const TableDefinition& table);
 
 // --- Updates ---
 
-// The item after the update. `item` is the old item, or for an absent one its bare key. All operands are read from the
+// The item after the update. `item` is the old item, or only the key for an absent one. All operands are read from the
 // item as it was before. Refuses results larger than limits::kMaxItemBytes or nested deeper than limits::kMaxNesting.
-// On failure nothing of the input is of use any more.
+// After a failure the input must not be used.
 Result<Item> apply(const BoundUpdate& update, Item item);
-// Whether the update makes an item where there is none: one that only removes (REMOVE, DELETE) does not, and then
-// leaves nothing behind. If apply() finds an error in the bare key, that is still its error.
+// True if the update creates an item where there is none. One that only removes (REMOVE, DELETE) does not, and leaves
+// nothing behind. An error of apply() on the key alone is still reported.
 bool creates(const BoundUpdate& update);
 // The edits of an update that only sets whole attributes to values of the request, or removes some: sorted by name.
-// Empty optional for an update that does more. The values live as long as what the update was bound from.
+// Empty optional for an update that does more. The values live as long as the inputs that the update was bound from.
 using ItemEdits = absl::InlinedVector<ItemEdit, 8>;
 std::optional<ItemEdits> plain_edits(const BoundUpdate& update);
-// The message of apply() for an operand, or what it is added to, that is not of the type that the action needs.
+// The message of apply() if an operand, or the value it is added to, has the wrong type for the action.
 inline constexpr std::string_view kOperandType = "An operand in the update expression has an incorrect data type";
-// An update may not write key attributes of the table, nor look into those of the table or an index.
+// An update may not write key attributes of the table, nor lead into key attributes of the table or an index.
 Result<void> check_update(const BoundUpdate& update, const TableDefinition& table);
 // UPDATED_OLD: the old item's values at the update's paths, with the maps and lists around them. Leaves out paths that
 // do not exist.
@@ -210,20 +210,20 @@ Item updated_attributes(const BoundUpdate& update, const ItemRef& before);
 // place: appended to its list, or moved up by the removal of elements before it. Leaves out removed values.
 Item updated_attributes(const BoundUpdate& update, const Item& before, const Item& after);
 Item updated_attributes(const BoundUpdate& update, const ItemRef& before, const ItemRef& after);
-// Whether the update writes this top-level attribute (or a part of it).
+// True if the update writes this top-level attribute or a part of it.
 bool touches(const BoundUpdate& update, std::string_view attribute);
 
 // --- Key conditions ---
 
-// Whether it is one at all, whatever the keys are: its operators, that each condition is about one attribute.
+// Checks the form alone, whatever the keys are: the operators, and that each condition is about one attribute.
 Result<void> check_key_condition(const BoundCondition& key_condition);
 
 struct KeyBound {
   Value value;
   bool inclusive = true;
 };
-// Which sort keys are asked for. At most one of prefix and (lower, upper) is set; none of them means all.
-// `=` is lower == upper, both inclusive.
+// The sort keys that a query reads. At most one of prefix and (lower, upper) is set; none of them means all. `=` is
+// lower == upper, both inclusive.
 struct KeyRange {
   Value partition;
   std::optional<KeyBound> lower;
@@ -231,11 +231,11 @@ struct KeyRange {
   std::optional<Value> prefix;  // S or B.
   bool contains(const Value& sort_key) const;
 
-  // For keys with several attributes: the values of the others of the partition, and of the first ones of the sort key.
-  // Bounds and prefix are then of the one that follows these.
+  // For keys with several attributes: the values of the partition's other attributes, and of the first attributes of
+  // the sort key. Bounds and prefix apply to the attribute that follows them.
   std::vector<Value> more_partition{};
   std::vector<Value> first_sort{};
-  // Whether a whole key is asked for.
+  // True if the key matches.
   bool contains(const Item& key, const KeySchema& keys) const;
 };
 // Checks the condition's form and its values' types against the keys of the table or index.
@@ -244,16 +244,16 @@ Result<KeyRange> key_range(const BoundCondition& key_condition, const KeySchema&
 // --- Projections ---
 
 Item project(const BoundProjection& projection, const Item& item);
-// The same on the stored form, decoding only what is asked for. `item` is not null.
+// The same on the stored form; decodes only what is needed. `item` is not null.
 Item project(const BoundProjection& projection, const ItemRef& item);
-// How many paths it looks for; 0 of none.
+// The number of paths that it looks for; 0 for no projection.
 size_t weight(const BoundProjection& projection);
-// The top-level attributes that the projection reads, in its order. For "does the index have them all". Each once,
+// The top-level attributes that the projection reads, in its order: they tell if an index has them all. Each once,
 // unless placeholders give one name twice.
 std::vector<std::string_view> top_level_attributes(const BoundProjection& projection);
-// Those that an update reads or writes, sorted: apply() to an item of these alone does the same to them.
+// The attributes that an update reads or writes, sorted: apply() gives the same result on an item with only these.
 std::vector<std::string_view> top_level_attributes(const BoundUpdate& update);
-// Those that a filter reads.
+// The attributes that a filter reads.
 std::vector<std::string_view> top_level_attributes(const BoundCondition& condition);
 
 }  // namespace freshet

@@ -31,7 +31,7 @@ struct KeyTest {
   std::string_view attribute;
   Operator op;  // kFunction is begins_with.
   const Value* first = nullptr;
-  const Value* second = nullptr;  // Of kBetween.
+  const Value* second = nullptr;  // For kBetween.
 };
 
 std::string_view name_of(const Condition& test) {

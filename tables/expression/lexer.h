@@ -12,7 +12,7 @@ enum class TokenKind : uint8_t {
   kValuePlaceholder,  // ":v"
   kInteger,           // Digits.
   kSymbol,            // ( ) , . [ ] + - = <> < <= > >=
-  kUnknown,           // Any other character; no rule takes it.
+  kUnknown,           // Any other character; no rule accepts it.
   kEnd
 };
 
@@ -23,7 +23,7 @@ struct Token {
 
 bool is_word_character(char c);  // Letter, digit, '_'.
 
-// All tokens of `text`, the last one kEnd. Never fails: what is no token is kUnknown, a whole UTF-8 character.
+// All tokens of `text`, the last one kEnd. Never fails: an invalid character, as a whole UTF-8 character, is kUnknown.
 std::vector<Token> lex(std::string_view text);
 
 }  // namespace freshet::expression

@@ -27,7 +27,7 @@ class Parser {
   std::vector<Action> parse_update();
   std::vector<Path> parse_projection();
 
-  // After one of the above: the error that the service would report first, if any.
+  // Call it after a parse: the error that the service would report first, if any.
   std::optional<Error> error() const;
 
  private:
@@ -46,20 +46,20 @@ class Parser {
   bool accept_symbol(std::string_view symbol);
   bool accept_keyword(std::string_view upper);
   void expect_symbol(std::string_view symbol);
-  void syntax_error();  // At the token that is looked at.
-  bool enter();         // One level of recursion deeper; false when that is too deep.
+  void syntax_error();  // Reports the current token.
+  bool enter();         // Enters one level of recursion; returns false if that is too deep.
   void leave() { --depth_; }
   void count_operator();
   void stop(std::string what);                                    // Ends the parse with this error.
-  void note(std::optional<std::string>& slot, std::string text);  // Keeps the first.
+  void note(std::optional<std::string>& slot, std::string text);  // Keeps the first error only.
 
   Term parse_or();
   Term parse_and();
   Term parse_not();
   Term parse_comparison();
   Term parse_term();
-  Term parse_parenthesized(Term (Parser::*inside)());  // Parentheses around what `inside` parses.
-  Term parse_operand_term();                           // An operand; in parentheses, no condition.
+  Term parse_parenthesized(Term (Parser::*inside)());  // Parses parentheses around the result of `inside`.
+  Term parse_operand_term();                           // Parses an operand; parentheses may not hold a condition.
   Operand parse_plain_operand();  // In conditions: path, value, call, or one of these in parentheses.
   Condition as_condition(Term term);
   Condition chain(Operator op, Term first, Term (Parser::*next)(), std::string_view keyword);

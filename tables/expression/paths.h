@@ -10,7 +10,7 @@
 
 namespace freshet::expression {
 
-// A path with its placeholders resolved is what both need to look at an element: the names come from `bindings`.
+// Finds the text of a path element: `bindings` gives the names of placeholders.
 inline std::string_view element_name(const PathElement& element, const Bindings& bindings) {
   return element.kind == PathElement::Kind::kName ? std::string_view(element.name) : bindings.names[element.number];
 }
@@ -34,7 +34,7 @@ std::strong_ordering compare_elements(const PathElement& a, const PathElement& b
 // Element by element; a path sorts before those that start with it.
 std::strong_ordering compare_paths(const Path& a, const Path& b, const Bindings& bindings);
 bool same_path(const Path& a, const Path& b, const Bindings& bindings);
-// As the service writes paths in messages: "[a, b, [3]]".
+// The path as the service writes it in messages: "[a, b, [3]]".
 std::string path_text(const Path& path, const Bindings& bindings);
 
 // Empty if no two paths overlap (one is the other or above it) or conflict (one treats as a list what the other treats

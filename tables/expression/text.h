@@ -1,4 +1,4 @@
-// Small things about text that the parser and its messages need.
+// Small text helpers for the parser and its messages.
 #pragma once
 
 #include <algorithm>

@@ -214,7 +214,7 @@ class Update {
     return &storage;
   }
 
-  // Whether the map or list that the path's last element is looked up in is there and of the right kind.
+  // True if the map or list of the path's last element exists and has the right type.
   bool has_place(const Path& path) const {
     if (path.size() == 1) return true;
     const Value* parent = find_parent(path, item_, bindings_);

@@ -24,7 +24,7 @@ void each_path(const Action& action, Visit&& visit) {
   if (action.arithmetic != 0) each_path(action.right, visit);
 }
 
-// How many operands there are to look at; a call and its arguments count each.
+// The number of operands to examine; a call and each of its arguments count.
 inline size_t count_operands(const Operand& operand) {
   size_t sum = 1;
   for (const auto& argument : operand.arguments) sum += count_operands(argument);

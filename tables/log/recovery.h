@@ -1,4 +1,4 @@
-// From the files of a data directory to the state of its log: docs/formats.md, "Recovery".
+// Recovers the state of a log from the files of a data directory: docs/formats.md, "Recovery".
 #pragma once
 
 #include <string>
@@ -29,8 +29,8 @@ struct Recovered {
 struct RecoveryOptions {
   std::string directory;
   bool accept_loss = false;  // As in LogOptions.
-  // Writes again what is not known as durable, before it syncs. Without that, what a failed sync of an earlier process
-  // left only in the page cache would be taken for durable. It costs a write of that part of the log.
+  // Writes again everything that is not known to be durable before it syncs. Otherwise, data that a failed sync of an
+  // earlier process left only in the page cache would pass for durable. It costs one write of that part of the log.
   bool distrust_page_cache = true;
 };
 

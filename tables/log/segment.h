@@ -1,4 +1,4 @@
-// The bytes of a log segment: docs/formats.md, "The log". The recipe to change them is at the end of that page.
+// The bytes of a log segment: docs/formats.md, "The log". The end of that page says how to change them.
 #pragma once
 
 #include <cstdint>
@@ -49,26 +49,26 @@ constexpr uint64_t batch_bytes(uint64_t payload_bytes) {
 
 // Writes kBatchHeaderBytes to `into`.
 void encode(const BatchHeader& header, uint64_t log_id, char* into);
-// `bytes` are at least kBatchHeaderBytes. Empty if this is no whole batch header of that segment.
+// `bytes` are at least kBatchHeaderBytes. Empty if they are not a valid batch header of that segment.
 std::optional<BatchHeader> decode_batch_header(const char* bytes, uint64_t log_id, uint32_t segment);
 uint64_t checksum(std::string_view payload, uint64_t log_id);
 
 std::string segment_name(uint32_t id);
 std::optional<uint32_t> parse_segment_name(std::string_view name);
 
-// Reads batches of one segment, with large sequential reads into a buffer that is the caller's and reused.
+// Reads batches of one segment, with large sequential reads into a buffer that the caller owns and reuses.
 class BatchReader {
  public:
-  // Looks at the first `limit` bytes of the file. All referents must outlive the reader.
+  // Reads only the first `limit` bytes of the file. All referents must outlive the reader.
   BatchReader(File& file, uint64_t log_id, uint32_t segment, uint64_t limit, std::string& buffer)
       : file_(file), log_id_(log_id), segment_(segment), limit_(limit), buffer_(buffer) {}
 
   struct Batch {
     BatchHeader header;
-    std::string_view payload;  // Until the next call.
+    std::string_view payload;  // Valid until the next call.
     uint64_t end = 0;          // Offset of the next batch.
   };
-  // The batch at `offset`; empty if none is whole there. Errors are those of the file.
+  // The batch at `offset`; empty if there is no complete one. Errors are those of the file.
   Result<std::optional<Batch>> at(uint64_t offset);
 
  private:
@@ -80,8 +80,8 @@ class BatchReader {
   const uint32_t segment_;
   const uint64_t limit_;
   std::string& buffer_;
-  uint64_t start_ = 0;   // Of what the buffer holds.
-  uint64_t filled_ = 0;  // Bytes of it.
+  uint64_t start_ = 0;   // The offset of the buffer's content in the file.
+  uint64_t filled_ = 0;  // The number of bytes in the buffer.
 };
 
 }  // namespace freshet::log_detail

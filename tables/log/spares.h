@@ -19,12 +19,12 @@ class Spares {
   Spares(const Spares&) = delete;
   Spares& operator=(const Spares&) = delete;
 
-  // Takes over what an earlier run left in the directory; deletes spares of another size.
+  // Takes over the spares that an earlier run left in the directory; deletes those of another size.
   Result<void> adopt(const std::vector<std::string>& names);
-  // Makes one more. kDiskFull if there is no space; nothing is left behind then.
+  // Creates one more. kDiskFull if there is no space; nothing is left behind then.
   Result<void> add();
-  // Instead of add(): what makes the file of that path wherever it is run, with its errors; keep() it when that is
-  // done.
+  // Instead of add(): a function that creates the file of that path on any thread, with its errors; call keep() when it
+  // is done.
   std::string new_path();
   std::function<Result<void>()> making(const std::string& path) const;
   void keep(std::string path) { spares_.push_back(std::move(path)); }
@@ -34,10 +34,10 @@ class Spares {
     std::string path;
     uint64_t bytes = 0;
   };
-  // A file of at least `bytes` bytes: a spare, if one is there and large enough, or a new one (then kDiskFull is
+  // Returns a file of at least `bytes` bytes: a spare, if one is large enough, or a new file (then kDiskFull is
   // possible, as in add()).
   Result<Space> take(uint64_t bytes);
-  // Deletes spares until that many bytes are free, or none is left. Returns how many are.
+  // Deletes spares until that many bytes are free, or none is left. Returns the bytes that were freed.
   Result<uint64_t> give_up(uint64_t bytes);
   bool can_take(uint64_t bytes) const { return !spares_.empty() && bytes <= spare_bytes_; }
 

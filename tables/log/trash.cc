@@ -43,7 +43,7 @@ Result<uint64_t> Trash::step() {
   uint64_t given = 0;
   while (!waiting_.empty() && given < kStepBytes) {
     auto more = give_back(kStepBytes - given);
-    if (!more && given > 0) break;  // What has come back counts; the next step meets the error again.
+    if (!more && given > 0) break;  // The freed space counts; the next step meets the error again.
     if (!more) return more;
     given += *more;
   }

@@ -1,5 +1,5 @@
-// Files that are deleted bit by bit: to delete a large file at once takes the kernel 14 ms for 64 MB (it drops every
-// page), too long for a turn of the loop, and others wait for the file system's journal meanwhile.
+// Deletes files bit by bit. Deleting a 64 MB file at once takes the kernel 14 ms (it drops every page): too long for a
+// turn of the loop, and other writers wait for the file system's journal meanwhile.
 #pragma once
 
 #include <deque>
@@ -19,18 +19,18 @@ class Trash {
   Trash(const Trash&) = delete;
   Trash& operator=(const Trash&) = delete;
 
-  // Whether a file of that name is one on its way.
+  // True if the name is that of a file that is being deleted.
   static bool is_trash(const std::string& name);
-  // Deletes what an earlier run left.
+  // Deletes the files that an earlier run left.
   Result<void> clear(const std::vector<std::string>& names);
-  // The file is durably gone under its name when this returns; the steps give its space back. On a disk so full that it
-  // has no room for another name, the file is deleted at once. Returns how much space has come back.
+  // When this returns, the file is durably gone under its name; the steps free its space. On a disk that has no room
+  // for another name, the file is deleted at once. Returns the bytes that were freed.
   Result<uint64_t> take(const std::string& path, uint64_t bytes);
-  // Gives a little of the space back. Returns how much.
+  // Frees some of the space. Returns the bytes that were freed.
   Result<uint64_t> step();
   bool empty() const { return waiting_.empty(); }
-  // Instead of steps: what deletes the oldest file wherever it is run; when that is done, taken_away() returns how much
-  // space has come back.
+  // Instead of steps: a function that deletes the oldest file on any thread; when it is done, taken_away() returns the
+  // bytes that were freed.
   std::function<Result<void>()> deletion() const;
   uint64_t taken_away();
 
@@ -41,7 +41,7 @@ class Trash {
     std::unique_ptr<File> file;  // Opened by the first step.
   };
 
-  // From the oldest file.
+  // Frees space of the oldest file.
   Result<uint64_t> give_back(uint64_t most);
 
   Files& files_;

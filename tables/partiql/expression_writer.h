@@ -1,6 +1,6 @@
 // Writes the conditions and updates of a statement as expressions of the item store. All names and values become
-// placeholders: nothing that a statement says can be read as syntax, and statements of one shape share their
-// compiled expressions.
+// placeholders: no part of a statement can become syntax, and statements of one shape share their compiled
+// expressions.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ class ExpressionWriter {
   std::string name(std::string_view attribute);  // "#n"
   std::string value(uint32_t slot);              // ":v"
   std::string condition(const expression::Condition& condition);
-  // All of them hold. Empty if there are none.
+  // The conjunction of all conditions. Empty if there are none.
   std::string conjunction(const std::vector<const expression::Condition*>& conditions);
   std::string update(const std::vector<expression::Action>& actions);
 
@@ -36,7 +36,8 @@ class ExpressionWriter {
 
   const Statement& statement_;
   std::unordered_map<std::string_view, std::string> names_;
-  std::vector<std::pair<std::string, std::string>> definitions_;  // Of names_, in the order of their first use.
+  std::vector<std::pair<std::string, std::string>> definitions_;  // The definitions of names_, in the order of their
+                                                                  // first use.
   std::unordered_map<uint32_t, std::string> values_;
 };
 

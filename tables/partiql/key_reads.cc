@@ -97,7 +97,7 @@ class Decomposition {
  private:
   const Value& value(uint32_t slot) const { return statement_.values[slot]; }
 
-  // Whether every way to fulfil the condition gives the partition key a value.
+  // True if every way to satisfy the condition gives the partition key a value.
   bool is_keyed(const Condition& condition) const {
     const auto keyed = [this](const Condition& child) { return is_keyed(child); };
     const auto& children = condition.children;
@@ -106,7 +106,7 @@ class Decomposition {
     return equality_on(condition, keys_.partition.name) || is_choice(condition, keys_.partition.name);
   }
 
-  // Whether some part of it says what a key condition can say of the sort key.
+  // True if some part of it is a possible key condition on the sort key.
   bool is_ranged(const Condition& condition) const {
     if (!keys_.sort) return false;
     if (condition.op == Operator::kAnd || condition.op == Operator::kOr) {

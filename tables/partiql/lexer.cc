@@ -110,7 +110,7 @@ class Lexer {
     return add(TokenKind::kUnknown, character_length(rest())), false;
   }
 
-  // Whether a point right here belongs to a path rather than to a number: "a.5" is no number.
+  // True if a point at this position belongs to a path and not to a number: "a.5" is not a number.
   bool after_name(char c) const {
     if (c != '.' || tokens_.empty()) return false;
     const Token& last = tokens_.back();

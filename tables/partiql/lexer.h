@@ -9,13 +9,13 @@
 namespace freshet::partiql {
 
 enum class TokenKind : uint8_t {
-  kWord,       // A letter, '_' or '$', then such and digits: names, keywords, functions.
+  kWord,       // A letter, '_' or '$', then letters, digits, '_' and '$': names, keywords, functions.
   kQuoted,     // "name"
   kString,     // 'text'
   kNumber,     // Digits with point and exponent, without a sign.
   kParameter,  // ?
   kSymbol,     // ( ) [ ] { } , . : ; * + - = <> != < <= > >= << >>
-  kUnknown,    // What starts no token, or one that has no end. The last one but kEnd.
+  kUnknown,    // A character that starts no token, or a token without an end. It is the last one before kEnd.
   kEnd
 };
 

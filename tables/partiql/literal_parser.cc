@@ -13,7 +13,7 @@ using expression::PathElement;
 
 namespace {
 
-// Whether the service's parser can hold the number at all: its exponent, and the scale that this leaves, have 32 bits.
+// True if the service's parser can represent the number: its exponent, and the resulting scale, have 32 bits.
 bool is_convertible(std::string_view number) {
   const size_t e = number.find_first_of("eE");
   if (e == std::string_view::npos) return true;

@@ -1,6 +1,6 @@
 // Recursive descent over the tokens of one statement. The first syntax error ends the parse: every later look sees the
-// end of the text, so that no rule needs an error path of its own. What is well formed and still wrong is noted, and
-// reported when the whole statement is well formed.
+// end of the text, so that no rule needs an error path of its own. An error in well-formed text is noted, and reported
+// if the whole statement is well formed.
 #pragma once
 
 #include <optional>
@@ -42,23 +42,23 @@ class Parser {
   bool at_end() const { return peek().kind == TokenKind::kEnd; }
   bool at_symbol(std::string_view symbol, size_t ahead = 0) const;
   bool at_keyword(std::string_view upper, size_t ahead = 0) const;
-  bool at_reserved(size_t ahead = 0) const;  // A keyword, which names nothing unless quoted.
-  bool at_call() const;                      // A word with a parenthesis behind it.
+  bool at_reserved(size_t ahead = 0) const;  // A keyword; it is a name only in quotes.
+  bool at_call() const;                      // A word before a parenthesis.
   bool accept_symbol(std::string_view symbol);
   bool accept_keyword(std::string_view upper);
   void expect_symbol(std::string_view symbol, std::string_view what);
-  void malformed(std::string_view what);  // At the token that is looked at.
-  void unexpected_term();                 // What stands where an expression should.
+  void malformed(std::string_view what);  // Reports the current token.
+  void unexpected_term();                 // Reports a token where an expression should be.
   void stop(std::string message);         // Ends the parse with this error.
   void note(std::string message) {
     if (!noted_) noted_ = std::move(message);
   }
-  // The place costs a look at the whole text, so it is found for the first one only.
+  // Finding the place scans the whole text, so it is done for the first error only.
   void note_at(Span span, const std::string& message) {
     if (!noted_) note(message + at(span));
   }
   std::string at(Span span) const;  // " at line:column:length"
-  bool enter();                     // One level deeper; false when that is too deep.
+  bool enter();                     // Enters one level of recursion; returns false if that is too deep.
   void leave() { --depth_; }
 
   // --- Statements (parser.cc) ---
@@ -80,7 +80,7 @@ class Parser {
   std::optional<std::string> accept_name();
 
   // --- Updates (update_parser.cc) ---
-  bool parse_changes();  // SET and REMOVE; false if there is none.
+  bool parse_changes();  // Parses SET and REMOVE; returns false if there is none.
   void parse_set();
   expression::Action parse_assignment();
   void parse_set_function(const Token& name, expression::Action& action);
@@ -103,7 +103,7 @@ class Parser {
   Condition condition_of(Term term);
   Term chain(Operator op, Term first, Term (Parser::*next)(), std::string_view keyword);
   Term compared_with_boolean(Term left, Operator op, Term right);
-  Operand right_side();  // Of an infix operator.
+  Operand right_side();  // The right side of an infix operator.
   std::optional<Operator> accept_comparator();
 
   // --- Paths and literals (literal_parser.cc) ---

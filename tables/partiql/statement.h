@@ -1,5 +1,5 @@
 // A parsed PartiQL statement. Conditions, updates and paths are those of the expression language (expression/ast.h):
-// names stand in the paths as they are, values in slots. A value type.
+// names are in the paths unchanged, values are in slots. A value type.
 #pragma once
 
 #include <optional>
@@ -28,9 +28,9 @@ struct Statement {
   std::vector<expression::Path> projection;  // Empty for all attributes.
   std::optional<expression::Condition> where;
   std::vector<OrderTerm> order;
-  Item item;                                // Of kInsert.
-  std::vector<expression::Action> actions;  // Of kUpdate. set_add and set_delete are ADD and DELETE.
-  std::optional<ReturnValues> returning;    // Of kUpdate and kDelete.
+  Item item;                                // kInsert only.
+  std::vector<expression::Action> actions;  // kUpdate only. set_add and set_delete are ADD and DELETE.
+  std::optional<ReturnValues> returning;    // kUpdate and kDelete only.
 
   bool reads() const { return kind == Kind::kSelect; }
 };
@@ -42,7 +42,7 @@ std::string column_name(const expression::Path& path);
 // "line:column:length". Bounded by the text's length in time, by kMaxDepth levels of recursion. Any thread.
 Result<Statement> parse_statement(std::string_view text, std::vector<Value> parameters);
 
-inline constexpr size_t kMaxDepth = 200;          // Of conditions in parentheses and behind NOT.
-inline constexpr size_t kMaxLiteralNesting = 31;  // Of lists and maps.
+inline constexpr size_t kMaxDepth = 200;          // The nesting of conditions in parentheses and behind NOT.
+inline constexpr size_t kMaxLiteralNesting = 31;  // The nesting of lists and maps.
 
 }  // namespace freshet::partiql

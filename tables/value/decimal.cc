@@ -14,10 +14,10 @@ namespace {
 using u128 = Decimal::Coefficient;
 
 constexpr int kMaxDigits = 38;
-constexpr int kMaxMagnitude = 125;  // Of the leading digit.
+constexpr int kMaxMagnitude = 125;  // The largest power of ten of the leading digit.
 constexpr int kMinMagnitude = -130;
 constexpr uint64_t kTen18 = 1'000'000'000'000'000'000u;
-constexpr size_t kShownText = 128;  // Of a refused number, in the message.
+constexpr size_t kShownText = 128;  // The most bytes of a refused number in the message.
 
 constexpr std::array<u128, 39> make_powers() {
   std::array<u128, 39> powers{};
@@ -141,12 +141,12 @@ constexpr int kZeroHeader = 0x80;
 constexpr int kSmallHeader = 0x81;
 constexpr int kFirstSmall = -65;
 constexpr int kFirstCommon = -63;
-constexpr int kMaxPairs = 20;  // Of 38 digits, with one before and one behind them for alignment.
+constexpr int kMaxPairs = 20;  // Pairs of 38 digits, with one digit before and one behind them for alignment.
 
 // The bytes before the pairs of a number that is not zero.
 struct OrderedHeader {
   bool negative = false;
-  int exponent = 0;  // Of base 100, of the first pair.
+  int exponent = 0;  // The exponent of the first pair, in base 100.
   size_t bytes = 0;
 };
 
@@ -386,7 +386,8 @@ Result<Decimal> Decimal::subtract(const Decimal& a, const Decimal& b) {
 
 std::strong_ordering Decimal::operator<=>(const Decimal& other) const {
   if (negative_ != other.negative_) return other.negative_ <=> negative_;
-  const Decimal& a = negative_ ? other : *this;  // Of two negative numbers the one of smaller magnitude is greater.
+  const Decimal& a = negative_ ? other : *this;  // The greater of two negative numbers is the one with the smaller
+                                                 // magnitude.
   const Decimal& b = negative_ ? *this : other;
   if (a.is_zero() || b.is_zero()) return !a.is_zero() <=> !b.is_zero();
   if (a.exponent_ == b.exponent_) return a.coefficient_ <=> b.coefficient_;

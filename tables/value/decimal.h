@@ -48,7 +48,7 @@ class Decimal {
   // Reads one encoding from the front of `in` and removes it. False if the bytes are no encoding.
   static bool read_ordered(std::string_view& in, Decimal& out);
 
-  // How many bytes the service counts for this number (Developer Guide, "Item sizes and formats").
+  // The bytes that the service counts for this number (Developer Guide, "Item sizes and formats").
   size_t billed_size() const;
 
   __extension__ typedef unsigned __int128 Coefficient;

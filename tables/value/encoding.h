@@ -1,5 +1,5 @@
-// The encoding of items, byte by byte; the page is docs/formats.md, "Values and items". For the value layer's own
-// sources: everyone else works with item_ref.h.
+// The encoding of items, byte by byte; the page is docs/formats.md, "Values and items". Only for the sources of the
+// value layer; all other code uses item_ref.h.
 //
 //   item   = count entry*            names strictly rising
 //   entry  = length name value
@@ -17,7 +17,7 @@
 
 namespace freshet::encoding {
 
-// Deeper than any item may be (limits::kMaxNesting): what was stored can always be read back.
+// Deeper than any item may be (limits::kMaxNesting), so that every stored item can be read back.
 inline constexpr size_t kMaxDepth = 2 * limits::kMaxNesting;
 
 // Little-endian base 128, the high bit says that more follow; shortest form only.
@@ -26,8 +26,8 @@ inline void append_varint(std::string& out, size_t value) {
   out += static_cast<char>(value);
 }
 
-// The readers below walk bytes that were checked when the block was made. They are most of what a lookup of an
-// attribute does, so the length of one byte that nearly everything has is all that stands inline.
+// The readers below walk bytes that were checked when the block was made. They are most of the work of finding an
+// attribute, so only lengths of one byte, which nearly all values have, are handled inline.
 
 inline size_t take_long_varint(const char*& at, size_t first) {
   size_t value = first & 0x7f;
@@ -50,7 +50,7 @@ inline std::string_view take_text(const char*& at) {
   return {std::exchange(at, at + length), length};
 }
 
-// Takes one value; what stands behind its type byte, and behind the length where there is one.
+// Takes one value; returns the bytes behind its type byte, and behind its length if it has one.
 inline std::string_view take_content(const char*& at) {
   const auto type = static_cast<Type>(*at++);
   if (type == Type::kBool) return {at++, 1};
@@ -58,7 +58,7 @@ inline std::string_view take_content(const char*& at) {
   return take_text(at);
 }
 
-// Behind the value that begins there, with its type.
+// The position behind the value that begins at `at`, type byte included.
 inline const char* behind_value(const char* at) {
   const auto type = static_cast<Type>(*at++);
   if (type == Type::kBool) return at + 1;
@@ -112,17 +112,17 @@ inline std::string_view take_value(std::string_view& in) {
   return take_bytes(in, static_cast<size_t>(behind_value(in.data()) - in.data()));
 }
 
-// The bytes behind the type byte, and behind the length where there is one.
+// The bytes behind the type byte, and behind the length if the value has one.
 inline std::string_view content_of(std::string_view value) {
   const char* at = value.data();
   return take_content(at);
 }
 
-// More than the longest spelling of a number has: "-0.", 129 zeros, 38 digits.
+// Longer than the longest spelling of a number: "-0.", 129 zeros, 38 digits.
 inline constexpr size_t kMaxNumberText = 176;
 
 // Spells the number in its ordered form as Decimal::to_string() does, straight from its pairs of digits. Needs
-// kMaxNumberText bytes at `out`; returns how many it wrote. In decimal.cc, where the form is known.
+// kMaxNumberText bytes at `out`; returns how many it wrote. Defined in decimal.cc, which knows the form.
 size_t spell_number(std::string_view ordered, char* out);
 
 }  // namespace freshet::encoding

@@ -246,7 +246,7 @@ int first_byte(std::string_view name) {
   return name.empty() ? -1 : static_cast<unsigned char>(name.front());
 }
 
-// Whether `a` is sorted before `b`.
+// True if `a` sorts before `b`.
 bool is_before(std::string_view a, std::string_view b) {
   const int x = first_byte(a);
   const int y = first_byte(b);

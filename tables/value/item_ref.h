@@ -24,8 +24,8 @@ class ValueView {
   explicit ValueView(std::string_view encoded) : encoded_(encoded) {}
   Type type() const;
   std::string_view encoded() const { return encoded_; }
-  std::string_view bytes() const;  // Of S and B: the content.
-  Decimal number() const;          // Of N.
+  std::string_view bytes() const;  // For S and B: the content.
+  Decimal number() const;          // For N.
   // For S, N and B: bytes whose memcmp order is the order of the values (S and B as they are, N in ordered form). This
   // is how sort keys are compared.
   std::string_view key_bytes() const;
@@ -65,23 +65,23 @@ class ItemRef {
   Item decode() const;
   // The attribute's encoded value, found by a linear walk over the names.
   std::optional<ValueView> find(std::string_view name) const;
-  // Several attributes in one walk: `names` sorted and unique, the encoded value of the i-th goes to values[i], which
-  // stays as it is where the item has none.
+  // Finds several attributes in one walk. `names` is sorted and unique; the encoded value of the i-th goes to
+  // values[i], which stays unchanged if the item lacks it.
   void pick(std::span<const std::string> names, std::string_view* values) const;
-  // A copy with these edits (sorted by name, unique); all other attributes are taken over as they are encoded.
+  // A copy with these edits (sorted by name, unique); all other attributes keep their encoding.
   ItemRef with(std::span<const ItemEdit> edits) const;
   bool same_bytes(const ItemRef& other) const { return encoded() == other.encoded(); }
   // Bytes of memory that the block takes from the allocator.
   size_t memory() const;
 
-  // Set by the engine when the item is committed; loop thread only; not part of the encoding.
+  // The values below are set by the engine when the item is committed; loop thread only; not part of the encoding.
   uint64_t creation() const { return block_->creation; }  // Creation sequence: survives updates.
   uint32_t segment() const { return block_->segment; }    // Log segment that holds the newest copy.
   void set_place(uint64_t creation, uint32_t segment) const {
     block_->creation = creation;
     block_->segment = segment;
   }
-  // Asks the processor for the first bytes, of an item that is soon to be read.
+  // Prefetches the first bytes of an item that will be read soon.
   void prefetch() const {
     for (size_t line = 0; line < 4; ++line) __builtin_prefetch(reinterpret_cast<const char*>(block_) + 64 * line);
   }
@@ -99,7 +99,7 @@ class ItemRef {
   };
   explicit ItemRef(Block* block) : block_(block) {}
   static ItemRef allocate(size_t size);
-  void release();  // Not of a null ref.
+  void release();  // Must not be called on a null ref.
   Block* block_ = nullptr;
 };
 
@@ -109,7 +109,7 @@ std::optional<ValueView> find_attribute(std::string_view encoded_item, std::stri
 // Appends the encoding of an item (without a block), e.g. keys into the log, or of one value.
 void append_encoded(std::string& out, const Item& item);
 void append_encoded(std::string& out, const Value& value);
-// Appends the encoding of what the item has under these names (sorted, unique, all there).
+// Appends the encoding of the item's attributes with these names (sorted, unique, all present).
 void append_encoded(std::string& out, const ItemRef& item, std::span<const std::string_view> names);
 Result<Item> decode_item(std::string_view encoded);
 

@@ -12,11 +12,11 @@
 namespace freshet {
 
 // Writing: append to `out`. Any thread. Members stand in the order of their names, sets in the order of their members.
-// Quoted and escaped. What is not valid UTF-8 becomes U+FFFD (no stored string has any).
+// append_json_string() quotes and escapes; invalid UTF-8 becomes U+FFFD (no stored string has any).
 void append_json_string(std::string& out, std::string_view text);
 void append_attribute_json(std::string& out, const Value& value);          // {"S":"x"}
 void append_item_json(std::string& out, const Item& item);                 // {"id":{"S":"x"},...}
-void append_item_json(std::string& out, const ItemRef& item);              // Straight from the encoded form.
+void append_item_json(std::string& out, const ItemRef& item);              // Reads the encoded form.
 void append_items_json(std::string& out, std::span<const ItemRef> items);  // [{...},...]
 void append_plain_json(std::string& out, const Value& value);  // "x", 1.5, true, null, {...}, [...]; B as base64.
 void append_plain_json(std::string& out, const Item& item);
@@ -25,8 +25,8 @@ void append_attribute_json(std::string& out, const ValueView& value);
 void append_plain_json(std::string& out, const ValueView& value);
 
 // Reading. kSerialization for malformed JSON (says at which offset) or wrong structure (says at which path),
-// kValidation for values that no item may hold, with the service's text and then the path: "(at tags.SS)". Of a name
-// that occurs twice in one object the last one counts; a member that is null counts as absent.
+// kValidation for values that no item may hold, with the service's text and then the path: "(at tags.SS)". If a name
+// occurs twice in one object, the last one counts; a member that is null counts as absent.
 Result<Item> parse_item_json(std::string_view json);
 Result<Value> parse_attribute_json(std::string_view json);
 // Plain JSON: strings S, numbers N, booleans BOOL, null NULL, objects M, arrays L.

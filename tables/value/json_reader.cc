@@ -15,7 +15,7 @@ using json_detail::Node;
 
 constexpr size_t kKeptBytes = 1u << 20;  // Larger buffers are given back after use.
 constexpr size_t kSmallestBuffer = 4096;
-constexpr size_t kShownName = 128;  // Of a member's name, in a path.
+constexpr size_t kShownName = 128;  // The most bytes of a member's name in a path.
 
 // A program finds the place by the offset in bytes, a person by line and column (in characters).
 tl::unexpected<Error> malformed(const std::string& what, std::string_view json, size_t offset) {
@@ -32,7 +32,7 @@ tl::unexpected<Error> malformed(const std::string& what, std::string_view json, 
 struct Workspace {
   ondemand::parser parser;
   std::unique_ptr<char[]> padded;
-  size_t capacity = 0;  // Of text, the padding not counted.
+  size_t capacity = 0;  // The room for text, without the padding.
 
   bool prepare(size_t size) {
     if (size <= capacity) return true;
@@ -157,7 +157,7 @@ class JsonBuilder {
       if (!read(value, {}, 0)) return false;
     }
     if (!found) return refuse("there is no value");
-    // Whatever follows the wrapper's end is not part of a document.
+    // Text behind the wrapper's end is not part of a document.
     return all.current_location().error() == simdjson::OUT_OF_BOUNDS || refuse("unexpected character");
   }
 

@@ -30,10 +30,10 @@ enum class JsonKind : uint8_t { kNull, kBool, kNumber, kString, kArray, kObject 
 namespace json_detail {
 // One value of the document, in the order of the text: children stand right behind their parent.
 struct Node {
-  uint32_t name_at = 0;  // Where the member's name is in the document's text.
+  uint32_t name_at = 0;  // The position of the member's name in the document's text.
   uint32_t name_size = 0;
-  uint32_t at = 0;    // Where a string's or number's content is in the text; of an object, its members' name_bits.
-  uint32_t size = 0;  // Its bytes; the number of children of an array or object; 1 for true.
+  uint32_t at = 0;    // Where a string's or number's content is in the text; for an object, its members' name_bits.
+  uint32_t size = 0;  // The content's bytes; for an array or object, the number of children; 1 for true.
   uint32_t end = 0;   // The first node that is not inside this one.
   JsonKind kind = JsonKind::kNull;
 };
@@ -49,30 +49,30 @@ class JsonView {
 
   JsonKind kind() const { return node().kind; }
   bool is(JsonKind kind) const { return node().kind == kind; }
-  std::string_view text() const;  // Of a string its content, of a number its spelling; else empty.
+  std::string_view text() const;  // The content of a string, the spelling of a number; else empty.
   bool boolean() const { return is(JsonKind::kBool) && node().size != 0; }
-  std::string_view name() const;  // Of a member of an object; else empty.
+  std::string_view name() const;  // The name of a member of an object; else empty.
 
-  // Elements of an array, members of an object (in the order of the text, doubles too), nothing of all others.
+  // The elements of an array, the members of an object (in the order of the text, duplicates too); else empty.
   size_t size() const;
   Iterator begin() const;
   Iterator end() const;
-  // The member of that name; nothing if it is absent or null, or if this is no object.
+  // The member of that name; empty if it is absent or null, or if this is not an object.
   JsonMember find(std::string_view name) const;
 
-  // This value as what it has to be, or an error that says what it is and where.
+  // This value as the given type, or an error that says what it is and where.
   Result<std::string_view> as_string() const;
   Result<bool> as_bool() const;
-  Result<int64_t> as_int() const;  // An integer that fits.
+  Result<int64_t> as_int() const;  // An integer that fits into 64 bits.
   Result<JsonView> as_array() const;
   Result<JsonView> as_object() const;
 
-  // A member as what it has to be; the fallback if it is absent or null.
+  // A member as the given type; the fallback if it is absent or null.
   Result<std::string_view> string_or(std::string_view name, std::string_view fallback = {}) const;
   Result<bool> bool_or(std::string_view name, bool fallback) const;
   Result<int64_t> int_or(std::string_view name, int64_t fallback) const;
 
-  // Where this value stands, for messages: "Item.tags.SS[2]"; empty for the whole document.
+  // The position of this value, for messages: "Item.tags.SS[2]"; empty for the whole document.
   std::string path() const;
 
  private:
@@ -124,7 +124,7 @@ class JsonDocument {
   JsonDocument(const JsonDocument&) = delete;
   JsonDocument& operator=(const JsonDocument&) = delete;
 
-  // The whole document. Ends the views of the document before.
+  // Parses the whole document. Invalidates the views of the document before.
   Result<JsonView> parse(std::string_view json);
 
  private:
@@ -146,7 +146,7 @@ inline JsonView::Iterator& JsonView::Iterator::operator++() {
   return *this;
 }
 
-// Parts of a document as values. The rules and texts are the item store's; kValidation for what no item may hold.
+// Parts of a document as values. Rules and texts are the item store's; kValidation if no item may hold the value.
 Result<Item> item_of(const JsonView& json);        // {"id":{"S":"x"},...}
 Result<Value> attribute_of(const JsonView& json);  // {"S":"x"}
 Result<Value> plain_value_of(

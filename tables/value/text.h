@@ -11,7 +11,7 @@ namespace freshet {
 bool is_utf8(std::string_view text);
 // Length in bytes of the valid UTF-8 sequence that `text` starts with; 0 if it starts with none.
 size_t utf8_sequence(std::string_view text);
-// At most `bytes` of `text`, whole characters only; what is not UTF-8 ends it.
+// At most `bytes` of `text`, whole characters only; ends at invalid UTF-8.
 std::string_view cut_text(std::string_view text, size_t bytes);
 
 // Standard base64 with padding (RFC 4648, section 4).

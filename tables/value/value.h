@@ -24,7 +24,7 @@ class Map {
   using Entry = std::pair<std::string, Value>;
   Map();
   Map(std::initializer_list<Entry> entries);            // For tests and built-in functions; later names win.
-  static Map from_entries(std::vector<Entry> entries);  // In any order; of equal names the last wins.
+  static Map from_entries(std::vector<Entry> entries);  // In any order; if names are equal, the last one wins.
   Map(const Map&);
   Map(Map&&) noexcept;
   Map& operator=(const Map&);
@@ -36,10 +36,10 @@ class Map {
   bool contains(std::string_view name) const { return find(name) != nullptr; }
   void set(std::string_view name, Value value);
   bool erase(std::string_view name);
-  // The caller promises that `name` sorts after every name that is there (decoders).
+  // The caller promises that `name` sorts after all existing names (decoders).
   void append_sorted(std::string name, Value value);
   void reserve(size_t entries);
-  // Members when they are there and of that type; else empty / the fallback.
+  // The member if it exists and has that type; else empty, or the fallback.
   std::string_view string_or(std::string_view name, std::string_view fallback = {}) const;
   int64_t int_or(std::string_view name, int64_t fallback) const;
 
@@ -47,7 +47,7 @@ class Map {
   bool empty() const { return size() == 0; }
   const Entry* begin() const;
   const Entry* end() const;
-  std::span<Entry> entries();  // To change values in place; the names must stay as they are.
+  std::span<Entry> entries();  // Lets you change values in place; the names must stay unchanged.
   bool operator==(const Map&) const;
 
  private:
@@ -137,12 +137,12 @@ std::partial_ordering compare(const Value& a, const Value& b);
 // Size as the service counts it (Developer Guide, "DynamoDB item sizes and formats"); limits are in base/limits.h.
 size_t billed_size(const Value& value);
 size_t billed_size(const Item& item);
-// Refuses, in the service's words, an item above limits::kMaxItemBytes: one that is put, or what an update would make
-// of one.
+// The service's error for an item above limits::kMaxItemBytes: one that is put, or the result of an
+// update.
 tl::unexpected<Error> too_large_item(bool by_update);
 
-// Refuses what no item may hold: empty sets, nesting deeper than limits::kMaxNesting.
-// Sorts sets and refuses duplicates in them. `where` names the value in messages.
+// Refuses values that no item may hold: empty sets, nesting deeper than limits::kMaxNesting. Sorts sets and refuses
+// duplicates in them. `where` names the value in messages.
 Result<void> normalize(Value& value, std::string_view where);
 
 }  // namespace freshet

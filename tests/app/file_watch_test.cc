@@ -1,4 +1,4 @@
-// What counts as a change of the code in a folder, and when it is told.
+// Which changes of a folder's code count, and when they are reported.
 #include "app/daemon/file_watch.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What --help prints.
+// The output of --help.
 #include "app/cli/help.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What the lab says of its figures: sentences that follow them wherever they go, a table that fits a terminal, and a
-// page on which no text covers another.
+// The lab's reports: sentences that agree with the figures, a table that fits a terminal, and a page on which no text
+// covers another.
 #include <gtest/gtest.h>
 
 #include <algorithm>

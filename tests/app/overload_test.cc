@@ -26,7 +26,8 @@ std::vector<Policy> named(std::initializer_list<const char*> names) {
   return out;
 }
 
-// Of the clairvoyant, which is one of the policies. The runs check the books against what the handler saw.
+// Compares with the clairvoyant, which is one of the policies. The runs check the books against the calls that the
+// handler saw.
 void expect_within_reach(Experiment& experiment) {
   experiment.first_seed = 7;
   experiment.seeds = 2;

@@ -1,4 +1,4 @@
-// What a daemon is to run: warnings about what the template says.
+// The plan of a daemon: warnings about the template.
 #include "app/daemon/plan.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What `freshet replay --into` sends for a fixture.
+// The calls that `freshet replay --into` sends for a fixture.
 #include "app/cli/play_plan.h"
 
 #include <gtest/gtest.h>

@@ -19,7 +19,7 @@ struct Conditions {
   bool keyed = false;
   double failing = 0;  // Share of the calls.
   bool costs = false;  // Tasks say what they cost, and half of them turn out to cost twice as much.
-  std::vector<std::pair<seconds, Environment>> changes = {};  // Of the policy, by time.
+  std::vector<std::pair<seconds, Environment>> changes = {};  // Changes of the policy, by time.
 };
 
 // 30 s of tasks that wait 5 s at most, and calls of 100 ms on average.

@@ -1,4 +1,4 @@
-// What `freshet stats` prints.
+// The output of `freshet stats`.
 #include "app/cli/stats_page.h"
 
 #include <gtest/gtest.h>

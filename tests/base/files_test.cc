@@ -19,7 +19,7 @@ std::unique_ptr<Files> make_sim_files() {
   return std::make_unique<SimFiles>(1);
 }
 
-// What all three kinds of files promise.
+// The promises of all three kinds of files.
 struct FilesTest : testing::TestWithParam<MakeFiles> {
   std::string directory;
   std::unique_ptr<Files> files = GetParam()();

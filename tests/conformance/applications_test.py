@@ -45,7 +45,7 @@ class Application:
             self.folder.cleanup()
 
     def events(self, name):
-        """What the daemon has logged by now, whole lines only."""
+        """The events that the daemon has logged so far, complete lines only."""
         text = pathlib.Path(self.endpoint.log.name).read_text(errors="replace")
         lines = [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
         return [line for line in lines if line["event"] == name]

@@ -21,7 +21,7 @@ PAGE = endpoint.ROOT / "docs" / "compatibility.md"
 STATES = ("works", "differs", "no effect", "absent")
 PREFIXES = {"dynamodb": "DynamoDB_20120810", "dynamodbstreams": "DynamoDBStreams_20120810"}
 
-# Of npm's SDK types; Debian's model is older than these.
+# Members of npm's SDK types; Debian's model is older than these.
 NEWER = {
     "CreateTable": ["DeletionProtectionEnabled", "OnDemandThroughput", "WarmThroughput", "ResourcePolicy",
                     "GlobalTableSourceArn", "GlobalTableSettingsReplicationMode"],

@@ -43,7 +43,7 @@ class Difference:
         return self.before + ([] if self.at_end else [(self.operation, self.body)])
 
     def kind(self):
-        """What it is about, without names and values: two of one kind are one fault."""
+        """The kind of the difference, without names and values: two of one kind are one fault."""
         return f"{self.operation} | {skeleton(self.ours, self.theirs)} | {skeleton(self.theirs, self.ours)}"
 
     def __str__(self):
@@ -112,8 +112,8 @@ class Episode:
         return (Difference([], operation, body, ours, theirs) if reasons is None else None), goes_on
 
     def remove_empty(self, operation, body):
-        """Of an item that was not there, DynamoDB Local makes an empty one in an update that only removes. The service
-        makes none. It is deleted again."""
+        """In an update that only removes, DynamoDB Local makes an empty item if there was none; the service makes none.
+        Deletes it again."""
         for table, key in only_removing(operation, body):
             ask = {"TableName": table, "Key": key}
             ours, theirs = self.sides.ask("GetItem", ask)

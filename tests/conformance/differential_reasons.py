@@ -121,8 +121,8 @@ def _(operation, body, ours, theirs):
 
 
 def _holds(less, more):
-    """Whether all of the one stands in the other: of maps the same members, of lists the elements in their order. Numbers may be
-    spelt in two ways, as everywhere."""
+    """True if the one is contained in the other: for maps the same members, for lists the elements in their order.
+    Numbers may be spelt in two ways, as everywhere."""
     if isinstance(less, dict) and isinstance(more, dict) and set(less) == set(more) == {"N"} and isinstance(less["N"], str):
         return _equal(less, more)
     if isinstance(less, dict) and isinstance(more, dict):
@@ -145,7 +145,8 @@ def _(operation, body, ours, theirs):
 
 
 def _is_last(body, key):
-    """Whether no other item can follow this one: it is the whole partition, or the last one that the key condition allows."""
+    """True if no other item can follow this one: it is the whole partition, or the last one that the key condition
+    allows."""
     values = body.get("ExpressionAttributeValues", {}).values()
     return len(key) == 1 or key.get("sk") in values or any(_equal(key.get("sk"), one) for one in values)
 
@@ -325,7 +326,8 @@ def _(operation, body, ours, theirs):
 
 
 def _same_fault(ours, theirs):
-    """Whether the one part that has a reason in the one answer is not valid in the other either, or each names another part that is not."""
+    """True if the only part with a reason in the one answer is invalid in the other, too, or if each names another
+    invalid part."""
     mine, other = ([one["Code"] for one in answer.rest().get("CancellationReasons", [])] for answer in (ours, theirs))
     if len(mine) == len(other) and all(codes.count("ValidationError") == 1 == len(codes) - codes.count("None") for codes in (mine, other)):
         return True
@@ -349,7 +351,7 @@ def _(operation, body, ours, theirs):
 
 
 def _parts(operation, body, ours, theirs):
-    """What a batch or a cancelled transaction says of each of its parts: (operation, body, ours, theirs) each."""
+    """The parts of a batch or a cancelled transaction: (operation, body, ours, theirs) for each."""
     if operation == "BatchExecuteStatement" and ours.status == theirs.status == 200:
         name, of, whole = "Responses", "Statements", "ExecuteStatement"
     elif ours.kind == theirs.kind == "TransactionCanceledException":

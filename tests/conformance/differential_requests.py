@@ -12,7 +12,7 @@ LENGTH = 120  # Requests of an episode.
 
 
 class Table:
-    """What the requests to one table need to know of it: its keys and its indexes, by name."""
+    """The facts about a table that requests to it need: its keys and its indexes, by name."""
 
     def __init__(self, name, keys, indexes):
         self.name, self.keys, self.indexes = name, keys, indexes
@@ -208,7 +208,7 @@ class Requests(Expressions):
         return f"{one} AND {two}"
 
     def reading(self, body, table):
-        """What Query and Scan have in common."""
+        """The common members of Query and Scan."""
         if self.often(0.3):
             self.expression(body, "FilterExpression", self.condition())
         if self.often(0.2):
@@ -222,7 +222,8 @@ class Requests(Expressions):
             body["Limit"] = 0 if self.fault(0.03) else self.pick((1, 1, 2, 2, 3, 5, 100))
         if self.often(0.2):
             body["ConsistentRead"] = not body.get("IndexName", "").startswith("gsi") or self.fault(0.2)
-        # What is fetched from the table for a local index is charged (docs/compatibility.md), which DynamoDB Local does not.
+        # Attributes that are fetched from the table for a local index are charged (docs/compatibility.md); DynamoDB
+        # Local does not charge them.
         if body.get("IndexName") != "lsi" and self.often(0.04):
             body["ReturnConsumedCapacity"] = self.pick(("TOTAL", "INDEXES"))
 

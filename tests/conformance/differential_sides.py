@@ -28,7 +28,7 @@ class Answer:
         return ((self.status, self.kind, self.message, self.rest()) == (other.status, other.kind, other.message, other.rest()))
 
     def rest(self):
-        """What an error holds beside its kind and message."""
+        """The members of an error beside its kind and message."""
         return {name: held for name, held in self.document.items() if name not in ("__type", "message")}
 
     def __str__(self):
@@ -37,7 +37,7 @@ class Answer:
 
 
 def has_order(operation, body):
-    """Whether the pages of a read stand in an order that both sides must have. Partitions of a scan and equal keys of an
+    """True if the pages of a read have an order that both sides must have. Partitions of a scan and equal keys of an
     index have none."""
     return operation == "Query" and "IndexName" not in body
 
@@ -95,7 +95,7 @@ def only_removing(operation, body):
 
 
 def without_action(body):
-    """Whether it is an UpdateItem of old times that names no action for an attribute: that is a PUT."""
+    """True for a legacy UpdateItem that names no action for an attribute: that is a PUT."""
     updates = body.get("AttributeUpdates")
     return isinstance(updates, dict) and any(isinstance(one, dict) and "Action" not in one for one in updates.values())
 
@@ -128,7 +128,7 @@ class Side:
         if answer.will_close:
             self.connection.close()
         document = json.loads(data or b"{}")
-        if answer.status != 200 and "Message" in document:  # Of services both are seen.
+        if answer.status != 200 and "Message" in document:  # Services send both.
             document["message"] = document.pop("Message")
         return answer.status, document
 
@@ -154,7 +154,7 @@ class Side:
         del whole["LastEvaluatedKey"]
         if "LastEvaluatedKey" in document:
             raise RuntimeError(f"{operation} {json.dumps(body)} has no last page")
-        whole.pop("ConsumedCapacity", None)  # Of the first page.
+        whole.pop("ConsumedCapacity", None)  # The capacity of the first page.
         return 200, whole
 
 

@@ -23,8 +23,8 @@ class Values:
         return self.chance.random() < share
 
     def fault(self, share):
-        """Whether to make a fault here, of that share of the requests. A request has one at most: which of two is named
-        first says little about either."""
+        """True if a fault should be made here, in that share of the requests. A request has one fault at most: the
+        order in which two are reported says little about either."""
         made = not self.faulty and self.often(share)
         self.faulty = self.faulty or made
         return made

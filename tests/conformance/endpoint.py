@@ -88,7 +88,7 @@ def lacking(what):
 
 
 def _operations():
-    """What a server may lack: the operations of the service. An invented one is unknown everywhere."""
+    """The service's operations, which a server may lack. An invented one is unknown everywhere."""
     session = botocore.session.get_session()
     return {name for service in ("dynamodb", "dynamodbstreams")
             for name in session.get_service_model(service).operation_names}

@@ -97,7 +97,7 @@ class Errors(unittest.TestCase):
         self.assertEqual(write["error"]["message"], write["detail"])
 
     def test_before_a_route(self):
-        # What earlier releases had stands beside the error.
+        # Members of earlier releases are beside the error.
         for status, code, name, headers in (
                 (421, "MisdirectedRequestException", "MisdirectedRequest", {"Host": "evil.example"}),
                 (403, "AccessDeniedException", "Forbidden", {"Origin": "http://evil.example"}),
@@ -239,7 +239,7 @@ class AsTheServiceAnswers(unittest.TestCase):
 
 
 class Hints(unittest.TestCase):
-    """What the commands say when the address, the certificate or the key is not right."""
+    """The messages of commands when the address, the certificate or the key is wrong."""
 
     def run_freshet(self, *words):
         binary = os.environ.get("FRESHET_BINARY", str(endpoint.ROOT / "build" / "release" / "freshet"))

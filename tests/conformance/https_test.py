@@ -228,7 +228,7 @@ class Handlers(unittest.TestCase):
 
 
 class Buckets(unittest.TestCase):
-    """What capture_changes puts into a bucket whose endpoint is within TLS."""
+    """The files that capture_changes puts into a bucket whose endpoint uses TLS."""
 
     def capture(self, certificate, host, captured):
         changes = pathlib.Path(folder.name, f"changes-{captured}")

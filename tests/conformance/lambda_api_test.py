@@ -194,7 +194,7 @@ class Functions(Case):
         self.assertEqual(self.invoke("Variables", {}), "b")
         self.refused("InvalidParameterValueException", self.client.update_function_configuration, FunctionName="Variables",
                      Environment={"Variables": {"AWS_REGION": "x"}})
-        # What a program's environment cannot hold is told now, not at the first call.
+        # Variables that a program's environment cannot hold are refused now, not at the first call.
         for variables in ({"A=B": "x"}, {"": "x"}, {"1A": "x"}, {"A\0": "x"}, {"A": "x\0y"}, {"A": "x" * 4096},
                           {"FRESHET_RUNTIME_CLIENT": "both"}):
             with self.subTest(str(variables)[:20]):
@@ -457,7 +457,7 @@ class Coverage(Case):
                 others = {"StartingPositionTimestamp", "Topics", "Queues", "SourceAccessConfigurations",
                           "SelfManagedEventSource", "AmazonManagedKafkaEventSourceConfig",
                           "SelfManagedKafkaEventSourceConfig"}  # Told as other sources' parameters.
-                # Of all calls: no versions but $LATEST, and pages where the row says so.
+                # For all calls: no versions but $LATEST, and pages where the row says so.
                 untold = set(shape.members) - names - others - {"Qualifier", "Marker", "MaxItems"}
                 self.assertEqual(untold, set(), operation)
         self.assertGreater(len(told), 20)

@@ -156,7 +156,7 @@ class Restart(unittest.TestCase):
         self.assertEqual(functions.get_function_event_invoke_config(FunctionName="Stays")["MaximumRetryAttempts"], 2)
         answer = functions.invoke(FunctionName="Stays", Payload=b'{"n": 1}')
         self.assertEqual(json.loads(answer["Payload"].read()), ["new", 2])
-        self.assertEqual(len(list(folders.iterdir())), 1)  # What no function names is gone.
+        self.assertEqual(len(list(folders.iterdir())), 1)  # Code that no function names is removed.
 
 
 if __name__ == "__main__":

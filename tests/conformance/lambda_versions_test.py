@@ -41,7 +41,7 @@ def tearDownModule():
 
 
 def code_of(answer):
-    """What it answers, by which version and under which name."""
+    """The code that answers: its version and the name that it was called by."""
     return archive(app="import os\ndef handler(event, context):\n"
                        f"    return [{answer!r}, os.environ['AWS_LAMBDA_FUNCTION_VERSION'], context.function_version,\n"
                        "            context.function_name, context.invoked_function_arn.split(':function:')[1]]\n")
@@ -465,7 +465,7 @@ class AcrossLives(unittest.TestCase):
 
 
 class OfATemplate(unittest.TestCase):
-    """What a template made, as a deployment script sees it; the daemon is started anew between."""
+    """A template's functions, as a deployment script sees them; the daemon is restarted in between."""
     TEMPLATE = """Transform: AWS::Serverless-2016-10-31
 Resources:
   Source:

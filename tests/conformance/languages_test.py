@@ -51,7 +51,7 @@ def boto3_version():
     return next(version for registry, _, package, version in pins.pins() if (registry, package) == ("pypi", "boto3"))
 
 
-CLIENTS = {  # What is needed, and the command.
+CLIENTS = {  # The requirements of each client, and its command.
     "java": (lambda: pins.need(("maven", "java"), tools=("java", "javac")), lambda: pins.java_command("java", "SdkTwo")),
     "go": (lambda: pins.need(("go", "go"), tools=("go",)), lambda: pins.go_command("sdk_two")),
     "boto3": (lambda: pins.need(("pypi", "boto3")),
@@ -82,7 +82,7 @@ class Language(unittest.TestCase):
             self.assertEqual((item["subject"], item["kind"]), ({"S": "<ä> & 'b'"}, {"S": "a"}))
 
     def kept(self, client, table):
-        """What the topic's subscriber has written, as soon as it has."""
+        """The items that the topic's subscriber has written, as soon as they exist."""
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
             item = client.get_item(TableName=table, Key={"id": {"S": "by topic"}}).get("Item")

@@ -30,7 +30,7 @@ MAPPED = ("id", "creation_timestamp", "last_updated_timestamp", "status", "versi
 
 
 class Model:
-    """What every call does to the records: {name: [status, version, place]}, and those that wait, in their order."""
+    """The effect of every call on the records: {name: [status, version, place]}, and the waiting ones in order."""
 
     def __init__(self):
         self.records, self.waiting, self.in_flight = {}, [], []

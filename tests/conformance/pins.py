@@ -22,7 +22,7 @@ def folder(registry, place):
 
 
 def installed(registry, place):
-    """Whether the folder holds what its lines say now."""
+    """True if the folder has the packages that its lines name now."""
     wanted = "".join(f"{package} {version}\n" for of, where, package, version in pins() if (of, where) == (registry, place))
     note = folder(registry, place) / "installed"
     return note.exists() and note.read_text() == wanted

@@ -183,7 +183,7 @@ class BothSides(unittest.TestCase):
                         self.sdk.peek()
                     else:
                         self.ours("peek", visibilityMs=600_000)
-                # Whatever happened, what stands in an index stands there by its attributes, and both sides say the same.
+                # After every step, the index has each record by its attributes, and both sides agree.
                 placed = {name: self.place(name) for name in names}
                 dead = sorted(name for name, (_, number, _) in placed.items() if number == 1)
                 waiting = [name for name, (number, _, _) in placed.items() if number is not None]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What goes over the wire, byte by byte: headers, compression, framing. Started like conformance_test.py."""
+"""The bytes on the wire: headers, compression, framing. Started like conformance_test.py."""
 import gzip
 import http.client
 import json

@@ -1,5 +1,5 @@
-"""What the Java SDK of the AWS sample on priority queues asks of the store, request by request, with boto3: the same
-keys, expressions, placeholders, conditions and projections, and what it makes of the answers. priority_test.py lets it
+"""The requests that the Java SDK of the AWS sample on priority queues sends to the store, with boto3: the same keys,
+expressions, placeholders, conditions and projections, and the same treatment of the responses. priority_test.py lets it
 work on the same records as the daemon's own queue."""
 import datetime
 import time

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What becomes of tables after they are made, through boto3. Started like conformance_test.py."""
+"""Changes and deletion of tables, through boto3. Started like conformance_test.py."""
 import pathlib
 import sys
 import time

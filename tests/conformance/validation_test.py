@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What is refused, with the service's names, words and order of checks; raw requests. Started like conformance_test.py.
+"""Refused requests, with the service's names, words and order of checks; raw requests. Started like
+conformance_test.py.
 
 The words are those of the service: its documentation, and what others publicly report about it.
 """
@@ -169,7 +170,7 @@ class Values(Raw):
 
 
 class Order(Raw):
-    """What is wrong with a request in itself comes before what is wrong with its table or keys."""
+    """A fault of the request itself is reported before a fault of its table or keys."""
 
     def setUp(self):
         self.name = self.make_table()

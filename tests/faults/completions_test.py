@@ -43,7 +43,7 @@ def needed(program):
 
 
 class Shells:
-    """What each shell must offer. `offers(line)` gives the words that may stand at the end of the line."""
+    """The words that each shell must offer. `offers(line)` gives the possible words at the end of the line."""
 
     def test_commands(self):
         self.assertEqual(sorted(self.offers("freshet ")), sorted(commands_of_help()))

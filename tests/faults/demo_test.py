@@ -43,7 +43,7 @@ class DemoTest(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory(prefix="freshet-demo-test-")
         self.addCleanup(self.folder.cleanup)
         self.at = pathlib.Path(self.folder.name)
-        # Whatever the demo leaves behind it leaves here.
+        # Files that the demo leaves behind are in this folder.
         self.environment = {**os.environ, "TMPDIR": str(self.at)}
 
     def left(self):
@@ -82,7 +82,7 @@ class DemoTest(unittest.TestCase):
         process.stdout.close()
         self.assertEqual(self.left(), [])
 
-    # What an npm that was killed leaves looks like a package, and is none.
+    # A killed npm leaves a folder that looks like a package, and is not one.
     def test_modules_of_an_installation_that_was_cut_off_are_installed_again(self):
         cache, calls = self.at / "cache", self.at / "calls"
         programs = self.at / "programs"

@@ -108,7 +108,7 @@ class Damage(unittest.TestCase):
         return self.daemon.log_path.read_text()[before:]
 
     def accepts_loss(self, tasks):
-        """What is left of a store whose end is missing, after a start that accepts that."""
+        """The rest of a store whose end is missing, after a start that accepts the loss."""
         self.daemon.options += ("--accept-loss",)
         before = self.daemon.log_path.stat().st_size
         self.daemon.start()

@@ -107,7 +107,7 @@ def commands(freshet, daemon):
     run = freshet("filtered", "recount", "--queue", "Nowhere", status=3)
     assert "there is no filtered queue 'Nowhere'; there is CallCenter; --queue chooses another" in run.stderr, run
     freshet("filtered", "recount")
-    # What an SDK does to the items is told.
+    # The daemon reports items that an SDK has changed.
     daemon.dynamodb("UpdateItem", TableName="AgentQueueFIFO", Key={"pk": {"S": "AllQueues"}, "sk": {"S": "Q#French#M"}},
                     UpdateExpression="ADD QueueDepth :one", ExpressionAttributeValues={":one": {"N": "1"}})
     wrong = json.loads(freshet("filtered", "recount", "--json", status=7).stdout)

@@ -80,7 +80,7 @@ class Workers(Daemon):
 
 
 def gone(pid):
-    """Whether it has ended; one that nobody has reaped yet has."""
+    """True if it has ended, even if nobody has reaped it yet."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -18,7 +18,7 @@ PRODUCERS, WORKERS = 4, 4
 
 
 class Ledger:
-    """What the daemon has acknowledged to us."""
+    """The writes that the daemon has acknowledged."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -102,7 +102,7 @@ def main():
             for number in range(options.rounds):
                 created, completed = one_round(daemon, ledger, rng, number)
                 print(f"round {number + 1}: {created} created, {completed} completed, none lost, books balance", flush=True)
-            # What was left is taken and finished: the queue works on after all that.
+            # The remaining tasks are taken and finished: the queue still works.
             while True:
                 tasks = daemon.call("POST", QUEUE + "/take", {"max": 1000})["tasks"]
                 if not tasks:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What functions write, as the log has it and as `freshet logs` finds it."""
+"""Output of functions, in the log and in `freshet logs`."""
 import http.client
 import json
 import shutil

@@ -292,7 +292,7 @@ def the_client_that_hedges(binary, folder):
     for i in range(20):
         assert client.put({"PK": f"w{i}"})["attempt"] == 1 and client.get({"PK": f"r{i}"}) == {"attempt": 1}
     assert client.writes.p95() is not None
-    # What is late is asked for a second time; both attempts of a write have the timestamp of the first.
+    # A late read is sent a second time; both attempts of a write have the timestamp of the first.
     assert client.put({"PK": "slow"})["outcome"] == "APPLIED" and client.get({"PK": "slow"})["attempt"] in (1, 2)
     assert server.seen["/ordered/T/put", "slow"] == [21, 21] and client.writes.hedges >= 1 and client.reads.hedges >= 1
     # So are all attempts of one that is refused for now.

@@ -243,7 +243,7 @@ def changes_the_policy(binary, folder):
         assert status == 429 and int(header) >= 1 and "MAX_WAITING_BYTES is 4096" in body["error"]["message"], (status, body)
         status, _, body = post(daemon, QUEUE + "/tasks", {"taskId": "never", "payload": "x" * 5000})
         assert status == 400 and "can never wait here" in body["error"]["message"], (status, body)
-        # What is past its deadline is refused, and to come back later is of no use.
+        # A task past its deadline is refused, without advice to come back later.
         daemon.call("POST", path, {"MAX_WAITING_BYTES": 0, "REFUSE_LATE": "on"})
         status, header, body = post(daemon, QUEUE + "/tasks", {"taskId": "late", "deadline": int(time.time() * 1000) - 1})
         assert status == 400 and not header and "would be too late" in body["error"]["message"], (status, body)
@@ -271,7 +271,7 @@ def redrives_some_at_a_rate(binary, folder):
         assert "NAME=VALUE" in run(binary, daemon, "redrive", "--where", "eu", status=2).stderr
         status, _, body = post(daemon, QUEUE + "/redrive", {"where": {"group": None}})
         assert status == 400 and "must be a text or a number" in body["error"]["message"], body
-        # Who has made a filter of nothing does not mean all.
+        # An empty filter does not mean all tasks.
         status, _, body = post(daemon, QUEUE + "/redrive", {"state": "CANCELLED", "where": {}})
         assert status == 400 and "'where' is empty" in body["error"]["message"], body
         assert daemon.stop() == 0, daemon.log_tail()

@@ -32,7 +32,7 @@ DEPLOYED = [[], ["ORDER=fifo"], ["ORDER=adaptive", "DEADLINE_MARGIN=yield"], ["C
             ["CONCURRENCY=adaptive", "REFUSE_LATE=on"],
             ["CONCURRENCY=adaptive", "ORDER=deadline", "REFUSE_LATE=on"]]
 
-MOST_WAITING = 500  # What is left at the end has to be done before it can be counted.
+MOST_WAITING = 500  # The tasks that remain at the end must be done before they can be counted.
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -68,7 +68,7 @@ def commands(freshet, daemon):
     freshet("priority", "restore", "B", "--receipt", peeked["receipt"], "--released")
     freshet("priority", "get", "nobody", status=3)
     assert json.loads(freshet("priority", "stats", "--json").stdout)["ready"] == 1
-    # What an SDK does to the item counts too.
+    # Changes of an item by an SDK count too.
     daemon.dynamodb("DeleteItem", TableName="Shipment", Key={"id": {"S": "B"}})
     assert json.loads(freshet("priority", "stats", "--json").stdout)["ready"] == 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What SDK clients do to the table of a queue, through the real binary: every index that the queue needs is dropped by
-UpdateTable, one after the other, and its stream is switched off and on. Each index is there again at once, /readyz and the log
-say so, and every task is served.
+"""Changes of a queue's table by SDK clients, through the real binary: every index that the queue needs is dropped by
+UpdateTable, one after the other, and its stream is switched off and on. Each index is there again at once, /readyz and
+the log say so, and every task is served.
 """
 import http.client
 import time

@@ -57,7 +57,7 @@ def creates_the_tasks_of_a_queue(binary, folder):
     a = daemon.call("GET", QUEUE + "/tasks/a")
     assert (a["payload"], a["group"], a["own"]) == ({"n": 1}, "eu", "x"), a
     assert 3_500_000 < a["deadline"] - a["taskCreated"] <= 3_600_000, a
-    # What is there already stays as it is.
+    # Existing items stay as they are.
     said = play(binary, fixture, url_of(daemon), "--speed", 1e6).stdout
     assert "accepted  3, 3 of them there already\n" in said and "refused   0\n" in said, said
     daemon.stop()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the programs of functions, and other users of the machine, can get at: the environment that the daemon was started
-with, files under names that others have prepared, the ports of the Runtime API.
+"""Things that functions' programs, and other users of the machine, try to reach: the environment that the daemon was
+started with, files under names that others have prepared, the ports of the Runtime API.
 
 The tests as another user need root, and are left out without it.
 """
@@ -76,7 +76,7 @@ def invoke(port, name, payload):
 
 
 def spy(binary, folder, user=None):
-    """What a function sees of the processes between it and the daemon."""
+    """The processes between a function and the daemon, as the function sees them."""
     (folder / "spy.py").write_text(SPY)
     (folder / "template.yaml").write_text(TEMPLATE)
     ready = folder / "ready"

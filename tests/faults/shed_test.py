@@ -129,7 +129,7 @@ def says_one_number(binary, folder):
         daemon.dynamodb("PutItem", TableName="QueueTable", Item={"taskId": {"S": "foreign"}, "taskStatus": {"S": "SHED"},
                                                                  "taskCreated": {"N": str(now())}})
         agree(daemon, expected)
-        # What is shed stays one shed when it is put back.
+        # A shed task stays counted as one shed when it is put back.
         assert daemon.call("POST", QUEUE + "/redrive", {"state": "SHED", "taskIds": ["late-0"]}) == {"redriven": 1}
         daemon.call("POST", QUEUE + "/cancel", {"taskIds": ["late-0"]})
         agree(daemon, expected)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a daemon tells those who start it: the ready file, and the service manager's socket (sd_notify)."""
+"""The reports of a daemon to its starter: the ready file, and the service manager's socket (sd_notify)."""
 import os
 import pathlib
 import re
@@ -28,7 +28,7 @@ def stale_ready_file(binary, folder):
 
 
 def refused(binary, folder, *options, status=1, listen="127.0.0.1:0"):
-    """What a daemon says that does not start, and that it has opened nothing."""
+    """Checks the output of a daemon that does not start, and that it has opened nothing."""
     run = subprocess.run([str(binary), "run", "--listen", listen, "--data", str(folder / "untouched"), *map(str, options)],
                          capture_output=True, text=True, timeout=60)
     assert run.returncode == status, run
@@ -74,7 +74,7 @@ def a_reload_while_files_are_read(binary, folder):
 
 
 def before_anything_is_opened(binary, folder):
-    """Who chose a wrong address or queue is told at once, and nothing has changed."""
+    """A wrong address or queue is reported at once, and nothing has changed."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         assert f"cannot listen on {address}: Address already in use" in refused(binary, folder, listen=address)

@@ -59,7 +59,7 @@ def past_the_deadline(binary, folder):
 
 
 def pull_workers(binary, folder):
-    # What a worker holds when the stop begins it may settle; it is given nothing more.
+    # A worker may settle the tasks that it holds when the stop begins; it gets no more.
     daemon = Daemon(binary, folder / "pull", "--drain-ms", "3600000").start()
     try:
         daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": "left"}, {"taskId": "fetching"}, {"taskId": "held"}]})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What others named, logged or caused reaches a terminal without control characters, and makes up no line.
+"""Text from others (names, logs, errors) reaches a terminal without control characters, and cannot fake a line.
 
 Every command that prints for people is run on ids, names, payloads, logs and errors that hold every control character.
 """

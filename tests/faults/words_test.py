@@ -142,7 +142,7 @@ def data_goes_into_the_payload(binary, folder):
 
 
 def the_end_is_told(binary, folder):
-    """What was done, what is left, and where."""
+    """The last sentence says what was done, what is left, and where."""
     data = folder / "jobs"
     queue = Queue(binary, folder, data=data, log_options=())
     queue("put", "x")

@@ -14,7 +14,7 @@ namespace {
 enum class Times { kConstant, kExponential, kLognormal };
 enum class Change { kNone, kSlower, kFewer, kMore };
 
-// So many servers; what is more waits there. Always has as much as it is given.
+// A downstream with a number of servers, where further calls wait. The caller always has more tasks.
 class SlowingDownstream {
  public:
   SlowingDownstream(uint64_t seed, Times times, size_t servers) : random_(seed), times_(times), servers_(servers) {}
@@ -83,8 +83,8 @@ int near_in_ten_seconds(Times times, Change change, size_t servers, int seeds) {
   return near;
 }
 
-// Whether each task takes four times as long, or three of four servers are gone: the best concurrency stays, or falls
-// to a quarter.
+// In one case each task takes four times as long, in the other three of four servers fail: the best concurrency stays,
+// or falls to a quarter.
 TEST(AdaptiveConcurrency, FollowsADownstreamThatSlowsDownFourTimes) {
   constexpr int kSeeds = 20;
   int near = 0, all = 0;
@@ -179,7 +179,7 @@ TEST_P(AdaptiveProcessor, GrowsAndIsSwitchedWhileItWorks) {
   world.pass(seconds(2));
   EXPECT_TRUE(queue.downstream().concurrency);
   ASSERT_TRUE(running.outcome(world));
-  world.pass(milliseconds(200));  // What the run left in work ends.
+  world.pass(milliseconds(200));  // Tasks that the run left in work end now.
   EXPECT_EQ(queue.downstream().busy, 0u);
   EXPECT_EQ(queue.downstream().left, 0u);
   EXPECT_EQ(queue.downstream().concurrency->in_work(), 0u);

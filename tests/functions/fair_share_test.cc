@@ -160,7 +160,7 @@ TEST_P(FairQueue, ATakeOfManyIsShared) {
   EXPECT_EQ(got, (std::map<std::string, int>{{"loud", 5}, {"b", 5}, {"c", 5}, {"d", 5}}));
 }
 
-// What 20 takes of one group ask of the store, where so many others once had a task each.
+// The store calls of 20 takes of one group, where this many other groups once had a task each.
 uint64_t calls_of_takes(int others) {
   World world(true);
   QueueSettings settings;

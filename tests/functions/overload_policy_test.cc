@@ -212,7 +212,7 @@ TEST(Breaker, OpensAtARefusalAndLetsOneTryAgainAfterAPause) {
 TEST(Breaker, HeedsTheTimeThatTheDownstreamAskedFor) {
   Breaker breaker;
   breaker.refused(seconds(30), at(0));
-  breaker.accepted(at(10));  // What was under way.
+  breaker.accepted(at(10));  // A call that was in progress ends.
   EXPECT_TRUE(breaker.open());
   EXPECT_EQ(breaker.next(at(10)), at(30'000));
   EXPECT_EQ(breaker.allowed(at(29'999), 4), 0u);

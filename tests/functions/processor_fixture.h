@@ -1,4 +1,4 @@
-// What tests of the processor share: a function as the runtime would run it, and its world.
+// Shared by tests of the processor: a function as the runtime would run it, and its world.
 #pragma once
 
 #include "functions/functions.h"

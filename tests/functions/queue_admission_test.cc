@@ -85,7 +85,7 @@ TEST_P(QueueAdmission, WhatCanNeverWaitIsAWrongRequest) {
   EXPECT_EQ(queue.refusals().bytes, 0u);
 }
 
-// Who is told to come back later with a task that is wrong has come in vain.
+// A wrong task must not be told to come back later: it would come in vain.
 TEST_P(QueueAdmission, AWrongTaskIsToldSoHoweverFullTheQueueIs) {
   QueueSettings settings;
   settings.admission.max_waiting = 1;

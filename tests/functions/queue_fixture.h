@@ -1,4 +1,4 @@
-// What tests of a queue on request share: a world, and calls that wait for their answer.
+// Shared by tests of a queue on request: a world, and calls that wait for their answer.
 #pragma once
 
 #include "tests/functions/world.h"
@@ -39,7 +39,7 @@ class QueueFixture : public ::testing::TestWithParam<bool> {
   }
 };
 
-// Of the embedded store, which answers at once, and of one that answers late and out of step.
+// Names the store: the embedded one, which answers at once, or one that answers late and out of step.
 inline std::string store_name(const ::testing::TestParamInfo<bool>& store) {
   return store.param ? "late" : "embedded";
 }

@@ -107,7 +107,7 @@ class Model {
  private:
   void restart() {
     queue_ = &world_.start(settings_);
-    held_.clear();  // Of the life before: their leases have ended.
+    held_.clear();  // Tasks held before the restart: their leases have ended.
   }
 
   std::vector<NewTask> updates() {

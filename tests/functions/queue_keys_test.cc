@@ -228,7 +228,7 @@ TEST_P(QueueKeys, AReplacedTaskThatFailsForGoodIsAFailure) {
   expect_balance();
 }
 
-// Of the key "k".
+// Creates a task with the key "k".
 void create_replacing(World& world, Queue& queue, const char* id) {
   NewTask task;
   task.id = id;
@@ -297,7 +297,7 @@ TEST(QueueKeysFull, WhoComesAfterARefusalIsNotReplaced) {
     world.refuse_edits(true);
     create("two", true);
     world.refuse_edits(false);
-    if (!replaces) take_and_complete("two");  // Of its key only one is left, and that one is to end.
+    if (!replaces) take_and_complete("two");  // Only one task of the key is left, and it will end.
     create("three", replaces);
     take_and_complete("three");
     world.pass(seconds(3));
@@ -309,7 +309,7 @@ TEST(QueueKeysFull, WhoComesAfterARefusalIsNotReplaced) {
   }
 }
 
-// What comes to life again, or is put by a client, after a refusal was not there to be replaced.
+// A task that is redriven, or put by a client, after a refusal did not exist to be replaced.
 TEST(QueueKeysFull, WhatIsRedrivenOrPutAfterARefusalIsLeftAlone) {
   World world(true);
   Queue& queue = world.start();

@@ -1,4 +1,4 @@
-// What a queue does by itself under overload: sheds what is hopeless, refuses what is too much, changes its order.
+// A queue under overload: it sheds hopeless tasks, refuses too many, and changes its order.
 #include "tests/functions/queue_fixture.h"
 
 #include "base/limits.h"

@@ -1,5 +1,5 @@
-// What waits and may not start yet (paused, its key in work, at a limit) holds up nobody, and nothing asks for it again
-// and again.
+// Waiting tasks that may not start yet (paused, their key in work, at a limit) block no others, and are not queried
+// again and again.
 #include "tests/functions/queue_fixture.h"
 
 #include "functions/queue/attributes.h"

@@ -44,7 +44,7 @@ TEST_P(QueuePauses, APausedQueueGivesNothingOutUntilItIsResumed) {
   create(queue, {"a", "b"});  // Creation goes on.
   EXPECT_EQ(ids(take(queue, 9)), "");
   EXPECT_FALSE(*world.wait(queue.has_work()));
-  EXPECT_TRUE(settle(queue, Kind::kComplete, held->at(0)));  // What is in work goes on.
+  EXPECT_TRUE(settle(queue, Kind::kComplete, held->at(0)));  // Tasks in work continue.
   EXPECT_EQ(world.wait(queue.stats())->state, "paused");
   ASSERT_TRUE(resume(queue));
   EXPECT_EQ(world.wait(queue.stats())->state, "running");
@@ -248,7 +248,7 @@ TEST_P(QueuePauses, ThereIsABoundOnPauses) {
   EXPECT_EQ(world.wait(world.start().stats())->pauses.size(), Pauses::kMost);
 }
 
-// Whoever asked may hang up before the store has answered: what is stored then is in force, too.
+// A client may hang up before the store has answered: the stored pause is in force all the same.
 TEST_P(QueuePauses, APauseOfAClientThatHangsUpIsInForce) {
   Queue& queue = world.start();
   create(queue, {"a"});

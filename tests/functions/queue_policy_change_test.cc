@@ -91,7 +91,7 @@ TEST_P(PolicyChange, AnotherMarginShedsAtOnce) {
   EXPECT_EQ(world.status("soon"), "SHED");
 }
 
-// Whatever is switched under load: every task is done once or shed, none is lost, none has two holders.
+// Changing settings under load: every task is done once or shed, none is lost, none has two holders.
 TEST_P(PolicyChange, SwitchingUnderLoadLosesNothingAndStartsNothingTwice) {
   const std::vector<QueuePolicy> kPolicies = {
       {{"ORDER", "fifo"}},          {{"ORDER", "lifo"}},

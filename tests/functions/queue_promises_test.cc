@@ -1,4 +1,4 @@
-// What a queue promises under overload, each in numbers: poison, updates of one key, a quiet group beside a flood, and
+// A queue's promises under overload, each in numbers: poison, updates of one key, a quiet group beside a flood, and
 // very many tasks that expire. On the embedded store, in simulated time.
 #include <algorithm>
 #include <cmath>
@@ -48,7 +48,7 @@ TEST_P(PromisesTest, APoisonTaskIsDeadInItsClaimsAndCostsOthersNearlyNothing) {
   EXPECT_GE(static_cast<double>(done[1]), 0.95 * static_cast<double>(done[0]));
 }
 
-// Whatever became of the first meanwhile, and however many slots there are.
+// The state of the first one, and the number of slots, do not matter.
 TEST_P(PromisesTest, TenThousandUpdatesOfAKeyRunAtMostTwiceAndTheLastAlways) {
   environment["CONCURRENCY"] = "16";
   environment["MAX_ACTIVE_MS"] = "60000";
@@ -194,7 +194,7 @@ double p99_of_the_quiet(bool flooded, uint64_t seed, double* jain) {
     world.pass(milliseconds(10));
   }
   if (jain) {
-    // Of what each may claim: half, and what the quiet one leaves.
+    // The share that each may claim: half, and the part that the quiet one leaves.
     const double all = served[0] + served[1];
     const double quiet = served[1] / std::min(created[1], all / 2);
     const double loud = served[0] / std::min(created[0], all - std::min(created[1], all / 2));

@@ -1,5 +1,5 @@
-// What SDK clients do to the queue's table: delete it and create it again, switch its stream off and on, drop an index.
-// In both worlds.
+// Changes of the queue's table by SDK clients: delete it and create it again, switch its stream off and on, drop an
+// index. In both worlds.
 #include <algorithm>
 
 #include "functions/functions.h"

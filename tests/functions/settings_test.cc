@@ -186,7 +186,7 @@ TEST(Settings, NumbersAreWrittenPlainly) {
   for (const auto& [name, value] : policy_environment(all)) EXPECT_TRUE(seen.contains(name)) << name;
 }
 
-// What is read back is what was set, also where a number is very small.
+// A policy reads back as it was set, even if a number is very small.
 TEST(Settings, APolicyReadsBackWhatItSays) {
   const Environment odd{{"RATE_LIMIT", "0.00001"},     {"BACKOFF_JITTER", "0.0000001"}, {"BACKOFF_FACTOR", "1.1"},
                         {"MAX_WAITING", "1000000000"}, {"RESERVED_SHARE", "0.3"},       {"CRITICAL_PRIORITY", "-100"},
@@ -201,7 +201,7 @@ TEST(Settings, APolicyReadsBackWhatItSays) {
   EXPECT_EQ(again->default_ttl, seconds(31'622'400));
 }
 
-// What belongs to a limit goes with it.
+// Settings that belong to a limit follow it.
 TEST(Settings, ABurstGoesWithItsRate) {
   const auto settings = with_policy(QueueSettings(), {{"RATE_LIMIT", "5"}, {"RATE_BURST", "50"}});
   ASSERT_TRUE(settings) << settings.error().message;

@@ -40,7 +40,7 @@ class ShedLogTest : public ::testing::TestWithParam<bool> {
     }
     ASSERT_TRUE(world.wait(log.add(std::move(adding))));
   }
-  // Of a read's answer: each line whole, whether it shares an item or not.
+  // The lines of a read's answer: each is complete, even if it shares an item.
   static std::vector<Said> said(const Result<std::vector<ItemRef>>& lines) {
     EXPECT_TRUE(lines);
     std::vector<Said> out;

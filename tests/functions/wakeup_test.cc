@@ -1,4 +1,4 @@
-// What a queue does by itself: leases, restarts, `Start`; and that no single lost event, message or invocation matters.
+// A queue's own activity: leases, restarts, `Start`; no single lost event, message or invocation matters.
 #include "functions/functions.h"
 #include "tests/functions/world.h"
 

@@ -135,11 +135,11 @@ class World {
   }
   std::string status(const std::string& id) { return std::string(read(id).string_or("taskStatus")); }
 
-  // Of the late world: what has been asked of the store.
+  // For the late world: the number of calls of the store.
   uint64_t store_calls() const { return late_.calls(); }
-  // Of the late world: how long a write takes to be durable.
+  // For the late world: the time until a write is durable.
   void delay_durable(milliseconds time) { late_.delay_durable(time); }
-  // Of the late world: puts go on, edits (claims, ends) after the `first` are refused as by a full store.
+  // For the late world: puts succeed, edits (claims, ends) after the `first` are refused as by a full store.
   void refuse_edits(bool refuse, size_t first = 0) {
     const Error full{ErrorCode::kThroughputExceeded, "full", nullptr};
     late_.refuse_edits(refuse ? std::optional(full) : std::nullopt, first);

@@ -23,7 +23,7 @@ struct Running {
   std::string name;
   std::string bytes;
 };
-Running running;  // What a signal handler reports; the program has one thread.
+Running running;  // The report of a signal handler; the program has one thread.
 
 extern "C" void report(int signal) {
   std::fprintf(stderr, "fuzz: ended at %s (%zu bytes, written to ./fuzz-input)\n", running.name.c_str(),

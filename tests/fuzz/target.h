@@ -1,4 +1,4 @@
-// What every fuzz target is: an entry point for bytes, and the ways to say that an answer is wrong.
+// The parts of every fuzz target: an entry point for bytes, and the ways to report a wrong answer.
 //
 // One thread. An input gives the same run every time: clock and random numbers are simulated, nothing is kept between
 // inputs. A fault ends the process (that is how libFuzzer and replay_main.cc find it).

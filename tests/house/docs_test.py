@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The rules of docs/CONTRIBUTING.md for pages: links lead somewhere, pages are short where a reader has to choose, figures
-with dates are in few places, every page is in the index, and a test runs every command that is printed.
+with dates are in few places, every page is in the index, and a test runs every command that is printed. And one for
+comments: they are sentences, or name a thing; none opens with a fragment such as "Of ..." or "What ...".
 
 Each rule is a function over text; it is first held against samples, so that we know that it can fail.
 """
@@ -58,6 +59,9 @@ NOT_RUN = {
     "tests/conformance/against.py": "it needs another endpoint", "node build/rivals/": "the same",
     "tests/conformance/dynamodb_local.py": "it needs DynamoDB Local", "tests/conformance/differential.py": "conformance.fuzzer runs 3,000 requests",
 }
+
+# Folders whose comments may still open with a fragment. The list only gets shorter.
+WITH_FRAGMENTS = ("functions/queue/", "tests/sim/")
 
 FENCE = re.compile(r"^(`{3,}).*?^\1$", re.M | re.S)
 MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -177,6 +181,30 @@ def fragments(all_pages):
             for word, line in found_in(r"(?:^|(?<=[.!?:|*] )|(?<=\n))(?:[-*] )?\*{0,2}(Of(?! course)|Whoever) ", text)]
 
 
+OPENS_BADLY = re.compile(r"(Of(?! course)|What|Whatever|Whether|Who|Whom|Whose|Whoever|So (?:many|much|long|far|few|often))\b")
+
+
+def comments_of(path, text):
+    """(line, first line) of each comment: a block of whole lines counts once; so does one behind code, or a docstring."""
+    found, open_block = [], False
+    whole, behind = ((r"\s*#(?!!) ?(.*)", r".*\S\s{2,}# (.*)") if path.endswith(".py") else (r"\s*//[/!]?<? ?(.*)", r".*\S\s+// (.*)"))
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = re.fullmatch(whole, line)
+        opening = None if comment and open_block else comment
+        if not comment:
+            opening = re.fullmatch(behind, line) or (re.match(r'\s*[rf]?"""(.+)', line) if path.endswith(".py") else None)
+        if opening:
+            found.append((number, opening[1]))
+        open_block = comment is not None
+    return found
+
+
+def fragments_in_comments(sources, allowed):
+    return [f"{path}:{line}: a comment that opens with {word[1]!r}: put the subject first"
+            for path, text in sources.items() if not path.startswith(allowed)
+            for line, comment in comments_of(path, text) if (word := OPENS_BADLY.match(comment))]
+
+
 class Samples(unittest.TestCase):
     """The rules find what they are for."""
 
@@ -212,6 +240,12 @@ class Samples(unittest.TestCase):
         self.assertEqual(len(fragments({"a": "It is. Of these two.\nOf one. Of course\n- Of three\nIt is Of no harm. Whoever asks\n"})), 4)
 
 
+    def test_comments(self):
+        sources = {"a/b.cc": "// Of these.\n// What goes on.\nint a;  // Whether it is.\nint b;  // It is. Of two.\n// Of course.\n  // So many.\n",
+                   "a/c.py": 'x = 1  # Who?\n# Fine.\n"""What it does."""\n', "b/d.h": "// Of d.\n"}
+        self.assertEqual([line.split(": ")[0] for line in fragments_in_comments(sources, ("b/",))], ["a/b.cc:1", "a/b.cc:3", "a/c.py:1", "a/c.py:3"])
+
+
 class Pages(unittest.TestCase):
     maxDiff = None
 
@@ -219,6 +253,14 @@ class Pages(unittest.TestCase):
     def setUpClass(cls):
         cls.pages = pages()
         assert len(cls.pages) > 20, "the pages were not found"
+
+    def sources(self, *suffixes):
+        folders = ("app", "base", "bench", "config", "functions", "runtime", "streams", "tables", "tests", "wire")
+        files = [path for folder in folders for path in (ROOT / folder).rglob("*")
+                 if path.suffix in suffixes and "node_modules" not in path.parts]
+        self.assertGreater(len(files), 500)
+        here = pathlib.Path(__file__).resolve()
+        return {str(path.relative_to(ROOT)): path.read_text(errors="replace") for path in files if path != here}
 
     def none(self, wrong):
         self.assertEqual([], wrong, "\n" + "\n".join(wrong))
@@ -236,13 +278,11 @@ class Pages(unittest.TestCase):
         self.none(not_in_index(self.pages))
 
     def test_sources_name_what_is_there(self):
-        folders = ("app", "base", "bench", "config", "functions", "runtime", "streams", "tables", "tests", "wire")
-        files = [path for folder in folders for path in (ROOT / folder).rglob("*")
-                 if path.suffix in (".cc", ".h", ".py", ".yaml", ".sh", ".conf", ".txt", ".json", ".service") and "node_modules" not in path.parts]
-        self.assertGreater(len(files), 500)
-        here = pathlib.Path(__file__).resolve()
-        sources = {str(path.relative_to(ROOT)): path.read_text(errors="replace") for path in files if path != here}
+        sources = self.sources(".cc", ".h", ".py", ".yaml", ".sh", ".conf", ".txt", ".json", ".service")
         self.none(stale_names(sources, self.pages))
+
+    def test_comments_put_the_subject_first(self):
+        self.none(fragments_in_comments(self.sources(".cc", ".h", ".py"), WITH_FRAGMENTS))
 
     def test_every_command_is_run(self):
         without = ("CHANGELOG.md", "bench/RESULTS.md")

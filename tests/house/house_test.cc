@@ -139,7 +139,7 @@ class Repository : public testing::Test {
  protected:
   using Check = Complaints (*)(std::string_view path, std::string_view text);
 
-  // What the check says about all files of these kinds.
+  // The complaints of the check about all files of these kinds.
   static std::string complaints(const std::vector<std::string>& extensions, Check check) {
     namespace fs = std::filesystem;
     static const std::array<std::string, 11> kFolders = {"base", "tables", "streams", "runtime", "functions", "wire",

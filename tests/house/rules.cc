@@ -87,7 +87,8 @@ std::string_view without_template(std::string_view head) {
   return head;
 }
 
-// What a brace opens, seen from outside of any function. `head` is the text between the last ; { } and the brace.
+// The kind of block that a brace opens outside of any function. `head` is the text between the last ; { } and the
+// brace.
 enum class Block { kScope, kTable, kFunction };
 Block classify(std::string_view head) {
   static const std::regex kScopeHead(

@@ -14,8 +14,8 @@ using Complaints = std::vector<std::string>;
 std::string code_only(std::string_view source);
 
 struct Function {
-  int first_line = 0;  // Of its signature, from 1.
-  int last_line = 0;   // Of its closing brace.
+  int first_line = 0;  // The line of its signature, from 1.
+  int last_line = 0;   // The line of its closing brace.
   int lines = 0;       // From one to the other; rows of nothing but string literals are data and do not count.
 };
 // Functions with a body, by a look at braces: lambdas belong to the function around them.

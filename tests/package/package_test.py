@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ./package.sh has built, installed into clean systems and used as the README and docs/operations.md say.
+"""The packages of ./package.sh, installed into clean systems and used as the README and docs/operations.md say.
 
 The systems are made by debootstrap (kept in build/package/systems) and entered by chroot, each daemon in a network of its
 own, so that it has the port 7070. That needs root and a mirror of Debian: without them the test is SKIPPED, and says so.

@@ -1,4 +1,4 @@
-// Who sent a request, for the audit log.
+// Determines who sent a request, for the audit log.
 #pragma once
 
 #include "runtime/ports.h"
@@ -6,8 +6,8 @@
 
 namespace freshet {
 
-// `is_signed`: requests are let in only with a good signature, so that the access key that this one names has signed
-// it. Else `who` is "local" for a client on this machine and "unsigned" for others. Any thread.
+// `is_signed`: every request must have a valid signature, so the access key that this one names has signed it.
+// Otherwise `who` is "local" for a client on this machine and "unsigned" for others. Any thread.
 Actor actor_of(const HttpRequest& request, bool is_signed);
 
 }  // namespace freshet

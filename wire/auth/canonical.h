@@ -1,4 +1,4 @@
-// The canonical form of a request, over which a signature is made. Pure functions; not for use outside wire/auth.
+// The canonical form of a request, which is signed. Pure functions; not for use outside wire/auth.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ QueryMembers parse_query(std::string_view target);
 const std::string* find_member(const QueryMembers& query, std::string_view name);
 std::string_view path_of(std::string_view target);
 
-// How the path may be spelled in the canonical form: clients encode it once more, or not.
+// The spelling of the path in the canonical form: some clients encode it once more.
 enum class PathForm { kEncodedAgain, kAsSent };
 
 // `headers`: names in lower case, in order. Leaves X-Amz-Signature out of the query.
@@ -36,7 +36,7 @@ std::string signature_of(const AccessKey& key, std::string_view date, std::strin
                          const std::string& to_sign);
 
 std::string format_timestamp(WallTime at);                       // "20150830T123600Z"
-std::optional<WallTime> parse_timestamp(std::string_view text);  // The same, and nothing else.
+std::optional<WallTime> parse_timestamp(std::string_view text);  // Accepts only that form.
 std::optional<WallTime> parse_http_date(std::string_view text);  // "Sun, 30 Aug 2015 12:36:00 GMT"
 std::string lower(std::string_view text);
 std::vector<std::string> split(std::string_view text, char separator);

@@ -4,7 +4,7 @@
 //   aws_access_key_id = AKID
 //   aws_secret_access_key = SECRET
 //
-// Each section is one key, whatever its name; aws_session_token may stand beside it. '#' and ';' begin comments.
+// Each section is one key, whatever its name; it may also have aws_session_token. '#' and ';' begin comments.
 #pragma once
 
 #include <map>
@@ -18,13 +18,13 @@ namespace freshet {
 struct AccessKey {
   std::string id;
   std::string secret;
-  std::string token;  // Empty: requests have none.
+  std::string token;  // Empty: the key has no session token.
 };
 
 // Immutable once read; any thread.
 class Credentials {
  public:
-  // kValidation with `name`:LINE for what is wrong, or if there is no key in it. Never repeats a secret.
+  // kValidation with `name`:LINE for a fault, or if there is no key in it. Never repeats a secret.
   static Result<Credentials> parse(std::string_view text, const std::string& name);
   // Also refuses a file that everybody may read.
   static Result<Credentials> read(const std::string& path);
@@ -35,7 +35,7 @@ class Credentials {
 
  private:
   std::map<std::string, AccessKey, std::less<>> keys_;  // By id.
-  std::string first_;                                   // In the file.
+  std::string first_;                                   // The id of the first key in the file.
 };
 
 }  // namespace freshet

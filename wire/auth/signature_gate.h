@@ -1,5 +1,5 @@
-// Lets in what is signed with a configured access key. Requests of the DynamoDB protocols must be meant for them and
-// for this region, as must those of SNS; those of other routes may name any region and service.
+// Accepts requests that are signed with a configured access key. Requests of the DynamoDB protocols must be signed for
+// them and for this region, as must those of SNS; those of other routes may name any region and service.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@ namespace freshet {
 struct SignatureGateOptions {
   Credentials credentials;
   std::string region = "us-east-1";
-  // GET /metrics and GET /queues/NAME/backlog without a signature, as health and readiness are.
+  // True: GET /metrics and GET /queues/NAME/backlog need no signature, as health and readiness need none.
   bool open_metrics = false;
-  uint64_t seed = 0;  // Of the request ids.
+  uint64_t seed = 0;  // Seeds the request ids.
 };
 
 // The clock outlives the gate.

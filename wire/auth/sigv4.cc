@@ -26,8 +26,8 @@ struct Claim {
   std::string signed_headers;
   std::string signature;
   std::string date;     // As given.
-  std::string token;    // Of the request; may be empty.
-  std::string expires;  // Of presigned ones.
+  std::string token;    // The request's session token; may be empty.
+  std::string expires;  // For presigned requests.
   bool presigned = false;
 
   // Worked out of these.

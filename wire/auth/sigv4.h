@@ -1,7 +1,7 @@
-// AWS Signature Version 4 of HTTP requests: signing, and checking what was signed. Pure functions; any thread.
+// AWS Signature Version 4 of HTTP requests: signs them, and checks signatures. Pure functions; any thread.
 //
-// The order of the checks and the texts are those of the service. The signature is over the method, the path, the
-// query, the signed headers and the body as it came (compressed, if it was).
+// The order of the checks and the texts are those of the service. The signature covers the method, the path, the query,
+// the signed headers and the body as received (compressed, if it was).
 #pragma once
 
 #include <optional>
@@ -14,10 +14,11 @@
 
 namespace freshet {
 
-inline constexpr seconds kSignatureWindow{15 * 60};  // Between the clocks of client and server, either way.
+inline constexpr seconds kSignatureWindow{15 * 60};  // The allowed difference between the clocks of client and server,
+                                                     // either way.
 inline constexpr seconds kMaxPresigned{7 * 24 * 3600};
 
-// Where requests are meant to go. Empty parts are not checked.
+// The service and region that requests must be signed for. Empty parts are not checked.
 struct SignatureScope {
   std::string region;
   std::string service;
@@ -29,18 +30,18 @@ struct SignatureFault {
   std::string message;
 };
 
-// Nothing if the request is signed with one of the keys, in its headers or (presigned) in its query.
+// Empty if the request has a valid signature of one of the keys, in its headers or (presigned) in its query.
 std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
                                               const SignatureScope& scope, WallTime now);
 
-// Checks all that the head alone shows, before there is a body: everything but the signature itself.
+// Does all checks that need only the head, before there is a body: everything but the signature itself.
 std::optional<SignatureFault> check_signature_head(const HttpRequest& head, const Credentials& credentials,
                                                    const SignatureScope& scope, WallTime now);
 
-// Adds X-Amz-Date, Authorization and, where the key has a token, X-Amz-Security-Token. All headers that are there
-// already are signed; Host must be one of them.
+// Adds X-Amz-Date, Authorization and, if the key has a token, X-Amz-Security-Token. Signs all existing headers; Host
+// must be one of them.
 void sign_request(HttpRequest& request, const AccessKey& key, const SignatureScope& scope, WallTime now);
-// The same where the SHA-256 of the body is known, in hex.
+// The same with the SHA-256 of the body, in hex.
 void sign_request(HttpRequest& request, const AccessKey& key, const SignatureScope& scope, WallTime now,
                   const std::string& body_hash);
 

@@ -193,7 +193,7 @@ class ListBackups final : public Operation {
 
  private:
   ListBackupsInput input_;
-  const bool user_;  // Whether those that users make are asked for: there are no others.
+  const bool user_;  // True if backups that users make are requested: there are no others.
   BackupPage page_;
 };
 
@@ -207,7 +207,7 @@ struct RestoreChange {
   std::map<std::string, Throughput, std::less<>> index_throughput;
 };
 
-// Whether the override says of the index what it is; its keys come without types.
+// True if the override describes the index as it is; its keys have no types.
 bool is_same(const IndexDefinition& wanted, const IndexDefinition& index) {
   const auto same = [](const auto& a, const auto& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),

@@ -21,7 +21,7 @@ struct TableGets {
   std::vector<Item> keys;
   std::string projection;
   std::vector<std::pair<std::string, std::string>> names;
-  std::vector<std::string> attributes_to_get;  // What the projection was written from, if it was.
+  std::vector<std::string> attributes_to_get;  // The names from which the projection was made, if it was.
   bool consistent = false;
   std::vector<ItemRef> found;
   size_t done = 0;  // Keys answered; the rest is unprocessed.

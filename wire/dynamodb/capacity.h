@@ -13,9 +13,9 @@ namespace freshet::dynamodb {
 
 enum class CapacityReport { kNone, kTotal, kIndexes };
 CapacityReport capacity_report_of(const Input& input);
-bool wants_collection_metrics(const Input& input);  // ReturnItemCollectionMetrics.
+bool wants_collection_metrics(const Input& input);  // True if the request asks for ReturnItemCollectionMetrics.
 
-// Units in halves, so that they stay exact: an eventually consistent read of up to 4 KB is one half.
+// Units in halves, so that they are exact: an eventually consistent read of up to 4 KB is one half.
 struct Units {
   struct Index {
     std::string name;
@@ -31,10 +31,10 @@ struct Units {
 uint64_t read_half_units(uint64_t bytes, bool consistent);
 Units read_units(uint64_t bytes, bool consistent);
 Units write_units(const WriteCost& cost);
-// In a transaction every item is read or written twice: prepared and committed.
+// A transaction reads or writes each item twice: to prepare and to commit.
 Units transaction_units(Units units);
 
-// Operations that are only read or written say so beside the sum; all others leave it out.
+// Operations that only read or only write name the kind beside the sum; all others leave it out.
 enum class UnitKind { kPlain, kRead, kWrite };
 // Appends `{"TableName":...,"CapacityUnits":...}`.
 void append_capacity(std::string& json, CapacityReport report, std::string_view table, const Units& units,
@@ -47,7 +47,7 @@ class CapacitySums {
   bool wanted() const { return report_ != CapacityReport::kNone; }
   void set_kind(UnitKind kind) { kind_ = kind; }
   void add(const std::string& table, const Units& units);
-  void append(std::string& json) const;  // `,"ConsumedCapacity":[...]`, if wanted.
+  void append(std::string& json) const;  // Appends `,"ConsumedCapacity":[...]`, if wanted.
 
  private:
   const CapacityReport report_;
@@ -55,7 +55,8 @@ class CapacitySums {
   std::vector<std::pair<std::string, Units>> sums_;
 };
 
-// `{"ItemCollectionKey":...,"SizeEstimateRangeGB":[...]}` of a write to a table with local indexes; nothing otherwise.
+// Appends `{"ItemCollectionKey":...,"SizeEstimateRangeGB":[...]}` for a write to a table with local indexes; else
+// nothing.
 void append_collection(std::string& json, const WriteCost& cost);
 
 // The item collections of several writes by table.
@@ -64,11 +65,11 @@ class CollectionList {
   explicit CollectionList(bool wanted) : wanted_(wanted) {}
   bool wanted() const { return wanted_; }
   void add(const std::string& table, const WriteCost& cost);
-  void append(std::string& json) const;  // `,"ItemCollectionMetrics":{...}`, if wanted and there are some.
+  void append(std::string& json) const;  // Appends `,"ItemCollectionMetrics":{...}`, if wanted and not empty.
 
  private:
   const bool wanted_;
-  std::vector<std::pair<std::string, std::string>> lists_;  // By table: the JSON of its list's members.
+  std::vector<std::pair<std::string, std::string>> lists_;  // By table: the members of its list, as JSON.
 };
 
 }  // namespace freshet::dynamodb

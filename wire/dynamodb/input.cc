@@ -13,7 +13,7 @@ namespace freshet::dynamodb {
 namespace {
 
 constexpr size_t kMaxViolations = 10;  // The service names no more than that.
-constexpr size_t kShown = 1024;        // Of a name or value of the request, in a message.
+constexpr size_t kShown = 1024;        // The most bytes of a request's name or value in a message.
 
 // Stands before and behind a client's own key in a path: its letters are left alone.
 constexpr char kKeyMark = '\x01';

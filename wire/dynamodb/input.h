@@ -1,10 +1,9 @@
-// Reading a request's members with the service's own checks and texts.
+// Reads a request's members with the service's own checks and texts.
 //
-// Faults are collected in a Checks, so that reading code stays flat and all violated constraints are named at
+// A Checks object collects the faults, so that reading code stays flat and all violated constraints are reported at
 // once, as the service does: members of a wrong type first (kSerialization), then constraints ("2 validation errors
-// detected: ..."), then values that no item may hold. Members that the service does not know are ignored.
-// Operations on items and on tables spell a violated constraint differently (Plane).
-// One thread; views into the request's document.
+// detected: ..."), then values that no item may hold. Members that the service does not know are ignored. Operations on
+// items and on tables spell a violated constraint differently (Plane). One thread; views into the request's document.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +22,14 @@ namespace freshet::dynamodb {
 
 class Checks {
  public:
-  // kTables: "Value '0' at 'limit' failed ...". kItems: where a number or a length is out of its bounds, the value is
+  // kTables: "Value '0' at 'limit' failed ...". kItems: for a number or a length that is out of bounds, the value is
   // left out and the member spelled as in the API: "Value at 'Limit' failed ..."; other constraints as for kTables.
   enum class Plane { kTables, kItems };
   explicit Checks(Plane plane = Plane::kTables) : plane_(plane) {}
   Plane plane() const { return plane_; }
   // Keeps the first error of each rank.
   void add(Error error);
-  // A parameter that must be there in the words of the operations on tables. Told before everything but wrong types.
+  // A missing required parameter, in the words of the operations on tables. Reported before everything but wrong types.
   void missing(std::string_view name);
   // "Value 'x' at 'path' failed to satisfy constraint: Member must RULE". A null value is spelled null.
   void violated(std::optional<std::string_view> value, const std::string& path, const std::string& rule);
@@ -38,7 +37,7 @@ class Checks {
   void unsatisfied(std::optional<std::string_view> value, const std::string& path, const std::string& rule);
   // "Value at 'path' failed to satisfy constraint: Member must RULE".
   void out_of_bounds(const std::string& path, const std::string& rule);
-  // A member has a wrong type: that is told, whatever else there is, so that nothing further need be read.
+  // True if a member has a wrong type: that is reported whatever else is wrong, so nothing further need be read.
   bool is_decided() const { return serialization_.has_value(); }
   Result<void> result() const;
 
@@ -58,16 +57,17 @@ struct Range {
   int64_t most = INT64_MAX;
 };
 
-// The members of one structure. `path` is its place in the request, with members as in the API: "KeySchema.1.member".
+// The members of one structure. `path` is its position in the request, with members as in the API:
+// "KeySchema.1.member".
 class Input {
  public:
   Input(JsonView object, Checks& checks, std::string path = {});
 
-  // The same structure, its faults told to `checks`.
+  // The same structure, but its faults go to `checks`.
   Input(const Input& other, Checks& checks) : object_(other.object_), checks_(checks), path_(other.path_) {}
 
   bool has(std::string_view name) const { return object_.find(name).has_value(); }
-  // Whether the member is there, and a map or list without entries.
+  // True if the member is present, and a map or list without entries.
   bool is_empty(std::string_view name) const;
   Checks& checks() const { return checks_; }
 
@@ -88,27 +88,29 @@ class Input {
   std::vector<Value> values(std::string_view name) const;
   Placeholders placeholders() const;
   std::vector<std::pair<std::string, std::string>> names() const;  // ExpressionAttributeNames alone.
-  // TableName, or the name in an ARN of a table. Where items are read and written even a name of one character is only
-  // not found.
+  // TableName, or the name in a table's ARN. For operations on items even a name of one character is valid; such a
+  // table is only not found.
   std::string table() const;
-  // TableName where tables are managed.
+  // TableName in operations on tables.
   std::string managed_table() const;
   std::optional<Input> structure(std::string_view name, Need need = Need::kOptional) const;
-  // The structures of a list; their paths count from 1, as the service does. Of a list that is longer than any may be
-  // (kMostStructures) only the first: all who read one refuse so many. The same holds for the maps below.
+  // The structures of a list; their paths count from 1, as in the service. For a list longer than any may be
+  // (kMostStructures), only the first ones: every reader of a list refuses that many. The same holds for the maps
+  // below.
   static constexpr size_t kMostStructures = 1'100;
   std::vector<Input> list(std::string_view name, Need need = Need::kOptional, Range length = {}) const;
   std::vector<std::string> texts(std::string_view name, Range length = {}) const;
   // A map's structures with their names.
   std::vector<std::pair<std::string, Input>> map(std::string_view name, Need need, Range length) const;
-  // A map of lists of structures, of one table's name each; the lists are as long as a batch may be.
+  // A map from tables' names to lists of structures; the lists are as long as a batch may be.
   std::vector<std::pair<std::string, std::vector<Input>>> lists(std::string_view name, Range length) const;
-  void check_table_names(std::string_view name) const;                 // Those in a map of tables: names or ARNs.
+  void check_table_names(std::string_view name) const;                 // Checks the names in a map of tables: names or
+                                                                       // ARNs.
   std::vector<Item> items(std::string_view name, Range length) const;  // A required list of items.
-  // Parameters of the service that this server does not have: named, never dropped.
+  // Parameters of the service that this server does not have: reported, never ignored.
   void refuse(std::initializer_list<std::string_view> names) const;
 
-  // The place of a member as most messages spell it: "keySchema.1.member.keyType".
+  // The position of a member as most messages spell it: "keySchema.1.member.keyType".
   std::string path_of(std::string_view name) const;
 
  private:
@@ -118,7 +120,7 @@ class Input {
   std::optional<std::string> table_of_arn() const;
   std::optional<JsonView> array(std::string_view name, Need need, Range length) const;
   void check_length(std::string_view value, std::string_view name, Range length) const;
-  // Tells that a member breaks a bound; `shown` is its value.
+  // Reports that a member breaks a bound; `shown` is its value.
   void break_bound(std::string_view shown, std::string_view name, const std::string& rule) const;
   void check_size(int64_t size, std::string_view name, Range length, std::string_view none,
                   std::string_view some) const;
@@ -128,7 +130,7 @@ class Input {
   std::string path_;
 };
 
-// The table's name in its ARN; nothing if it is none.
+// The table's name in its ARN; empty if it is not one.
 std::optional<std::string> table_name_of(std::string_view arn);
 
 // "One or more parameter values were invalid: ..."
@@ -137,7 +139,7 @@ void refuse_parameter(const Input& in, std::string_view text);
 ReturnValues return_values_of(const Input& input, std::initializer_list<std::string_view> allowed);
 bool wants_item_on_failure(const Input& input);
 
-// Whether the name is one of Freshet's own tables, which clients do not see.
+// True if the name is one of Freshet's own tables, which clients do not see.
 bool is_system_table(std::string_view name);
 
 }  // namespace freshet::dynamodb

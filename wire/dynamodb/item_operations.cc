@@ -63,7 +63,7 @@ class WriteOperation final : public Operation {
   WriteOutput output_;
 };
 
-// Whether the condition of a put or delete is an Expected.
+// True if the condition of a put or delete is an Expected.
 bool has_legacy_condition(const Input& in) {
   return has_legacy(in, {"Expected", "ConditionalOperator"}, {"ConditionExpression"});
 }
@@ -131,7 +131,7 @@ class GetOperation final : public Operation {
   const bool consistent_;
   const CapacityReport report_;
   ItemRef item_;
-  uint64_t bytes_ = 0;  // Of the whole item, where capacity is reported.
+  uint64_t bytes_ = 0;  // The size of the whole item, if capacity is reported.
 };
 
 template <class In, Async<Result<WriteOutput>> (Tables::*kCall)(In)>

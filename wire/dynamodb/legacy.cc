@@ -17,7 +17,7 @@ enum class Takes { kNone, kOne, kTwo, kSome };
 struct Operator {
   std::string_view name;
   Takes takes;
-  std::string_view types;  // Of its values, between spaces; empty for all.
+  std::string_view types;  // The allowed types of its values, between spaces; empty for all.
 };
 
 constexpr std::string_view kScalars = " S N B ";

@@ -20,7 +20,7 @@ std::string mixed(std::string_view operation) {
   return std::string(operation) + " API does not support both read and write operations in the same request.";
 }
 
-// Whether all that could be read are of one kind; `reads` says which.
+// True if all readable statements are of one kind; `reads` tells which.
 template <class Members>
 bool is_uniform(const Members& members, bool& reads) {
   bool any_read = false;
@@ -140,7 +140,7 @@ class BatchStatements final : public Operation {
     return false;
   }
 
-  // Whether it is to be carried out.
+  // Returns true if the statement should be carried out.
   bool prepare(BatchMember& member, const TableDefinition& table, std::vector<GetItemInput>& gets,
                std::vector<WriteInput>& writes) const {
     if (reads_) {

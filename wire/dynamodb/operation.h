@@ -13,7 +13,7 @@
 
 namespace freshet::dynamodb {
 
-// The account, region and address that answers name.
+// The account, region and address in responses.
 struct Place {
   std::string region;
   std::string account;
@@ -25,14 +25,14 @@ struct Place {
 class Operation {
  public:
   virtual ~Operation() = default;
-  virtual Async<Result<void>> run(Tables& tables) = 0;  // Loop thread; once.
-  // Appends the answer's JSON document. I/O thread, after run() has succeeded.
+  virtual Async<Result<void>> run(Tables& tables) = 0;  // Loop thread; call it once.
+  // Appends the response's JSON document. I/O thread, after run() has succeeded.
   virtual void write(std::string& json, const Place& place) const = 0;
 };
 
 using Parsed = Result<std::unique_ptr<Operation>>;
 
-// The parser of an operation by its name ("PutItem"); null if there is none of that name.
+// The parser of an operation by its name ("PutItem"); null for an unknown name.
 using Parser = Parsed (*)(const JsonView& body);
 Parser find_parser(std::string_view operation);
 
@@ -72,13 +72,13 @@ Parsed parse_restore_table_from_backup(const JsonView& body);
 using StreamParser = Parsed (*)(const JsonView& body, StreamReader& streams);
 StreamParser find_stream_parser(std::string_view operation);
 
-// Detail of kConditionalCheckFailed: what failed is an INSERT, for which the protocol has DuplicateItem.
+// Detail of kConditionalCheckFailed for an INSERT, for which the protocol has DuplicateItem.
 struct DuplicateItem : ErrorDetail {
   explicit DuplicateItem(std::shared_ptr<const ErrorDetail> failed) : condition(std::move(failed)) {}
   std::shared_ptr<const ErrorDetail> condition;  // A ConditionFailed, or null.
 };
 
-// The error of an operation on a table that is not there, or must not be seen; of one on its items.
+// The errors of an operation on a table, and of one on its items, if the table does not exist or must not be seen.
 tl::unexpected<Error> table_not_found(std::string_view table);
 tl::unexpected<Error> item_table_not_found();
 

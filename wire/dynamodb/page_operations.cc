@@ -174,7 +174,7 @@ void read_page_parameters(const Input& in, Select select, bool legacy, std::stri
   input.count_only = select == Select::kCount;
 }
 
-// Whether filter and projection are in the parameters of old. KeyConditions alone may stand beside expressions.
+// True if filter and projection are legacy parameters. KeyConditions may be used with expressions.
 bool is_legacy_query(const Input& in) {
   const bool expressions = in.has("ProjectionExpression") || in.has("FilterExpression");
   if (expressions && !in.has("KeyConditionExpression")) {

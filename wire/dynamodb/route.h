@@ -1,5 +1,5 @@
-// The protocols of Amazon DynamoDB and DynamoDB Streams (AWS JSON 1.0) on POST /, as their SDKs speak them. Signatures
-// are not checked: whoever opens the server beyond loopback checks credentials before.
+// The protocols of Amazon DynamoDB and DynamoDB Streams (AWS JSON 1.0) on POST /, as their SDKs speak them. Does not
+// check signatures: a server that is open beyond loopback checks credentials before.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace freshet {
 struct DynamoDbOptions {
   std::string region = "us-east-1";
   std::string account = "000000000000";
-  uint64_t seed = 0;  // Of the request ids.
+  uint64_t seed = 0;  // Seeds the request ids.
 };
 
 // Serves POST / with an X-Amz-Target of DynamoDB, or with none and its content type. Store and clock outlive the route.

@@ -13,29 +13,29 @@
 
 namespace freshet::dynamodb {
 
-// One statement of a request as it came in. I/O thread.
+// One statement of a request as received. I/O thread.
 struct StatementInput {
   std::string text;
   std::vector<Value> parameters;
   bool item_on_failure = false;
 };
-// Reads `Statement`, `Parameters`, `ReturnValuesOnConditionCheckFailure`. What is wrong with the value of a parameter
-// goes to `values`, all else to the checks of `in`.
+// Reads `Statement`, `Parameters`, `ReturnValuesOnConditionCheckFailure`. Faults of a parameter's value go to `values`,
+// all others to the checks of `in`.
 StatementInput read_statement(const Input& in, const Input& values);
-// The structures of a list of statements: each as Input with the checks of `in`, and the same with checks of its own.
+// A structure of a list of statements: as Input with the checks of `in`, and again with checks of its own.
 struct ListedStatement {
   StatementInput input;
-  bool consistent = false;       // ConsistentRead, where that is a member.
-  std::optional<Error> invalid;  // A parameter that is no value of an item.
+  bool consistent = false;       // ConsistentRead, if the list has that member.
+  std::optional<Error> invalid;  // Set if a parameter is not a valid value.
 };
 std::vector<ListedStatement> read_statements(const JsonView& body, const Input& in, std::string_view name,
                                              Range length);
 
-// The definitions of the tables that a request names, each asked for once. Loop thread.
+// The definitions of the tables that a request names, each read once. Loop thread.
 class StatementTables {
  public:
   explicit StatementTables(Tables& tables) : tables_(tables) {}
-  // Null if there is no such table, or it must not be seen. Valid as long as this object.
+  // Null if the table does not exist or must not be seen. Valid as long as this object.
   Async<const TableDefinition*> find(std::string name);
 
  private:
@@ -44,11 +44,11 @@ class StatementTables {
 };
 
 Error no_such_table();
-// An error of the store in the words that it has for statements: they have no expressions, so none is named. Where an
-// insert finds an item, its condition has failed: that is a DuplicateItem.
+// Rewrites an error of the store in its words for statements, which have no expressions to name. If an INSERT finds an
+// item, its condition has failed: that becomes a DuplicateItem.
 Error statement_error(Error error, bool insert);
 
-// An item as the columns of a SELECT.
+// Appends an item as the columns of a SELECT.
 void append_row(std::string& json, const partiql::Statement& statement, bool paths, const ItemRef& item);
 
 }  // namespace freshet::dynamodb

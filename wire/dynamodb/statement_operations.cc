@@ -112,7 +112,7 @@ class SelectOperation final : public Operation {
     return tables.query(std::move(input));
   }
 
-  // Whether to read on at `position`. What a page may hold and take is bounded for all reads together.
+  // True if reading should continue at `position`. The bounds of a page hold for all reads together.
   bool keep(const SelectPlan& plan, Page page, StatementPosition& position) {
     const uint64_t halves = read_half_units(page.billed_bytes, plan.consistent);
     const uint64_t fetched = page.fetched_units * (plan.consistent ? 2 : 1);
@@ -138,7 +138,7 @@ class SelectOperation final : public Operation {
   const Statement statement_;
   const ReadParameters parameters_;
   Answer answer_;
-  uint64_t value_bytes_ = 0;  // Of the statement: each read takes a copy.
+  uint64_t value_bytes_ = 0;  // The size of the statement's values: each read takes a copy.
   uint64_t scanned_ = 0;
   uint64_t bytes_ = 0;
   uint64_t work_ = 0;

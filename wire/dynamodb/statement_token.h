@@ -1,4 +1,5 @@
-// NextToken: where a SELECT goes on. It is good for the same statement with the same parameters only.
+// NextToken: the position at which a SELECT continues. It is valid only for the same statement with the same
+// parameters.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,16 @@
 namespace freshet::dynamodb {
 
 struct StatementPosition {
-  uint64_t step = 0;  // Of the plan.
-  Item start_key;     // In it; empty for its beginning.
+  uint64_t step = 0;  // The step of the plan.
+  Item start_key;     // The position in that step; empty for its beginning.
 };
 
 // Identifies a statement and its parameters.
 std::string statement_fingerprint(std::string_view text, const std::vector<Value>& parameters);
 
 std::string write_token(const std::string& fingerprint, const StatementPosition& position);
-// kValidation for what is no token, and for one of another statement. Tokens come from outside: the position may be
-// none that the statement has.
+// kValidation for an invalid token, and for one of another statement. Tokens come from outside: the position may be one
+// that the statement does not have.
 Result<StatementPosition> read_token(std::string_view token, const std::string& fingerprint);
 
 }  // namespace freshet::dynamodb

@@ -16,7 +16,7 @@ std::string joined(const std::vector<std::string>& names) {
   return out;
 }
 
-// Whose keys: those of a table, or of an index; and whether there may be several attributes of each kind.
+// The owner of the keys (a table or an index), and if each kind may have several attributes.
 struct Keys {
   bool of_table = false;
   bool composite = false;

@@ -11,18 +11,21 @@
 
 namespace freshet::dynamodb {
 
-// {"TableName":...,"KeySchema":[...],...}. `status` is ACTIVE, UPDATING or DELETING; CREATING is shown where it is.
+// {"TableName":...,"KeySchema":[...],...}. `status` is ACTIVE, UPDATING or DELETING; a table that is being restored or
+// built shows CREATING.
 void append_table_json(std::string& json, const TableDescription& table, std::string_view status, const Place& place);
 
-// The same without keys, indexes, stream and times: what DeleteTable answers.
+// The same without keys, indexes, stream and times: the response of DeleteTable.
 void append_deleted_table_json(std::string& json, const TableDescription& table, const Place& place);
 
-void append_member(std::string& json, std::string_view name, std::string_view text);  // ,"name":"text"
-// ,"ProvisionedThroughput":{...}: zeros where it is billed by request.
+void append_member(std::string& json, std::string_view name, std::string_view text);  // Appends ,"name":"text"
+// Appends ,"ProvisionedThroughput":{...}: zeros if the table is billed by request.
 void append_units(std::string& json, const std::optional<Throughput>& throughput);
-// The indexes in a backup's description: ,"LocalSecondaryIndexes":[...], or the global ones; nothing if there are none.
+// Appends the indexes of a backup's description: ,"LocalSecondaryIndexes":[...], or the global ones; nothing if there
+// are none.
 void append_index_infos(std::string& json, const TableDefinition& table, bool local);
 void append_key_schema(std::string& json, const KeySchema& keys);  // "KeySchema":[...]
-std::string seconds_of(WallTime time);                             // As timestamps are written: "1800000000.123".
+std::string seconds_of(WallTime time);                             // The protocol's form of timestamps:
+                                                                   // "1800000000.123".
 
 }  // namespace freshet::dynamodb

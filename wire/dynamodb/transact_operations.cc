@@ -50,7 +50,7 @@ class TransactWrite final : public Operation {
 
  private:
   TransactWriteInput input_;
-  std::vector<std::string> tables_;  // Of each action.
+  std::vector<std::string> tables_;  // The table of each action.
   CapacitySums capacities_;
   CollectionList collections_;
 };

@@ -13,7 +13,7 @@ struct IndexChange {
   std::optional<IndexDefinition> create;
   std::string update;
   std::string remove;
-  std::optional<Throughput> throughput;  // Of what is created or updated.
+  std::optional<Throughput> throughput;  // The throughput of the created or updated part.
 };
 
 struct TableChange {

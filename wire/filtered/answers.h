@@ -1,4 +1,4 @@
-// Answers of the filtered-queue API as JSON. I/O threads.
+// Writes responses of the filtered-queue API as JSON. I/O threads.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The filtered queues on the daemon's port: /filtered/... (docs/filtered-queue.md).
+// Serves the filtered queues on the daemon's port: /filtered/... (docs/filtered-queue.md).
 #pragma once
 
 #include <memory>

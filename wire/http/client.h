@@ -1,9 +1,9 @@
-// The daemon's HTTP client (runtime/ports.h) over the I/O threads: kept-alive connections per host and port, whole
-// answers, bounded. http:// and https://. An answer without a length is whole when the connection ends, over TLS only
-// if the server has said so (close_notify): else anybody on the way could have cut it.
+// The daemon's HTTP client (runtime/ports.h) over the I/O threads: kept-alive connections per host and port, complete
+// responses, bounded. http:// and https://. A response without a length is complete when the connection ends, but over
+// TLS only if the server has sent close_notify: otherwise an attacker on the way could have cut it.
 //
-// A request on a kept-alive connection that the peer has closed meanwhile is sent once more on a fresh one, but only if
-// it had not been sent in full and nothing was received: else the peer may have acted on it, and the caller gets
+// A request on a kept-alive connection that the peer has closed meanwhile is sent again, once, on a new one, but only
+// if it was not sent completely and nothing was received. Otherwise the peer may have acted on it, and the caller gets
 // kUnavailable and decides.
 #pragma once
 
@@ -20,10 +20,11 @@
 namespace freshet {
 
 struct HttpClientOptions {
-  HttpLimits limits{.header_bytes = 32u << 10};  // Of answers; beyond them kUnavailable.
-  size_t max_calls = 10'000;                     // Under way; beyond it kUnavailable at once.
-  size_t max_idle = 256;              // Kept-alive connections without a call, per I/O thread; the oldest is closed.
-  milliseconds idle_timeout{30'000};  // Of such a connection.
+  HttpLimits limits{.header_bytes = 32u << 10};  // The limits of a response; beyond them kUnavailable.
+  size_t max_calls = 10'000;                     // The most concurrent calls; beyond it kUnavailable at once.
+  size_t max_idle = 256;              // The most kept-alive connections without a call, per I/O thread; the oldest is
+                                      // closed.
+  milliseconds idle_timeout{30'000};  // The timeout of such a connection.
   std::shared_ptr<const TlsTrust> trust;  // Null: https:// is kUnavailable.
 };
 

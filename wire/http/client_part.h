@@ -21,24 +21,24 @@ namespace freshet::http_client {
 
 using Outcome = Result<HttpResponse>;
 
-// A call as the I/O thread sees it.
+// A call, for the I/O thread.
 struct Call {
   uint64_t id = 0;
   Url url;
-  std::string bytes;  // The whole request, serialised.
+  std::string bytes;  // The complete request, serialised.
   bool is_head = false;
   bool retried = false;
   BootTime deadline{};
 };
 
-// The loop's half, as the I/O threads see it. Loop thread.
+// The loop's half of the client, for the I/O threads. Loop thread.
 class LoopSide {
  public:
   virtual ~LoopSide() = default;
   virtual void finished(uint64_t call, Outcome outcome) = 0;
 };
 
-// I/O thread only, but for construction.
+// I/O thread only, except the constructor.
 class ClientPart final : public IoThread::Service {
  public:
   ClientPart(HttpClientOptions options, IoThread& io, Mailbox& mailbox, std::shared_ptr<LoopSide> loop);
@@ -46,7 +46,7 @@ class ClientPart final : public IoThread::Service {
 
   void begin();
   void start(std::unique_ptr<Call> call);
-  void abandon(uint64_t call);  // The caller has gone: closes the call's connection.
+  void abandon(uint64_t call);  // The caller has given up: closes the call's connection.
   void end();
 
   void end_of_turn() override;
@@ -55,7 +55,7 @@ class ClientPart final : public IoThread::Service {
 
  private:
   class Connection;
-  // A call under way: looking its host up (no connection), or on a connection.
+  // A running call: its host is being looked up (no connection), or it is on a connection.
   struct Running {
     std::unique_ptr<Call> call;
     uint64_t connection = 0;
@@ -69,7 +69,7 @@ class ClientPart final : public IoThread::Service {
   Connection* take_idle(const Key& key);
   void keep_idle(Connection& connection);
   void forget_idle(Connection& connection);
-  // From connections.
+  // Called by connections.
   void answered(Connection& connection, uint64_t id, HttpResponse response, bool reusable);
   void broken(Connection& connection, std::string why, bool may_retry);
   void finish(uint64_t id, Outcome outcome);
@@ -85,8 +85,8 @@ class ClientPart final : public IoThread::Service {
   uint64_t last_connection_ = 0;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Connection>> connections_;
   absl::flat_hash_map<Key, std::vector<uint64_t>> idle_;       // Connections without a call, newest last.
-  absl::btree_set<std::pair<BootTime, uint64_t>> idle_since_;  // The same ones, oldest first.
-  std::vector<std::pair<uint64_t, Outcome>> finished_;         // To the loop.
+  absl::btree_set<std::pair<BootTime, uint64_t>> idle_since_;  // The same connections, oldest first.
+  std::vector<std::pair<uint64_t, Outcome>> finished_;         // Outcomes for the loop.
   BootTime deliver_again_ = BootTime::max();
 };
 

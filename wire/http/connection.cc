@@ -15,14 +15,14 @@ constexpr size_t kOwnSegment = 16u << 10;       // A body from this size on is n
 constexpr size_t kSegment = 64u << 10;          // Small answers are gathered up to this.
 constexpr size_t kMaxPendingOutput = 1u << 20;  // Above it no further request is read.
 constexpr size_t kMaxDiscarded = 64u << 20;
-constexpr size_t kUnseen = 16u << 10;  // So much of a body is taken before anybody looks at its head.
+constexpr size_t kUnseen = 16u << 10;  // The bytes of a body that are received before the head is checked.
 constexpr milliseconds kLinger{2'000};
 constexpr milliseconds kStopLinger{100};  // When the server stops.
 constexpr milliseconds kPatience{2'000};  // With a client that takes nothing, while there is no room for answers.
 constexpr milliseconds kProbeAfter{50};   // Most answers are there sooner.
 constexpr std::string_view kProtocolId = "x-amzn-RequestId";
 constexpr size_t kNameBytes = std::string_view("x-request-id").size();
-constexpr size_t kMostTold = 200;  // Of a target, in the log.
+constexpr size_t kMostTold = 200;  // The most bytes of a target in the log.
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::string_view status_text(int status) {
@@ -241,7 +241,7 @@ void Connection::take_request() {
   owner_.submit(id_, number, std::move(request));
 }
 
-// What cannot be let in shall not fill the room for bodies until it is whole, nor be asked for the rest.
+// Refuses a request by its head, so that its body neither fills the room for bodies nor is requested.
 void Connection::check_head() {
   if (head_checked_ || !parser_.header_complete()) return;
   if (parser_.body_bytes() <= kUnseen && !parser_.expects_continue()) return;
@@ -297,8 +297,8 @@ void Connection::watch_half_closed() {
   probe();
 }
 
-// Whether the client still reads shows only when something is sent: the system of one that has gone refuses it. An
-// interim answer is something that every client of HTTP/1.1 passes over.
+// Finds out if a half-closed client still reads: sending fails if its system no longer has the connection. Every client
+// of HTTP/1.1 skips an interim response.
 void Connection::probe() {
   if (!half_closed_ || probed_ || closed_ || !in_work() || !out_.empty() || slots_[0].http10) return;
   if (owner_.io().now() - since_ < kProbeAfter) return owner_.look_again(since_ + kProbeAfter);
@@ -318,7 +318,8 @@ void Connection::answer(uint64_t request_number, HttpResponse response) {
   const size_t index = request_number - first_request_;
   if (index >= slots_.size()) return;
   Slot& slot = slots_[index];
-  // Who has taken all answers gets the next one, whatever the room. Who has not may be about to, and is only refused.
+  // A client that has read all responses gets the next one, whatever the room. One that has not may be about to, and is
+  // only refused.
   if (held_ > 0 && response.body.size() >= kOwnSegment && owner_.is_full()) {
     response = overloaded(slot.api, "too many answers wait to be taken; try again");
   }
@@ -474,7 +475,7 @@ void Connection::flush() {
     read();
   }
   refuse_unfinished();
-  // What had been answered, and not sent yet, when the stop began.
+  // Closes connections whose responses were ready, but not yet sent, when the stop began.
   if (!closed_ && !lingering_ && owner_.stopping() && idle()) close();
 }
 

@@ -1,5 +1,5 @@
-// One connection of the server: reads and parses requests, keeps their answers in order, writes them. I/O thread.
-// Not for use outside wire/http.
+// One connection of the server: reads and parses requests, keeps their responses in order, writes them. I/O thread. Not
+// for use outside wire/http.
 #pragma once
 
 #include <algorithm>
@@ -19,31 +19,32 @@
 
 namespace freshet::http_server {
 
-// What a connection needs of the thread's part of the server. Outlives its connections.
+// The services that a connection uses of its thread's part of the server. Outlives its connections.
 class ConnectionOwner {
  public:
   virtual ~ConnectionOwner() = default;
   virtual const HttpServerOptions& options() const = 0;
   virtual IoThread& io() = 0;
   virtual bool stopping() const = 0;
-  // The body that a connection is receiving has grown or is gone. False if all bodies together are too much.
+  // The body that a connection is receiving has grown, or was released. Returns false if all bodies together are too
+  // large.
   virtual bool charge(size_t before, size_t now) = 0;
-  virtual std::string_view date() = 0;  // Of now, as a Date header spells it.
-  // An answer of 400 or more is about to be written.
+  virtual std::string_view date() = 0;  // The current time, as in a Date header.
+  // A response of 400 or more is about to be written.
   virtual void refused(const RefusedRequest& request) = 0;
-  // Why the head of a request that is still arriving is enough to refuse it; null if it is not.
+  // The refusal of a request whose head alone is sufficient to refuse it; null if it is not.
   virtual std::unique_ptr<HttpResponse> refuse_head(HttpRequest head) const = 0;
-  // The bodies of answers that a client has not taken yet have grown or are gone.
+  // The bodies of responses that a client has not received yet have grown, or were released.
   virtual void hold(size_t before, size_t now) = 0;
-  virtual bool is_full() const = 0;  // All of them together are too much.
+  virtual bool is_full() const = 0;  // True if all of them together are too large.
   // The web page that sent a request with these headers and may read the answer; empty if there is none.
   virtual std::string_view page_of(const HttpHeaders& headers) const = 0;
-  // A whole request; its answer comes as answer(request_number, ...), now or later.
+  // A complete request; its response comes as answer(request_number, ...), now or later.
   virtual void submit(uint64_t connection, uint64_t request_number, HttpRequest request) = 0;
-  virtual void hung_up(uint64_t connection) = 0;     // The client has gone while requests were in work.
-  virtual void has_output(uint64_t connection) = 0;  // Wants flush() at the end of the turn.
-  virtual void look_again(BootTime when) = 0;        // Wants check_timeout() then, or earlier.
-  virtual void closed(uint64_t connection) = 0;      // Destroys the connection at the end of the turn.
+  virtual void hung_up(uint64_t connection) = 0;     // The client has disconnected while requests were in work.
+  virtual void has_output(uint64_t connection) = 0;  // Asks for flush() at the end of the turn.
+  virtual void look_again(BootTime when) = 0;        // Asks for check_timeout() at that time, or earlier.
+  virtual void closed(uint64_t connection) = 0;      // Asks to destroy the connection at the end of the turn.
 };
 
 class Connection final : public IoThread::Handler {
@@ -53,17 +54,17 @@ class Connection final : public IoThread::Handler {
              uint64_t listener);
   void on_ready(bool readable, bool writable, bool hung_up) override;
 
-  // The answer to a request. Answers go out in the order of the requests.
+  // Gives the response to a request. Responses are sent in the order of the requests.
   void answer(uint64_t request_number, HttpResponse response);
   void answer_overloaded(uint64_t request_number, std::string_view reason);
-  void flush();  // Writes what is there.
+  void flush();  // Writes pending output.
   void check_timeout(BootTime now);
-  void begin_stop();  // Closes as soon as nothing is in work; a request that is not whole by then is refused.
+  void begin_stop();  // Closes as soon as nothing is in work; an incomplete request is then refused.
   void close();
-  bool has_untaken() const { return held_ > 0; }  // Answers that the client has not taken yet.
+  bool has_untaken() const { return held_ > 0; }  // True if the client has not received all responses.
 
  private:
-  // "GET /queues", for the log: what there is no room for is left out. Without an allocation, as each request has one.
+  // "GET /queues", for the log, cut if there is no room. Needs no allocation, because each request has one.
   class RequestName {
    public:
     void append(std::string_view text) {
@@ -78,16 +79,16 @@ class Connection final : public IoThread::Handler {
     size_t size_ = 0;
   };
 
-  // A request that is not answered yet.
+  // A request without a response yet.
   struct Slot {
     bool done = false;
     bool close_after = false;
     bool to_head = false;
     bool http10 = false;
     ApiKind api = ApiKind::kOwn;
-    std::string id;    // The client's own; empty if it has none.
+    std::string id;    // The client's own id; empty if it has none.
     RequestName what;  // For the log.
-    std::string page;  // Which may read the answer; empty if the request is none of a web page.
+    std::string page;  // The web page that may read the response; empty if no web page sent the request.
     HttpResponse response;
   };
 
@@ -130,29 +131,30 @@ class Connection final : public IoThread::Handler {
   const std::unique_ptr<TlsStream> tls_;  // Null without TLS.
   const uint64_t id_;
   const uint64_t listener_;
-  std::shared_ptr<const std::string> peer_;  // Null until a request wants it.
+  std::shared_ptr<const std::string> peer_;  // Null until a request needs it.
   RequestParser parser_;
-  std::string unread_;    // Received, not yet parsed.
-  bool can_read_ = true;  // The socket may have more.
+  std::string unread_;    // Received, not parsed yet.
+  bool can_read_ = true;  // True if the socket may have more.
   bool can_write_ = true;
-  bool hung_up_ = false;      // Epoll has said so; the end of the stream is still to be read.
-  bool half_closed_ = false;  // The client sends no more; whether it still reads is not known.
-  bool probed_ = false;       // It has been sent something since, to find out.
+  bool hung_up_ = false;      // Reported by epoll; the end of the stream is still to be read.
+  bool half_closed_ = false;  // The client sends no more; it is unknown if it still reads.
+  bool probed_ = false;       // Something was sent since then, to find out.
   bool refusing_ = false;     // No further request is parsed: an error or "Connection: close" ends the connection.
-  bool lingering_ = false;    // All is written; what still arrives is dropped until the client closes.
+  bool lingering_ = false;    // Everything is written; data that still arrives is dropped until the client closes.
   bool closed_ = false;
   bool continue_sent_ = false;
-  bool head_checked_ = false;  // Of the request that is arriving.
+  bool head_checked_ = false;  // True once the head of the arriving request was checked.
   bool flush_wanted_ = false;
-  size_t charged_ = 0;          // Bytes of the body that is arriving, as the owner knows them.
-  size_t held_ = 0;             // Bytes of answers' bodies that are not written, as the owner knows them.
-  uint64_t first_request_ = 0;  // Number of slots_[0].
+  size_t charged_ = 0;          // Bytes of the arriving body that the owner has been told of.
+  size_t held_ = 0;             // Bytes of unwritten bodies of responses that the owner has been told of.
+  uint64_t first_request_ = 0;  // The request number of slots_[0].
   std::vector<Slot> slots_;
-  std::vector<std::string> out_;  // To be written, in order.
-  std::string spare_;             // Keeps its memory for the next answer.
-  size_t out_offset_ = 0;         // Written of out_[0].
-  size_t discarded_ = 0;          // While lingering.
-  BootTime since_;                // Start of what the timeout watches: idling, the request, the last write, lingering.
+  std::vector<std::string> out_;  // Pending output, in order.
+  std::string spare_;             // Keeps its memory for the next response.
+  size_t out_offset_ = 0;         // The bytes of out_[0] that are written.
+  size_t discarded_ = 0;          // Bytes that were dropped while lingering.
+  BootTime since_;                // The start of the time that the timeout measures: idling, the request, the last
+                                  // write, or lingering.
 };
 
 }  // namespace freshet::http_server

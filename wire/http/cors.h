@@ -1,4 +1,4 @@
-// Cross-origin requests of web pages. Off, and without any header, unless origins are configured.
+// Cross-origin requests of web pages. Off, without any header, unless origins are configured.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ class Cors {
   bool allows(std::string_view origin) const;
   // The page that sent a request with these headers, if it may read the answer; else empty. A view into them.
   std::string_view page_of(const HttpHeaders& headers) const;
-  // What lets every page read that may, whichever asks: "*", or the only one. Empty if there is no such.
+  // A value that lets all configured pages read, whichever asks: "*", or the only one. Empty if there is none.
   std::string_view any_page() const;
-  // Whether this is a browser's question before the request proper.
+  // True if this is a browser's preflight request.
   static bool is_preflight(const HttpRequest& request);
   static HttpResponse answer_preflight(const HttpRequest& request);
   // Lets the page read the answer.

@@ -1,5 +1,5 @@
-// Which Host headers are answered. A web page that a browser loads from evil.example, re-resolved to 127.0.0.1, still
-// sends "Host: evil.example": refusing unknown names is what keeps such pages out (DNS rebinding). A page that posts
+// Decides which Host headers are accepted. A web page that a browser loads from evil.example, re-resolved to 127.0.0.1,
+// still sends "Host: evil.example": refusing unknown names keeps such pages out (DNS rebinding). A page that posts
 // straight to 127.0.0.1 sends an allowed Host, and its own site as Origin.
 #pragma once
 
@@ -17,8 +17,8 @@ class HostCheck {
   explicit HostCheck(std::vector<std::string> names);
   // `host` as in the header: name or address, with or without a port. Any port is allowed.
   bool allows(std::string_view host) const;
-  // Whether the web page of an Origin header, "SCHEME://HOST[:PORT]", is of an allowed host. "null" is not: it says
-  // that the browser does not tell where the page is from.
+  // True if the web page of an Origin header, "SCHEME://HOST[:PORT]", is of an allowed host. False for "null", with
+  // which the browser hides the page's origin.
   bool allows_origin(std::string_view origin) const;
   // True if this server itself sent that page: same host, same port and same scheme as the request. `host` is its Host
   // header; it came by HTTPS if `tls`. A page by https:// also counts for plain HTTP if the host is one of the further

@@ -1,6 +1,6 @@
-// The threads that own sockets: an epoll loop each. Raw epoll rather than Asio, because a turn of it is what batching
-// needs: all sockets that are ready are read first, then everything goes to the loop in one delivery (but for batches,
-// whose work takes long: at once), and all answers of a turn come back in one wake-up.
+// The threads that own sockets: an epoll loop each. Raw epoll rather than Asio, because batching needs its turns: all
+// ready sockets are read first, then everything goes to the loop in one delivery (except batches, whose work takes
+// long: they go at once), and all responses of a turn come back in one wake-up.
 //
 // A turn: sockets that are ready, posted work, services whose time has come, end_of_turn() of every service.
 //
@@ -32,16 +32,16 @@ class IoThread {
   class Service {
    public:
     virtual ~Service() = default;
-    virtual void end_of_turn() = 0;          // Pass on what the turn has brought.
+    virtual void end_of_turn() = 0;          // Passes on the results of the turn.
     virtual BootTime next_due() const = 0;   // BootTime::max() for never. Asked after every turn: keep it cheap.
     virtual void run_due(BootTime now) = 0;  // Called at or soon after next_due().
   };
 
   // Clock and network outlive it.
   static Result<std::unique_ptr<IoThread>> start(const Clock& clock, Network& network = system_network());
-  // Has no thread of its own: whoever makes it runs its turns, by turn(). For simulation.
+  // Has no thread of its own: the caller runs its turns, by turn(). For simulation.
   static Result<std::unique_ptr<IoThread>> without_thread(const Clock& clock, Network& network);
-  ~IoThread();  // Ends the thread; work that is still posted is dropped. Handlers and services must be gone.
+  ~IoThread();  // Ends the thread; posted work that has not run is dropped. Handlers and services must be gone.
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
 
@@ -54,25 +54,25 @@ class IoThread {
   void lend();
   void take_back();  // Borrower.
   bool borrowed_here() const { return borrower_.load() == std::this_thread::get_id(); }
-  // Borrower, not from within a turn. Waits for something to do until `until` at most.
+  // For the borrower, not within a turn. Waits until `until` at most for something to do.
   void turn(BootTime until);
-  // I/O thread: what comes takes long, and is better done beside the borrower, if there is one.
+  // I/O thread: the next work takes long, and should not run on the borrower's thread, if there is a borrower.
   void want_back() { wanted_back_ = wanted_back_ || lent(); }
-  // Borrower, not from within a turn: whether that was said since the last call.
+  // For the borrower, not within a turn: true if want_back() was called since the last call.
   bool turns_wanted_back() { return std::exchange(wanted_back_, false); }
   bool lent() const { return lent_.load(); }  // Any thread.
-  // Ends a wait, the one to come if there is none. Any thread.
+  // Ends a wait, or the next one if there is none now. Any thread.
   void wake();
-  // How often a socket has been found ready, so far. Any thread.
+  // How often a socket has been ready so far. Any thread.
   uint64_t ready_sockets() const { return ready_sockets_.load(std::memory_order_relaxed); }
   bool has_posted() const { return posted_.load() != nullptr; }
-  // When a turn next has something to do that no socket announces; the past if posted work waits.
+  // The time at which a turn next has work that no socket announces; the past if posted work waits.
   BootTime next_due() const;
 
   // I/O thread only from here on.
   Result<void> watch(Watchable& socket, Handler& handler) { return poller_->watch(socket, handler); }
   Network& network() { return network_; }
-  // Destroys the handler at the end of the turn, so that events of the same turn cannot reach a dead one.
+  // Destroys the handler at the end of the turn, because events of the same turn may still reach it.
   void retire(std::unique_ptr<Handler> handler) { retired_.push_back(std::move(handler)); }
   void add(Service& service) { services_.push_back(&service); }
   void remove(Service& service) { std::erase(services_, &service); }
@@ -101,7 +101,7 @@ class IoThread {
   const Clock& clock_;
   Network& network_;
   const std::unique_ptr<Poller> poller_;
-  // Written by any thread.
+  // Any thread may write it.
   std::atomic<Node*> posted_{nullptr};  // Newest first.
   std::atomic<bool> sleeping_{false};
   std::atomic<bool> stopping_{false};
@@ -109,8 +109,8 @@ class IoThread {
   std::atomic<bool> lent_{false};
   std::atomic<std::thread::id> borrower_{};
   Mutex mutex_;
-  Condition changed_;                               // lent_ or asleep_ has.
-  bool asleep_ FRESHET_GUARDED_BY(mutex_) = false;  // The thread has let go of the turns.
+  Condition changed_;                               // Signals a change of lent_ or asleep_.
+  bool asleep_ FRESHET_GUARDED_BY(mutex_) = false;  // The thread has given up the turns.
   // I/O thread only.
   BootTime now_{};
   bool wanted_back_ = false;

@@ -1,4 +1,4 @@
-// How a daemon's loop sleeps, and the model of threads for sockets, in three sentences:
+// Puts a daemon's loop to sleep. The thread model for sockets, in three sentences:
 //
 //   1. Every socket belongs to an I/O thread, and only whoever runs that thread's turns touches it.
 //   2. A single I/O thread without TLS lends its turns to the loop, which runs them between its own, so that a client
@@ -6,7 +6,7 @@
 //   3. The loop gives the turns back while several clients wait for its syncs or something large is to be read or
 //      written, and takes them again after a row of short turns (DriverRule).
 //
-// Why it is not simply one of the two: bench/RESULTS.md, "Who runs the sockets".
+// bench/RESULTS.md, "Who runs the sockets", has the measurements behind this.
 #pragma once
 
 #include <atomic>
@@ -19,32 +19,32 @@
 
 namespace freshet {
 
-// Whether the loop reads the sockets itself, by what its last turns were like.
+// Decides if the loop reads the sockets itself, by the lengths of its last turns.
 class DriverRule {
  public:
-  // A turn that took longer had clients wait, if any came meanwhile. Most syncs do.
+  // During a longer turn, clients that came had to wait. Most syncs take longer.
   static constexpr nanoseconds kShort = std::chrono::microseconds(100);
 
   bool loop_drives() const { return loop_drives_; }
   void count_short() { count(-1); }
-  // `for_many`: it was for more than one client, or others had come when it was over. While the I/O thread drives, one
-  // such turn outweighs all that were for one client, as there are always some.
+  // `for_many`: the turn was for more than one client, or others had come when it was over. While the I/O thread
+  // drives, one such turn outweighs all turns for one client, which are always some.
   void count_long(bool for_many) { count(!for_many ? -kLong : loop_drives_ ? kLong : kMost); }
-  // Something comes that takes long to read or to write.
+  // The next request or response takes long to read or to write.
   void found_heavy() { count(kMost); }
 
  private:
-  // A long turn is worth several short ones: what it made durable is answered in a short one.
+  // A long turn is worth several short ones: the changes that it made durable are answered in a short one.
   static constexpr int kLong = 8;
   static constexpr int kMost = 32 * kLong;
 
   void count(int change);
 
   bool loop_drives_ = true;
-  int waited_ = 0;  // 0 to kMost, the bounds change the driver.
+  int waited_ = 0;  // From 0 to kMost; reaching either bound changes the driver.
 };
 
-// Loop thread, but for wake().
+// Loop thread, except wake().
 class IoWaiter final : public Waiter, public TurnParticipant {
  public:
   explicit IoWaiter(const Clock& clock);
@@ -54,7 +54,7 @@ class IoWaiter final : public Waiter, public TurnParticipant {
 
   void wait_until(BootTime until) override;
   void wake() override;
-  void end() override;  // From here on the I/O thread runs itself.
+  void end() override;  // From here on the I/O thread runs its own turns.
 
   void run_due() override;
   void commit() override;
@@ -62,10 +62,10 @@ class IoWaiter final : public Waiter, public TurnParticipant {
 
  private:
   void wait_driving(BootTime until);
-  // Gives the turns back if the rule says so, or something heavy is to be done in them. A loop that always finds ready
-  // work never sleeps: it asks in each of its turns.
+  // Gives the turns back if the rule says so, or if heavy work is next. A loop that always finds ready work never
+  // sleeps, so it asks in each of its turns.
   bool gave_back();
-  // A turn of the sockets without waiting. Whether one was ready.
+  // Runs a turn of the sockets without waiting. Returns true if one was ready.
   bool look();
   void count_long(bool for_many);
 
@@ -73,13 +73,14 @@ class IoWaiter final : public Waiter, public TurnParticipant {
   EventWaiter plain_;
   IoThread* io_ = nullptr;
   DriverRule rule_;
-  bool looked_ = true;  // Since the last turn.
-  // While the loop drove. A look at the sockets takes the ring of the I/O thread, so that it alone would be lost.
+  bool looked_ = true;  // True if it has looked since the last turn.
+  // Set while the loop drives. A look at the sockets consumes the I/O thread's wake-up, which alone could therefore be
+  // lost.
   std::atomic<bool> woken_{false};
-  bool undecided_ = false;  // The last turn was long and for one client; nobody has looked yet whether others came.
+  bool undecided_ = false;  // The last turn was long and for one client; it is not known yet if others came.
   BootTime began_{};
-  uint64_t ready_before_ = 0;  // Sockets, when the last turn was over.
-  uint64_t ready_then_ = 0;    // And when this one began.
+  uint64_t ready_before_ = 0;  // The count of ready sockets when the last turn was over.
+  uint64_t ready_then_ = 0;    // The count when this turn began.
 };
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// A local address that is bound and does not listen yet: it refuses connections, and others may still listen there.
-// A value that is moved to whoever serves it.
+// A bound local address that does not listen yet: it refuses connections, and others may still listen there. A value
+// that is moved to its server.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class HttpListener {
   const std::string& address() const { return address_; }
   uint16_t port() const { return socket_->port(); }
 
-  // Accepts connections from now on; the socket is the caller's. kIo with the address if it cannot be had. Once.
+  // Accepts connections from now on; the socket is the caller's. kIo with the address if it is not available. Call it
+  // once.
   Result<std::unique_ptr<Acceptor>> listen();
 
  private:

@@ -30,7 +30,7 @@ std::string too_long(const char* what, const HttpLimits& limits) {
   return what + (" longer than " + std::to_string(limits.header_bytes)) + " bytes";
 }
 
-// What requests and responses have in common: headers and body into plain strings, within limits.
+// The common part of requests and responses: headers and body into plain strings, within limits.
 template <bool kIsRequest>
 class Collector : public http::basic_parser<kIsRequest> {
  public:
@@ -114,8 +114,8 @@ class Collector : public http::basic_parser<kIsRequest> {
     if (name == http::field::expect && !http10 && boost::beast::iequals(value, "100-continue")) expects_continue = true;
     headers.emplace_back(plain(name_text), plain(value));
   }
-  // Whether the value stands in a line behind that of its name (RFC 9112, 5.2): others may see a header of its own
-  // there. One that is in both lines was put together elsewhere, else there is the end of a line between the two.
+  // True if the value is in a line behind that of its name (RFC 9112, 5.2): others may see a separate header there. A
+  // value that spans both lines was put together elsewhere; otherwise the end of a line is between the two.
   bool is_folded(BeastView name, BeastView value) const {
     if (value.empty()) return false;
     const char* end = name.data() + name.size();

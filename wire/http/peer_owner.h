@@ -1,5 +1,5 @@
-// Finds the owner of the process at the other end of a loopback connection, or of a datagram's sender. The kernel tells
-// (sock_diag(7), or else /proc/net); the sender cannot forge it. Any thread; a few microseconds.
+// Finds the owner of the process at the other end of a loopback connection, or of a datagram's sender. The kernel
+// provides it (sock_diag(7), or else /proc/net); the sender cannot forge it. Any thread; a few microseconds.
 #pragma once
 
 #include <netinet/in.h>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostMessage = 300;
 constexpr size_t kMostWhat = 200;
-constexpr size_t kMostRead = 64u << 10;  // Of an answer; errors are shorter.
+constexpr size_t kMostRead = 64u << 10;  // The bytes of a response that are read; errors are shorter.
 
 struct CodeAndMessage {
   std::string code;
@@ -30,7 +30,7 @@ std::string between(std::string_view text, std::string_view open, std::string_vi
   return std::string(text.substr(from, text.find(close, from) - from));
 }
 
-// Of {"error": {"code", "message"}}, {"__type", "message"}, Lambda's {"Message"}, or SNS's XML.
+// Reads {"error": {"code", "message"}}, {"__type", "message"}, Lambda's {"Message"}, or SNS's XML.
 CodeAndMessage error_in(std::string_view body) {
   body = body.substr(0, kMostRead);
   if (body.starts_with('<')) return {between(body, "<Code>", "</Code>"), between(body, "<Message>", "</Message>")};

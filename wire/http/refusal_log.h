@@ -1,4 +1,4 @@
-// A line of the log for each request that was refused or failed, with its id. One for each I/O thread; that thread
+// Logs each request that was refused or failed, with its id. One object per I/O thread; that thread
 // only.
 #pragma once
 
@@ -15,13 +15,13 @@ struct RefusedRequest {
   std::string_view id;
   std::string_view what;  // "POST /queues/Q/tasks"; empty if that could not be read.
   int status = 0;
-  std::string_view body;       // Of the answer: JSON or XML with the error's code and message.
-  std::string_view code = {};  // Of the answer's headers, where the Lambda API has it; empty: the body has it.
+  std::string_view body;       // The body of the response: JSON or XML with the error's code and message.
+  std::string_view code = {};  // The code in the response's headers, for the Lambda API; empty: the body has it.
 };
 
-// REQUEST_REFUSED (info) for 4xx, REQUEST_FAILED (warn) for 5xx. A condition that does not hold is an answer and no
-// fault: such a line is `debug`. Nobody can fill the disk: after kBurst lines at once there are kEach a second of each
-// of the two, and `leftOut` of the next line counts those between that have none.
+// REQUEST_REFUSED (info) for 4xx, REQUEST_FAILED (warn) for 5xx. A condition that does not hold is no fault: its line
+// is `debug`. Lines are limited so that nobody can fill the disk: for each of the two, kBurst lines at once and kEach
+// per second; `leftOut` of the next line counts the requests without a line.
 class RefusalLog {
  public:
   static constexpr uint32_t kBurst = 100;
@@ -33,8 +33,8 @@ class RefusalLog {
 
  private:
   struct Bucket {
-    uint32_t left = kBurst;  // Lines.
-    BootTime filled{};       // Up to when `left` counts.
+    uint32_t left = kBurst;  // Lines that may be written now.
+    BootTime filled{};       // The time up to which `left` is computed.
     uint64_t left_out = 0;
   };
   void fill(Bucket& bucket) const;

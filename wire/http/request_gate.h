@@ -1,4 +1,4 @@
-// Decides which requests are let in. Nothing of a body has been decompressed or parsed.
+// Decides which requests are accepted, before any body is decompressed or parsed.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@ namespace freshet {
 class RequestGate {
  public:
   virtual ~RequestGate() = default;
-  // What the head of a request that is still arriving is refused for already, so that nobody fills the room for bodies
-  // with what cannot be let in. Null says nothing yet; the whole request is asked about later.
+  // Refuses a request by its head while the body is still arriving, so that requests that will be refused cannot fill
+  // the room for bodies. Null: undecided; refusal() is called for the complete request later.
   virtual std::unique_ptr<HttpResponse> head_refusal(const HttpRequest& head) const = 0;
-  // Null to let the request in, else its answer. It has come as a whole, within the bounds for bodies; the body is as
-  // it came: compressed, if it was.
+  // Null to accept the request, else its response. It is complete, within the bounds for bodies; the body is as
+  // received: compressed, if it was.
   virtual std::unique_ptr<HttpResponse> refusal(const HttpRequest& request) const = 0;
 };
 

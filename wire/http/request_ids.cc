@@ -28,7 +28,7 @@ uint64_t request_number_of(uint64_t seed, uint64_t connection, uint64_t request)
 std::string protocol_request_id(uint64_t number) {
   constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
   constexpr int kRounds = 4;
-  constexpr int kDigits = 13;  // Of a round; the last one has four bits.
+  constexpr int kDigits = 13;  // The digits of a round; the last one has four bits.
   std::array<char, kRounds * kDigits> id;
   uint64_t state = number;
   char* at = id.data();

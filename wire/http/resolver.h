@@ -1,5 +1,5 @@
-// Host names to socket addresses, without ever blocking an I/O thread: addresses and "localhost" at once, other names
-// on a helper thread of their own. One look-up per name at a time; the answer is kept for a short while.
+// Resolves host names to socket addresses without blocking an I/O thread: addresses and "localhost" at once, other
+// names on a helper thread. One look-up per name at a time; the result is kept for a short while.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -15,7 +15,7 @@
 
 namespace freshet {
 
-// I/O thread only, but for construction. Destroying it drops what waits.
+// I/O thread only, except the constructor. The destructor drops waiting look-ups.
 class Resolver {
  public:
   using Done = absl::AnyInvocable<void(Result<std::vector<SocketAddress>>)>;
@@ -27,7 +27,7 @@ class Resolver {
 
  private:
   using Addresses = Result<std::vector<SocketAddress>>;
-  struct Shared;  // With the helper threads.
+  struct Shared;  // Shared with the helper threads.
   struct Waiting {
     uint16_t port;
     Done done;

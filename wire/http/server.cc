@@ -97,7 +97,7 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
     }
     release();
   }
-  // What clients that are gone sent, and what nobody has begun with, is not worth the time.
+  // Drops requests of disconnected clients that have not begun.
   void drop(const std::vector<uint64_t>& hung_up) {
     if (hung_up.empty() || arrivals_.empty()) return;
     const absl::flat_hash_set<uint64_t> gone(hung_up.begin(), hung_up.end());
@@ -145,7 +145,7 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
     const std::unique_ptr<Running> entry = std::move(found->second);
     running_.erase(found);
     finished_.push_back(std::move(entry->job));
-    // What waited for it came before all that waits for its turn.
+    // Requests that waited for it came before all that wait for their turn.
     for (; !entry->next.empty(); entry->next.pop_back()) arrivals_.emplace_front(std::move(entry->next.back()));
   }
 

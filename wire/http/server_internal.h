@@ -1,4 +1,4 @@
-// What the two halves of the server tell each other. Not for use outside wire/http.
+// The messages between the two halves of the server. Not for use outside wire/http.
 #pragma once
 
 #include <atomic>
@@ -12,15 +12,15 @@
 
 namespace freshet::http_server {
 
-// Read by any thread.
+// Any thread may read them.
 struct Counters {
   std::atomic<size_t> in_flight{0};
   std::atomic<size_t> connections{0};
-  std::atomic<size_t> body_bytes{0};    // Of requests that arrive or are in work.
-  std::atomic<size_t> answer_bytes{0};  // Bodies of answers that clients have not taken yet.
+  std::atomic<size_t> body_bytes{0};    // Bodies of requests that arrive or are in work.
+  std::atomic<size_t> answer_bytes{0};  // Bodies of responses that clients have not read yet.
 };
 
-// Counts one exchange and the bytes of its request as in flight for as long as it lives.
+// Counts one exchange and the bytes of its request as in flight during its lifetime.
 class InFlight {
  public:
   InFlight(std::shared_ptr<Counters> counters, size_t body_bytes)
@@ -52,8 +52,8 @@ struct Job {
   ApiKind api;
 };
 
-// What a turn of an I/O thread brings to the loop, or the part of it up to a batch: first run the jobs, then end those
-// of closed connections.
+// The delivery of a turn of an I/O thread to the loop, or the part of it up to a batch: first run the jobs, then end
+// those of closed connections.
 struct Inbound {
   std::vector<Job> jobs;
   std::vector<uint64_t> hung_up;
@@ -61,7 +61,7 @@ struct Inbound {
   bool empty() const { return jobs.empty() && hung_up.empty() && !drained; }
 };
 
-// The loop's half, as the I/O threads see it. Loop thread.
+// The loop's half, for the I/O threads. Loop thread.
 class LoopSide {
  public:
   virtual ~LoopSide() = default;

@@ -47,7 +47,7 @@ std::unique_ptr<HttpResponse> refuse(const HttpRequest& request, int status, std
 
 constexpr std::string_view kTooMuch = "too much is in work; try again";
 
-// What takes longer to read or to write than a turn of the loop should.
+// A larger request or response takes longer to read or to write than a turn of the loop should.
 constexpr size_t kHeavy = 64u << 10;
 constexpr milliseconds kLateSlice{2};  // For such requests or answers in a turn of the I/O thread, or for a single one.
 // A batch, which keeps the loop busy for a while: it begins with that while the rest of the turn is read and parsed.
@@ -110,7 +110,7 @@ class ServerPart::Listener final : public IoThread::Handler {
 
  private:
   ServerPart& part_;
-  // What there is no room for is lost: the connection is cut behind it.
+  // Sends without waiting; text that does not fit is lost, and the connection is closed behind it.
   static void send_all(Socket& socket, std::string_view text) {
     const iovec part{const_cast<char*>(text.data()), text.size()};
     if (!text.empty()) socket.send(&part, 1);
@@ -258,7 +258,7 @@ std::unique_ptr<HttpResponse> ServerPart::overload(const HttpRequest& request) c
 }
 
 void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpRequest request) {
-  // What a client sends behind a heavy request is not to overtake it.
+  // Later requests of a client must not overtake its heavy one.
   const bool behind = late_of_.contains(connection);
   if (behind || is_heavy(request)) return submit_late(connection, request_number, std::move(request));
   submit_now(connection, request_number, std::move(request));
@@ -368,7 +368,7 @@ void ServerPart::end_of_turn() {
   deliver();
   run_late();
   deliver();
-  flush_all();  // What could not be delivered is answered 503.
+  flush_all();  // Undelivered requests are answered with 503.
 }
 
 void ServerPart::flush_all() {
@@ -390,7 +390,7 @@ void ServerPart::deliver() {
     const auto found = connections_.find(job.connection);
     if (found != connections_.end()) found->second->answer_overloaded(job.request, kTooMuch);
   }
-  // What must not be lost is tried again at the next tick.
+  // Messages that must not be lost are sent again at the next tick.
   outbound_.hung_up = std::move(batch->hung_up);
   if (batch->drained) drained_told_ = false;
   schedule_tick();

@@ -1,5 +1,5 @@
-// One I/O thread's part of the server: its connections, and the batches that go to and come from the loop.
-// Not for use outside wire/http.
+// One I/O thread's part of the server: its connections, and the batches to and from the loop. Not for use outside
+// wire/http.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -30,7 +30,7 @@ struct ServerShared {
   std::shared_ptr<Counters> counters;
 };
 
-// I/O thread only, but for construction.
+// I/O thread only, except the constructor.
 class ServerPart final : public IoThread::Service,
                          public ConnectionOwner,
                          public std::enable_shared_from_this<ServerPart> {
@@ -40,14 +40,14 @@ class ServerPart final : public IoThread::Service,
   ServerPart(size_t index, IoThread& io, std::shared_ptr<const ServerShared> shared, std::shared_ptr<LoopSide> loop);
   ~ServerPart() override;
 
-  void begin();  // Joins the thread's services.
-  // Takes connections from it, until it is closed.
+  void begin();  // Adds it to the thread's services.
+  // Accepts connections from it, until it is closed.
   void listen(uint64_t listener, std::unique_ptr<Acceptor> socket, Accepted accepted);
   void close_listener(uint64_t listener);
   void adopt(std::unique_ptr<Socket> socket, uint64_t listener);  // Serves a connection.
-  void answer(std::vector<Job> jobs);                             // Serialises and writes.
+  void answer(std::vector<Job> jobs);                             // Serialises and writes responses.
   void begin_stop();
-  void end();  // Closes everything; the part is then out of the thread's hands.
+  void end();  // Closes everything; the thread no longer uses this part.
 
   // Service.
   void end_of_turn() override;
@@ -85,14 +85,14 @@ class ServerPart final : public IoThread::Service,
   void submit_now(uint64_t connection, uint64_t request_number, HttpRequest request);
   void submit_late(uint64_t connection, uint64_t request_number, HttpRequest request);
   void run_late();
-  bool respond(Job job);  // Whether that was a large answer.
-  // Each: why the request cannot be served, or nothing.
+  bool respond(Job job);  // Returns true if that was a large response.
+  // Each returns the refusal of a request that cannot be served, or null.
   std::unique_ptr<HttpResponse> refusal(HttpRequest& request) const;  // An absolute target becomes its path.
   std::unique_ptr<HttpResponse> page_refusal(const HttpRequest& request, std::string_view host) const;
   std::unique_ptr<HttpResponse> decompress(HttpRequest& request) const;
   std::unique_ptr<HttpResponse> overload(const HttpRequest& request) const;
   void answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response);
-  // The connections, in the order in which they came. A copy, as what is done with one may end it.
+  // The connections, in order of arrival. A copy, because handling one connection may end it.
   std::vector<Connection*> in_order() const;
   std::string too_many_connections();
   void flush_all();
@@ -107,13 +107,13 @@ class ServerPart final : public IoThread::Service,
   std::map<uint64_t, std::unique_ptr<Listener>> listeners_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Connection>> connections_;
   std::vector<uint64_t> dirty_;
-  Inbound outbound_;                               // To the loop.
-  std::deque<Job> unanswered_;                     // What there was no time for in the turn, behind large answers.
-  std::deque<Late> late_;                          // In the order in which they came.
-  absl::flat_hash_map<uint64_t, size_t> late_of_;  // How many of them are a connection's.
+  Inbound outbound_;                               // Requests for the loop.
+  std::deque<Job> unanswered_;                     // Responses that this turn had no time for, behind large ones.
+  std::deque<Late> late_;                          // In order of arrival.
+  absl::flat_hash_map<uint64_t, size_t> late_of_;  // The number of them, by connection.
   uint64_t next_connection_ = 0;
   BootTime next_tick_ = BootTime::max();
-  bool turn_is_long_ = false;  // By large answers.
+  bool turn_is_long_ = false;  // True if large responses have made the turn long.
   bool stopping_ = false;
   bool drained_told_ = false;
   int64_t date_second_ = -1;

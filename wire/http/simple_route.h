@@ -9,8 +9,9 @@
 
 namespace freshet {
 
-// `answer` runs on the loop; what it captures outlives the route. `method` is GET (which a server asks for HEAD, too)
-// or POST; others are 405. With `post_elsewhere` other routes serve POST at that path, and this one leaves it alone.
+// `answer` runs on the loop; everything that it captures outlives the route. `method` is GET (a server calls it for
+// HEAD, too) or POST; others are 405. With `post_elsewhere` other routes serve POST at that path, and this one ignores
+// it.
 std::unique_ptr<Route> make_simple_route(std::string method, std::string path,
                                          std::function<Async<HttpResponse>(const HttpRequest&)> answer,
                                          bool post_elsewhere = false);

@@ -1,4 +1,4 @@
-// A request target taken apart: "/queues/My%20Queue/tasks?state=PENDING" -> segments and query members, decoded.
+// Parses a request target: "/queues/My%20Queue/tasks?state=PENDING" -> segments and query members, decoded.
 #pragma once
 
 #include <map>
@@ -16,11 +16,11 @@ struct Target {
   std::map<std::string, std::string> query;  // Later members win.
 };
 
-// A name or a value of a form or a query, in which '+' is a blank. Empty for a broken percent sequence.
+// Decodes a name or a value of a form or a query, in which '+' is a blank. Empty for a broken percent sequence.
 std::optional<std::string> form_decode(std::string_view text);
 
-// The path of a target as it was sent, at most 200 bytes, for messages. These stand in the log, and a query may hold a
-// signature or a token.
+// The path of a target as it was sent, at most 200 bytes, for messages. Without the query: messages are logged, and a
+// query may contain a signature or a token.
 std::string shown_path(std::string_view target);
 
 // kValidation for a broken percent sequence.

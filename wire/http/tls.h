@@ -22,11 +22,11 @@ class TlsContext {
   // belong together. TLS 1.2 and later, with ECDHE and AEAD ciphers only.
   static Result<std::shared_ptr<const TlsContext>> make(const std::string& certificate, const std::string& key);
   virtual ~TlsContext() = default;
-  // The server's end of a connection that has just been accepted. The socket stays the caller's, and open longer.
+  // The server's end of an accepted connection. The socket stays the caller's, and must stay open longer.
   virtual std::unique_ptr<TlsStream> accept(int socket) const = 0;
 };
 
-// Whom the client trusts. Immutable; any thread.
+// The certificates that the client trusts. Immutable; any thread.
 class TlsTrust {
  public:
   // The system's CA store and, unless it is empty, the certificates of that PEM file, which are trusted like the
@@ -34,7 +34,7 @@ class TlsTrust {
   static Result<std::shared_ptr<const TlsTrust>> make(const std::string& ca_file);
   virtual ~TlsTrust() = default;
   // The client's end of a socket that is connected to `host` (a name, or an address without brackets), whose
-  // certificate must be valid, trusted and made out to it. The socket stays the caller's, and open longer.
+  // certificate must be valid, trusted and issued for it. The socket stays the caller's, and must stay open longer.
   virtual std::unique_ptr<TlsStream> connect(int socket, const std::string& host) const = 0;
 };
 
@@ -42,18 +42,19 @@ class TlsTrust {
 class TlsStream {
  public:
   virtual ~TlsStream() = default;
-  // Bytes; 0 at the end; -1 with EAGAIN in errno if there are none now, with another error if the connection is broken.
-  // There may be more although fewer than `room` came. Shakes hands first.
+  // Returns the number of bytes; 0 at the end; -1 with EAGAIN in errno if there are none now, with another error if the
+  // connection is broken. There may be more even if fewer than `room` came. Does the handshake first.
   virtual ssize_t receive(char* place, size_t room) = 0;
-  // Bytes taken of the parts, -1 as above. A server's only after something was received; a client's shakes hands first,
-  // for which the socket may have to become readable. What was not taken is offered again, at the same place in the
-  // stream, perhaps with more behind it.
+  // Returns the number of bytes taken, -1 as above. A server may call it only after something was received; a client's
+  // does the handshake first, for which the socket may have to become readable. Pass bytes that were not taken again,
+  // at the same position of the stream, perhaps with more behind them.
   virtual ssize_t send(const iovec* parts, size_t count) = 0;
-  // Reading goes on only when the socket can be written.
+  // True if reading can continue only when the socket is writable.
   virtual bool read_waits_for_write() const = 0;
-  virtual bool handshaking() const = 0;   // The peer has not proven that it speaks TLS.
-  virtual void end() = 0;                 // Tells the peer that nothing more comes, as far as that is possible at once.
-  virtual std::string fault() const = 0;  // Why TLS itself broke it, for people; "" if it did not.
+  virtual bool handshaking() const = 0;   // True until the peer has proven that it speaks TLS.
+  virtual void end() = 0;                 // Tells the peer that no more data follows, as far as that is possible at
+                                          // once.
+  virtual std::string fault() const = 0;  // Why TLS itself broke the connection, for people; "" if it did not.
 };
 
 }  // namespace freshet

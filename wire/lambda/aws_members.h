@@ -1,4 +1,4 @@
-// Members of a request of the Lambda API: messages about their kinds have AWS's words.
+// Reads members of requests of the Lambda API; messages about wrong types have AWS's words.
 #pragma once
 
 #include "runtime/json_members.h"

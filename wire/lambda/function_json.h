@@ -1,4 +1,4 @@
-// How the Lambda API shows a function. Any thread.
+// The JSON of a function in the Lambda API. Any thread.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ std::string function_configuration_json(const FunctionDefinition& function, cons
 // {"Configuration": ..., "Code": ..., "Concurrency": ...}
 std::string function_json(const FunctionDefinition& function, const Account& account,
                           EnvironmentShown shown = EnvironmentShown::kYes);
-// Changes with whatever is shown of the function; a UUID.
+// A UUID that changes with every shown property of the function.
 std::string revision_id(const FunctionDefinition& function, const Account& account,
                         EnvironmentShown shown = EnvironmentShown::kYes);
 

@@ -205,7 +205,7 @@ class LambdaRoute final : public Route {
  public:
   explicit LambdaRoute(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
-  // Whatever is the service's, so that who calls what is not there is told so: "/2015-03-31/functions/...".
+  // Matches all paths of the service, "/2015-03-31/functions/...", so that unknown calls get its error.
   bool matches(const HttpRequest& request) const override {
     constexpr size_t kDate = std::string_view("/2015-03-31/").size();
     std::string_view path = request.target;

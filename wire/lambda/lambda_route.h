@@ -1,12 +1,13 @@
-// The Lambda API, REST JSON: what clients call to invoke functions and to look at them.
+// The Lambda API, REST JSON: the calls that invoke functions and read them.
 //
 //   POST /2015-03-31/functions/NAME/invocations    Invoke: RequestResponse, Event, DryRun; the tail of the log
 //   GET  /2015-03-31/functions                     ListFunctions
 //   GET  /2015-03-31/functions/NAME                GetFunction
 //   GET  /2015-03-31/functions/NAME/configuration  GetFunctionConfiguration
 //
-// NAME is a name or an ARN, either with a version or an alias behind it, or with that in the parameter Qualifier. What
-// makes and changes functions, versions and aliases is management_route.h; all else is answered with NotImplemented.
+// NAME is a name or an ARN, followed by a version or an alias, or with that in the parameter Qualifier.
+// management_route.h makes and changes functions, versions and aliases; all other calls are answered with
+// NotImplemented.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,11 @@ namespace freshet {
 struct LambdaPlace {
   Account account;
   uint64_t seed = 0;  // Seeds the request ids.
-  // Clients may not change functions, so they do not see their variables either: these hold passwords.
+  // Hides variables, which may hold passwords: clients that may not change functions do not see them either.
   bool hides_environment = false;
 };
 
-// `functions` lists what there is, on the loop. Invoker and function outlive the route.
+// `functions` lists all functions, on the loop. Invoker and `functions` outlive the route.
 std::unique_ptr<Route> make_lambda_route(Invoker& invoker, std::function<std::vector<FunctionDefinition>()> functions,
                                          LambdaPlace place);
 

@@ -1,5 +1,5 @@
 // The part of the Lambda API that makes, changes and deletes functions, their invoke configs and event source mappings.
-// Everything is an item of the system table when it is answered, uploaded code a folder of the code store.
+// When a call is answered, everything is stored: items in the system table, uploaded code in the code store.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@
 namespace freshet {
 
 struct ManagementOptions {
-  bool read_only = false;  // Operations that change anything are answered AccessDeniedException.
+  bool read_only = false;  // Operations that change something are answered with AccessDeniedException.
   uint64_t seed = 0;       // Seeds the request ids.
 };
-// Runtime, store and clock outlive the route. Stands before make_lambda_route(), which says no to what nobody serves.
+// Runtime, store and clock outlive the route. List it before make_lambda_route(), which refuses all calls that no route
+// serves.
 std::unique_ptr<Route> make_lambda_management_route(Runtime& runtime, CodeStore& code, const Clock& clock,
                                                     ManagementOptions options);
 

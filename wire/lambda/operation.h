@@ -18,7 +18,7 @@
 
 namespace freshet::lambda {
 
-// Operations work on these; all of them outlive the operation.
+// The objects that operations use; all of them outlive the operation.
 struct Backend {
   Runtime& runtime;
   CodeStore& code;
@@ -28,16 +28,16 @@ struct Backend {
 class Operation {
  public:
   virtual ~Operation() = default;
-  virtual Async<Result<HttpResponse>> run(Backend& backend) = 0;  // Loop thread; once.
+  virtual Async<Result<HttpResponse>> run(Backend& backend) = 0;  // Loop thread; call it once.
 };
 
 struct Request {
-  const Account& account;  // Whose functions these are.
+  const Account& account;  // The owner of the functions.
   std::string name;        // The part of the path that names a function or a mapping; "" if there is none.
   std::string qualifier;   // A version or an alias of that function; "" for $LATEST.
-  std::string part;        // The path names it behind that: an alias, or a statement of a policy.
+  std::string part;        // The rest of the path: an alias, or a statement of a policy.
   std::map<std::string, std::string> query;
-  std::optional<JsonView> body;  // An object; nothing for methods without one.
+  std::optional<JsonView> body;  // An object; empty for methods without one.
   EnvironmentShown shown = EnvironmentShown::kYes;
 };
 
@@ -76,17 +76,17 @@ Parsed parse_delete_mapping(const Request& request);
 inline constexpr std::string_view kRevisionMismatch =
     "The Revision Id provided does not match the latest Revision Id. Call the GetFunction/GetAlias API to retrieve the "
     "latest Revision Id";
-// As a JSON string.
+// The text as a JSON string.
 std::string quoted(std::string_view text);
-// kResourceNotFound in the service's words. `name` with a qualifier or without.
+// kResourceNotFound in the service's words. `name` with or without a qualifier.
 Result<FunctionDefinition> function_named(Runtime& runtime, const std::string& name);
-// Changes a function that is there, as it is by then; errors of `change` too. The function as it is after that.
+// Changes an existing function in its current state, and returns the result; errors of `change` too.
 using FunctionChange = std::function<Result<void>(FunctionDefinition&)>;
 Async<Result<FunctionDefinition>> change_function(Runtime& runtime, std::string name, FunctionChange change);
 // "MaxItems" and "Marker" of a list: at most `most`.
 struct Page {
   size_t most = 0;
-  std::string after;  // Only what comes behind it, in order.
+  std::string after;  // Only entries behind it, in order.
 };
 Result<Page> page_of(const Request& request, size_t most);
 int64_t wall_ms(const Clock& clock);

@@ -23,7 +23,7 @@ constexpr std::string_view kVersion = "2018-06-01";
 // with a request. The process host ends those that are too slow.
 constexpr milliseconds kPatience = std::chrono::hours(25);
 
-// Who is served at which listener. Loop thread.
+// The session of each listener. Loop thread.
 using Sessions = std::map<uint64_t, RuntimeSession*>;
 
 HttpResponse answer_of(int status, std::string body) {

@@ -5,9 +5,9 @@
 //   POST /2018-06-01/runtime/invocation/ID/error
 //   POST /2018-06-01/runtime/init/error
 //
-// Each process has a loopback port of its own, which identifies its calls. The port serves only processes of the user
-// that the daemon runs as; connections of other users get 403 and are cut. It speaks plain HTTP, whatever the daemon's
-// own address does.
+// Each process has a loopback port of its own, which identifies its calls. The port serves only processes of the
+// daemon's user; connections of other users get 403 and are closed. It speaks plain HTTP, whatever the daemon's own
+// address does.
 #pragma once
 
 #include <memory>

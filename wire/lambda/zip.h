@@ -1,4 +1,4 @@
-// Reads ZIP archives that clients send: functions' code. Pure; any thread.
+// Reads ZIP archives with functions' code from clients. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,11 @@ struct ZipEntry {
   bool executable = false;
 };
 
-// Calls `take` with every entry in the archive's order and its bytes, until it says no. kValidation for what is no
-// archive, is damaged (CRC), encrypted, compressed in another way than deflate, holds links, names something outside of
-// its root, one file twice, or what is both a file and a folder, and for content of more than `limit` bytes or
-// kMaxZipPaths files and folders, whatever it claims. All but damaged content is seen before the first call.
+// Calls `take` with every entry in the archive's order and its bytes, until it returns an error. kValidation for data
+// that is not an archive, is damaged (CRC), encrypted, compressed in another way than deflate, has links, has a path
+// outside of its root, a file twice, or a path that is both a file and a folder; also for content of more than `limit`
+// bytes or kMaxZipPaths files and folders, whatever the archive claims. Everything but damaged content is detected
+// before the first call.
 Result<void> unzip(std::string_view archive, uint64_t limit,
                    const std::function<Result<void>(const ZipEntry&, std::string bytes)>& take);
 

@@ -1,4 +1,4 @@
-// Answers of the API of ordered writes as JSON. Filled on the loop, written on I/O threads.
+// Responses of the API of ordered writes as JSON. Filled on the loop, written on I/O threads.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace freshet::ordered {
 
 struct Answer {
-  bool typed = false;  // Items in the item store's JSON instead of plain JSON.
+  bool typed = false;  // True: items in the item store's JSON instead of plain JSON.
   std::variant<std::monostate, Error, OrderedResult, ItemRef, std::vector<Result<ItemRef>>, Page> what;
 };
 

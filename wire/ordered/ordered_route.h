@@ -1,4 +1,4 @@
-// The tables with ordered writes on the daemon's port: /ordered/... (docs/ordered-writes.md).
+// Serves the tables with ordered writes on the daemon's port: /ordered/... (docs/ordered-writes.md).
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Requests of the API of ordered writes: the body of one becomes a call on a table, or an error that names the member.
+// Parses requests of the API of ordered writes: a body becomes a call on a table, or an error that names the member.
 // I/O threads.
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace freshet::ordered {
 
-// A request for one route. The call runs on the loop and fills the answer, which is written on an I/O thread.
+// A request for one route. The call runs on the loop and fills the response, which is written on an I/O thread.
 struct Asked {
   std::optional<Error> error;
   std::function<Async<void>(OrderedWrites& table, Answer& answer)> call;
 };
 
-// Nothing if there is no such route.
+// Empty if there is no such route.
 std::optional<Asked> read_request(std::string_view route, const JsonView& body);
 
 }  // namespace freshet::ordered

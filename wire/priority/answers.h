@@ -1,4 +1,4 @@
-// Answers of the priority-queue API as JSON. I/O threads.
+// Responses of the priority-queue API as JSON. I/O threads.
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace freshet::priority {
 
-// The HTTP status that a result has.
+// The HTTP status of a result.
 int status_of(const PriorityResult& result);
-// The sample's members by its names and in its order, then ours. `names`: which members beside those of every result.
+// The sample's members with its names and in its order, then ours. The shape selects the members beside those of every
+// result.
 enum class Shape { kResult, kPeek, kDequeue, kRecord };
 void append_result(std::string& out, const PriorityResult& result, Shape shape);
 std::string peeked_json(const std::vector<PriorityResult>& results);

@@ -1,4 +1,4 @@
-// The priority queues on the daemon's port: /priority/... (docs/priority-queue.md).
+// Serves the priority queues on the daemon's port: /priority/... (docs/priority-queue.md).
 #pragma once
 
 #include <memory>

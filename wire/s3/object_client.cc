@@ -11,7 +11,7 @@ namespace freshet {
 namespace {
 
 constexpr size_t kHashStep = 1u << 20;  // In one turn of the loop.
-constexpr size_t kShown = 300;          // Of an error's text.
+constexpr size_t kShown = 300;          // The most bytes of an error's text.
 
 // The text in <NAME>...</NAME> of an error document; empty if there is none.
 std::string_view element(std::string_view xml, std::string_view name) {

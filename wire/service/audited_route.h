@@ -1,4 +1,4 @@
-// A route whose changes have lines in the audit log.
+// A route that writes its changes to the audit log.
 #pragma once
 
 #include <memory>

@@ -153,7 +153,7 @@ class GetSubscriptionAttributes final : public Operation {
     xml.entry("Endpoint", shown_endpoint(account_, definition));
     xml.entry("RawMessageDelivery", flag(definition.raw_delivery));
     xml.entry("PendingConfirmation", flag(state_.settings.pending));
-    // Who confirms shows the token; a function and what a template made need none.
+    // An endpoint confirms with a token; functions and a template's subscriptions need none.
     xml.entry("ConfirmationWasAuthenticated", flag(state_.settings.token.empty()));
     if (!definition.filter_policy.empty()) {
       xml.entry("FilterPolicy", definition.filter_policy);

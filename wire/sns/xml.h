@@ -1,5 +1,5 @@
-// Answers in XML, written front to back. All text is escaped; what XML cannot hold becomes U+FFFD. No state beside the
-// text.
+// Writes responses in XML, front to back. All text is escaped; characters that XML cannot hold become U+FFFD. No state
+// beside the text.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace freshet::sns {
 
-// `text` in UTF-8, or not: what is not becomes U+FFFD.
+// `text` should be UTF-8; invalid parts become U+FFFD.
 void append_xml_text(std::string& out, std::string_view text);
 
 class XmlWriter {
  public:
-  // Names of elements are ours: they are written as they are.
+  // Names of elements are ours: they are written unchanged.
   void open(std::string_view name, std::string_view xml_namespace = {});
   void close(std::string_view name);
   void element(std::string_view name, std::string_view text);
@@ -26,7 +26,7 @@ class XmlWriter {
   std::string text_;
 };
 
-// The service's error document; the fault is the sender's below status 500.
+// The service's error document; below status 500 it blames the sender.
 std::string error_document(int status, std::string_view code, std::string_view message, std::string_view request_id);
 
 inline constexpr std::string_view kNamespace = "http://sns.amazonaws.com/doc/2010-03-31/";

@@ -1,4 +1,4 @@
-// The calls of the task API that concern a queue as a whole: pauses, jobs, the audit log. As exchanges.h.
+// The calls of the task API that concern a queue as a whole: pauses, jobs, the audit log. See exchanges.h.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@ std::unique_ptr<Exchange> pause(Desk& desk, std::string queue, PauseInput input,
 std::unique_ptr<Exchange> resume(Desk& desk, std::string queue, PausedPart part, Actor actor);
 std::unique_ptr<Exchange> start_job(Desk& desk, std::string queue, BulkInput input, Actor actor);
 std::unique_ptr<Exchange> jobs(Desk& desk, std::string queue);
-// `id` as it stands in the path.
+// `id` as in the path.
 std::unique_ptr<Exchange> job(Desk& desk, std::string queue, const std::string& id);
 std::unique_ptr<Exchange> stop_job(Desk& desk, std::string queue, const std::string& id, Actor actor);
-// With a queue's name the lines of that queue, which may be gone by now.
+// With a queue's name only the lines of that queue, which may no longer exist.
 std::unique_ptr<Exchange> audit(Desk& desk, std::string queue, uint32_t limit);
 
 }  // namespace freshet::tasks

@@ -1,4 +1,4 @@
-// Writing one JSON object by hand, a member at a time. I/O threads.
+// Writes one JSON object, a member at a time. I/O threads.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace freshet {
 
-// Appends to `out`, which outlives it; its end closes the object.
+// Appends to `out`, which outlives it; the destructor closes the object.
 class JsonObject {
  public:
   explicit JsonObject(std::string& out) : out_(out) { out_ += '{'; }

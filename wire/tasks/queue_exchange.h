@@ -1,5 +1,5 @@
-// The APIs of queues by name share this: GET /ROOT lists them, everything else is a call on /ROOT/NAME. A call is read
-// on an I/O thread, works on its queue on the loop, and writes its answer on the I/O thread again.
+// Shared by the APIs of queues by name: GET /ROOT lists them, everything else is a call on /ROOT/NAME. A call is parsed
+// on an I/O thread, works on its queue on the loop, and is answered on the I/O thread again.
 #pragma once
 
 #include <functional>
@@ -20,21 +20,21 @@
 
 namespace freshet {
 
-// One such API, in messages. Static storage.
+// Describes one such API, for messages. Static storage.
 struct QueueApi {
   std::string_view root;    // "/priority"
   std::string_view what;    // "priority queue"
-  std::string_view option;  // That defines one.
+  std::string_view option;  // The option that defines one.
   std::string_view docs;
 };
 
-// One request: finds its queue, lets the call work on it, answers with its result.
+// One request: finds its queue, lets the call work on it, and answers with the result.
 template <class Queues>
 class QueueExchange final : public Exchange {
  public:
   using Queue = std::remove_pointer_t<decltype(std::declval<Queues&>().find(""))>;
   using Call = std::function<Async<void>(Queue& queue, QueueExchange& self)>;
-  // One request becomes an error or a call.
+  // A parsed request: an error or a call.
   struct Asked {
     std::optional<Error> error;
     Call call;
@@ -71,7 +71,7 @@ class QueueExchange final : public Exchange {
   const Call call_;
 };
 
-// Answers with what the work gives, as `json` writes it, or with its error. `self` outlives the work.
+// Answers with the result of the work, as `json` writes it, or with its error. `self` outlives the work.
 template <class T, class Exchange>
 Async<void> answer_with(Async<Result<T>> work, Exchange& self, std::string (*json)(const T&)) {
   auto result = co_await work;
@@ -82,7 +82,7 @@ Async<void> answer_with(Async<Result<T>> work, Exchange& self, std::string (*jso
   }
 }
 
-// Says the same whatever the queues do: an error, or their names.
+// Gives an answer that does not depend on the queues' work: an error, or their names.
 template <class Queues>
 class QueueNames final : public Exchange {
  public:
@@ -102,8 +102,8 @@ class QueueNames final : public Exchange {
   std::vector<std::string> names_;
 };
 
-// The route of such an API. `look` reads a GET by its path and query, `change` a POST of /ROOT/NAME/WHAT by its body;
-// nothing: there is no such thing.
+// The route of such an API. `look` parses a GET by its path and query, `change` a POST of /ROOT/NAME/WHAT by its body;
+// empty: there is no such call.
 template <class Queues>
 class QueueRoute final : public Route {
  public:
@@ -128,7 +128,7 @@ class QueueRoute final : public Route {
     if (request.method == "GET") {
       asked = look_(*target);
     } else if (request.method == "POST" && target->segments.size() == 3) {
-      // One document for each I/O thread: parsing again reuses its memory.
+      // One document per I/O thread, which reuses its memory.
       thread_local JsonDocument document;
       const auto body = document.parse(request.body.empty() ? std::string_view("{}") : request.body);
       if (!body) return std::make_unique<QueueNames<Queues>>(body.error());
@@ -150,7 +150,7 @@ class QueueRoute final : public Route {
   }
 
  private:
-  // Those that are there for other methods, or "".
+  // The methods that the path has, or "".
   std::string_view allowed_at(const std::string& path) const {
     auto target = parse_target(path);
     JsonDocument document;

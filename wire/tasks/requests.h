@@ -1,5 +1,5 @@
-// Bodies of the task API, read into what the queue takes (docs/task-api.md). I/O threads. Strict: a member that does
-// not exist, or has the wrong type or range, is kValidation naming its path; nothing of such a request is done.
+// Parses bodies of the task API into the queue's inputs (docs/task-api.md). I/O threads. Strict: a member that does not
+// exist, or has the wrong type or range, is kValidation naming its path; no part of such a request is carried out.
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@ inline constexpr size_t kMaxBatch = 1000;
 
 struct CreateRequest {
   std::vector<NewTask> tasks;
-  bool single = false;  // One task, not a list: the answer is one object too.
+  bool single = false;  // One task, not a list: the answer is one object, too.
 };
 struct TakeRequest {
   TakeInput take;
   std::vector<Settlement> settle;
-  bool settles = false;  // "settle" was there: the answer lists what came of it.
+  bool settles = false;  // True if "settle" was present: the answer lists its results.
 };
 
 struct PolicyRequest {
   QueuePolicy changes;
-  bool dry_run = false;  // Only says what the policy would be.
+  bool dry_run = false;  // True: only returns the policy that would result.
 };
 
-// Of a resume: what is to go on.
+// The part that a resume is for.
 struct PausedPart {
   Pause::Of of = Pause::Of::kQueue;
   std::string name;

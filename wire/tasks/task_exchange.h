@@ -1,4 +1,4 @@
-// The common course of the task API's calls on one queue.
+// The common steps of the task API's calls on one queue.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace freshet::tasks {
 
-// kNotFound, with the queues that are there.
+// kNotFound, with the existing queues.
 Error no_queue(const std::string& name, const TaskQueues& queues);
 
-// Finds the queue, lets the operation work on it, answers with its body or its error.
+// Finds the queue, lets the operation work on it, and answers with its body or its error.
 class TaskExchange : public Exchange {
  public:
   TaskExchange(Desk& desk, std::string queue) : desk_(desk), queue_(std::move(queue)) {}

@@ -1,5 +1,5 @@
-// A route whose requests may come with a trace (X-Amzn-Trace-Id, or W3C's traceparent): what they cause goes on with
-// it.
+// A route whose requests may have a trace (X-Amzn-Trace-Id, or W3C's traceparent): their effects continue that
+// trace.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace freshet {
 // The links outlive it.
 std::unique_ptr<Route> make_traced_route(std::unique_ptr<Route> inner, TraceLinks& links);
 
-// The X-Amzn-Trace-Id that such a request has, or that says the same as its traceparent; empty without one.
+// The request's X-Amzn-Trace-Id, or its traceparent in that form; empty without either.
 std::string trace_header_of(const HttpRequest& request);
 
 }  // namespace freshet

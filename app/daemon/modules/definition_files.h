@@ -1,4 +1,4 @@
-// The files of an option that each define several things, like --priority-queue.
+// Reads the files of an option that each define several things, like --priority-queue.
 #pragma once
 
 #include <iterator>

@@ -1,4 +1,4 @@
-// Reads the calls that a queue under test makes, and makes their answers. Pure.
+// Parses the calls that a queue under test makes, and builds their responses. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace freshet::lab {
 
-// The number of a task below `tasks` that the member `taskId` of the JSON object `body` names, as text. Empty: none.
+// The number of a task, below `tasks`, in the member `taskId` of the JSON object `body`, as text. Empty: none.
 std::optional<size_t> number_of(const std::string& body, size_t tasks);
 
-// An answer with that status and JSON.
+// A response with that status and JSON.
 HttpResponse answer_of(int status, std::string body);
 
 }  // namespace freshet::lab

@@ -15,30 +15,30 @@ namespace freshet::lab {
 // The books of a queue, as GET /queues/NAME/stats gives them.
 struct QueueStats {
   std::map<std::string, uint64_t> depth;  // By state.
-  std::map<std::string, uint64_t> flow;   // By arrow.
+  std::map<std::string, uint64_t> flow;   // By transition.
   std::map<std::string, uint64_t> shed;   // By reason.
   std::string text;                       // The answer itself.
 };
 
-// When a task was shed, on the wall.
+// When a task was shed, by the wall clock.
 struct ShedTask {
   std::string id;
   WallTime at;
 };
 
-// Loop thread. Errors as of HttpClient; kInternal with the daemon's answer if that is none.
+// Loop thread. Errors as of HttpClient; kInternal with the daemon's response if that is not valid.
 class DaemonApi {
  public:
   // `http` outlives it. `base` is http://HOST:PORT.
   DaemonApi(HttpClient& http, std::string base) : http_(http), base_(std::move(base)) {}
 
   Async<Result<QueueStats>> stats();
-  Async<Result<std::vector<ShedTask>>> sheds();  // Those that the table still has.
+  Async<Result<std::vector<ShedTask>>> sheds();  // The shed tasks that the table still has.
   // Any status; `body` as JSON.
   Async<Result<HttpResponse>> create(std::string body);
 
-  // Appends what has happened to the queue's table since the last call, as lines of a fixture; waits so long for
-  // something at most. The first call gives the table as it is.
+  // Appends the changes of the queue's table since the last call, as lines of a fixture; waits at most `wait` for a
+  // change. The first call gives the table's current content.
   Async<Result<void>> record(std::string& lines, milliseconds wait);
 
  private:
@@ -46,7 +46,7 @@ class DaemonApi {
 
   HttpClient& http_;
   const std::string base_;
-  std::string next_;  // Where record() goes on.
+  std::string next_;  // The position at which record() continues.
 };
 
 }  // namespace freshet::lab

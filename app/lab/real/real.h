@@ -1,6 +1,6 @@
 // The experiment in real time: the daemon itself, with its log and its syncs, or a rival; an HTTP handler that takes as
-// long as the scenario says; and an open-loop generator: when tasks come is fixed before the run, and how long an
-// answer takes is counted from then, not from when the request went out.
+// long as the scenario says; and an open-loop generator: arrival times are fixed before the run, and latency counts
+// from them, not from when a request was sent.
 #pragma once
 
 #include <map>
@@ -10,13 +10,13 @@
 
 namespace freshet::lab {
 
-// The whole scenario, which takes its duration and a little more; the ledger has what became of each task. Figures that
-// only real time has, by name (docs/overload-experiments.md). kValidation if the policy does not run in real time;
-// kCorruption when the daemon's books do not balance with the ledger.
+// Runs the whole scenario, which takes its duration and a little more; the ledger has the outcome of each task. Returns
+// the figures that only real time has, by name (docs/overload-experiments.md). kValidation if the policy does not run
+// in real time; kCorruption if the daemon's books do not agree with the ledger.
 Result<std::map<std::string, double>> run_real(const Policy& policy, uint64_t seed, Ledger& ledger,
                                                const RealOptions& options);
 
-// kValidation, saying why it does not.
+// kValidation with the reason if it does not.
 Result<void> runs_in_real_time(const Policy& policy, const Scenario& scenario);
 
 }  // namespace freshet::lab

@@ -1,4 +1,4 @@
-// A folder of its own below the system's temporary folder, removed with all that is in it when the object ends.
+// A new folder below the system's temporary folder. The destructor removes it with everything in it.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace freshet::lab {
 
 class TemporaryFolder {
  public:
-  // The folder is called PREFIX-XXXXXX.
+  // The folder's name is PREFIX-XXXXXX.
   explicit TemporaryFolder(const std::string& prefix);
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

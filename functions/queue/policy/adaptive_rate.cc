@@ -8,27 +8,34 @@ namespace freshet {
 
 namespace {
 
-constexpr double kFirst = 5;       // Units a second, at the start.
-constexpr double kDoubling = 0.7;  // Seconds, while nothing was refused yet.
-constexpr double kGrowth = 0.09;   // After x seconds of growth the rate is
-                                   // exp(kGrowth x^2) times the limit.
-constexpr double kStage = 4;       // It grows that far; then it has to be accepted.
-constexpr double kBelieve = 0.85;  // What is known of a bucket is forgotten that far each time.
+constexpr double kFirst = 5;            // Units a second, at the start.
+constexpr double kDoubling = 0.7;       // Seconds, while nothing was refused yet.
+constexpr double kSteepHoped = 0.2;     // Steepness of growth where the limit is far below what it was of late.
+constexpr double kMostGrowth = 2;       // Seconds that one accepted call adds, and
+constexpr double kMostSearch = 0.2;     // while nothing was refused yet.
+constexpr double kStage = 4;            // It grows that far; then it has to be accepted.
+constexpr double kBelieve = 0.85;       // What is known of a bucket is forgotten that far each time.
+constexpr double kBelieveKnown = 0.97;  // The same of one whose size is known.
+constexpr double kFirstCut = 0.94;
 constexpr double kMostDebtSeconds = 10;
+constexpr double kSlowDebt = 60;  // Units, but for
+constexpr double kMostSlowSeconds = 30;
 constexpr double kLeastOfLong = 0.5;
 constexpr double kJump = 1.6;
 constexpr double kStep = 1.06;
 constexpr double kLongCycle = 10;
-constexpr double kMostBurst = 2;   // Seconds.
-constexpr double kBelow = 0.03;    // After a refusal the rate is that much below the limit at first.
-constexpr double kAtRest = 0.995;  // Of the limit.
-constexpr double kEach = 80;       // Units to be accepted for each that was refused.
-constexpr double kMostDebt = 4 * kEach;
+constexpr double kMostBurst = 2;     // Seconds.
+constexpr double kBelow = 0.03;      // After a refusal the rate is that much below the limit at first.
+constexpr double kAtRest = 0.995;    // Of the limit.
+constexpr double kEachHoped = 30;    // The same while the limit is far below what it was of late.
 constexpr double kLostShare = 0.03;  // Of the time may be lost by pauses that the downstream asks for.
 constexpr milliseconds kShortPause{2'000};
-constexpr double kMostLostSeconds = 8;
-constexpr double kCatchUp = 1.5;  // After a pause the rate is that much higher,
-                                  // for what a bucket has saved.
+constexpr double kLongestRest = 40;  // Seconds between two attempts to find more, where a refusal costs a pause.
+constexpr double kLongerRest = 1.6;  // They grow that far while the limit stays.
+constexpr double kStays = 0.04;      // Within that share it does.
+constexpr double kHeld = 8;          // Seconds that prove a limit.
+constexpr double kSoon = 1.2;        // The cycle was so short that the pause in it says more than it measured.
+constexpr seconds kTopHolds{1200};   // The highest limit counts for so long.
 constexpr double kStepAsked = 1.02;
 constexpr double kAtOnce = 0.02;     // Seconds: what may start at once is worth that, or is one.
 constexpr double kLag = 0.05;        // Of an interval: a start that is that late does not delay the next.
@@ -37,24 +44,15 @@ constexpr double kLongestProbe = 2;  // Seconds between two calls while everythi
 constexpr double kRareProbe = 10;    // and so many when that has lasted.
 constexpr seconds kOutage{90};       // Refusals for longer say nothing of a rate.
 constexpr milliseconds kLongestPause{600'000};
-constexpr double kByLevel = 0.4;     // A unit that is left in the bucket raises the rate that far.
 constexpr double kCaution = 0.0006;  // Each accepted unit raises the rate that
                                      // far, and each refused lowers it
 constexpr double kCautious = 110;    // so many times as far.
-constexpr double kBucket = 3;        // One that never has so many units left is too small to tell from.
 constexpr seconds kShared{60};       // It was refused below the limit: somebody else
                                      // uses it too, for so long.
-constexpr seconds kSureOfWindow{2};
-constexpr int kBlame = 3;
-constexpr seconds kLongCall{5};
-constexpr seconds kTold{60};        // A limit holds so long after it was told, if answers come without it.
-constexpr seconds kToldReset{600};  // The longest time until a reset counts for that long to twice as long.
-constexpr int kDoubts = 8;
-constexpr seconds kDoubtful{10};
 
-// The rate after `x` seconds of growth, as a multiple of where it began.
-double growth(double x) {
-  return std::min(std::exp(kGrowth * x * x), kStage);
+// The rate after `x` seconds of growth, as a multiple of where it began: exp(steepness x^2).
+double growth(double x, double steepness) {
+  return std::min(std::exp(steepness * x * x), kStage);
 }
 
 double in_seconds(nanoseconds time) {
@@ -123,15 +121,13 @@ double AdaptiveRate::pace(BootTime now) const {
   if (paced_by_cap()) return most_;
   double pace = limit_;
   if (growing_ && grew_at_ != BootTime{}) {
-    const double x = in_seconds(now - grew_at_ - grow_idle_);
-    pace *= searching_ ? std::exp2(x / kDoubling) : growth(x);
+    pace *= searching_ ? std::exp2(grown_ / kDoubling) : growth(grown_, steepness_);
   } else if (!growing_ && window_ > 0 && edge_units_ < quota_) {
-    const double left = 0.98 * window_ - in_seconds(now - edge_at_);
+    const double left = spread_ * window_ - in_seconds(now - edge_at_);
     pace = std::max((quota_ - edge_units_) / std::max(left, 0.02 * window_), 0.95 * quota_ / window_);
   } else if (!growing_) {
     const double left = std::min(1.0, debt_ / kEach);
-    pace *= kAtRest - kBelow * left * left;
-    if (catch_up_ > 0) pace *= kCatchUp;
+    pace *= kAtRest - (by_order_ ? 0 : kBelow) * left * left;  // A pause has filled its bucket.
   }
   if (!growing_ && window_ == 0 && sliding_.known()) pace = pace_sliding(now, pace);
   if (said_ > 0) pace = std::min(pace, said_ * kAtRest);
@@ -145,10 +141,10 @@ double AdaptiveRate::pace(BootTime now) const {
 
 // The count that was refused ten seconds ago is used again, but evenly.
 double AdaptiveRate::pace_sliding(BootTime now, double pace) const {
-  constexpr double kHigher = 1.05;
+  constexpr double kHigher = 1.05, kFill = 1.15;
   const double left = sliding_.most() - sliding_.count(now);
   if (left < 1.5) return 0.1 * limit_;
-  return std::clamp(pace, limit_, kHigher * limit_) * (left > 2 + 0.03 * sliding_.most() ? kHigher : 1);
+  return std::clamp(pace, limit_, kHigher * limit_) * (left > 2 + 0.03 * sliding_.most() ? kFill : 1);
 }
 
 size_t AdaptiveRate::room() const {
@@ -185,12 +181,9 @@ AdaptiveRate::Start AdaptiveRate::started(BootTime now, double units) {
   } else if (const auto late = now - std::max(base_ + of_seconds(owed_ / pace(now)), paused_until_);
              late > milliseconds(20) && late > of_seconds(0.2 / pace(now))) {
     idle_ += late;
-    if (growing_) grow_idle_ += late;
+    grew_at_ = std::min(now, grew_at_ + late);
   }
-  if (window_ > 0 && in_seconds(now - edge_at_) >= window_) {
-    edge_at_ += of_seconds(window_);
-    edge_units_ = 0;
-  }
+  if (window_ > 0 && in_seconds(now - edge_at_) >= window_) pass_edge();
   edge_units_ += units;
   if (run_ > 0 && since_refusal_ > 0) end_run(last_start_);
   ++since_refusal_;
@@ -203,7 +196,6 @@ AdaptiveRate::Start AdaptiveRate::started(BootTime now, double units) {
   long_.add(now, units);
   sliding_.add(now, units);
   units_ += units;
-  catch_up_ = std::max(0.0, catch_up_ - units * (1 - 1 / kCatchUp));
   return {now, static_cast<float>(units), ++in_flight_, units_};
 }
 
@@ -213,6 +205,13 @@ void AdaptiveRate::new_cycle(BootTime at) {
   idle_ = nanoseconds(0);
 }
 
+// The rate grows with the time, as long as calls are accepted. Behind a downstream that answers nothing it stays where
+// it is.
+void AdaptiveRate::grow(BootTime now) {
+  grown_ += std::min(in_seconds(now - grew_at_), searching_ ? kMostSearch : kMostGrowth);
+  grew_at_ = now;
+}
+
 // So many units were accepted.
 void AdaptiveRate::pay(BootTime now, double units) {
   debt_ = std::max(0.0, debt_ - units);
@@ -220,7 +219,8 @@ void AdaptiveRate::pay(BootTime now, double units) {
   if (debt_ > 0 || run_ > 0 || (growing_ && !grown_far(now))) return;
   growing_ = true;
   grew_at_ = now;
-  grow_idle_ = nanoseconds(0);
+  grown_ = 0;
+  steepness_ = hopes() && !by_order_ ? kSteepHoped : kSteep;
 }
 
 // After kStage times the rate begins to grow anew from there: slowly at first, so that windows of some seconds, which
@@ -237,6 +237,7 @@ void AdaptiveRate::accepted(const Start& start, BootTime now, const LimitHints& 
   if (in_flight_ > 0) --in_flight_;
   long_calls_ = now - start.at >= kLongCall;
   most_accepted_.add(now, start.in_flight);
+  if (growing_) grow(now);
   if (searching_) proven_ = std::max(proven_, recent_.rate(now));
   if (units) owed_ += *units - start.units;
   if (cap_ > 0 && start.in_flight > cap_) {
@@ -263,10 +264,8 @@ void AdaptiveRate::pause(BootTime now, const LimitHints& hints) {
     if (lost) {
       const double more = in_seconds(now + wait - std::max(now, paused_until_));
       const double missed = std::max(0.0, more - burst_);
-      debt_ = std::max(debt_, std::min(debt_ + missed * limit_ / kLostShare, kMostLostSeconds * limit_));
+      debt_ = std::max(debt_, std::min(debt_ + missed * limit_ / kLostShare, rest_ * limit_));
       lost_ += more;
-      if (catch_up_ > 0) burst_ *= 0.5;
-      catch_up_ = 0.8 * std::min(more, burst_) * limit_;
     }
     paused_until_ = std::max(paused_until_, now + wait);
     return;
@@ -303,7 +302,8 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
     counted_at_ = now;
   }
   const double measured = in_seconds(now - cycle_at_ - idle_);
-  const double cost = measured >= kLeastCycle ? kEach : kEach / 4;
+  const double each = hopes() ? kEachHoped : kEach;
+  const double cost = measured >= kLeastCycle ? each : each / 4;
   debt_ = std::max(debt_, std::min(kMostDebt, debt_ + cost));
   pause(now, hints);
   if (growing_) cut();
@@ -313,10 +313,17 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
 void AdaptiveRate::cut() {
   grew_ = !searching_;
   grew_from_ = limit_;
-  grew_for_ = searching_ ? 0 : in_seconds(last_start_ - grew_at_ - grow_idle_);
+  grew_for_ = searching_ ? 0 : grown_;
+  cut_rate_ = recent_.rate(last_start_);
   if (searching_) limit_ = std::clamp(0.7 * pace(last_start_), least_, most_);
   growing_ = false;
   searching_ = false;
+}
+
+// It asks for more after ten seconds at least, but for a slow downstream, of whose calls too many would be refused.
+double AdaptiveRate::most_debt(bool is_sure) const {
+  const double seconds = asked_ ? std::max(rest_, kMostDebtSeconds) : kMostDebtSeconds;
+  return std::max(seconds * limit_, is_sure ? std::min(kSlowDebt, kMostSlowSeconds * limit_) : 0.0);
 }
 
 // Something was accepted at `at` after a run of refusals.
@@ -329,10 +336,11 @@ void AdaptiveRate::end_run(BootTime at) {
   if (lasted < kLeastCycle) return cut_again(at);
   cuts_ = 0;
   const double accepted = std::max(cycle_units_ - 1, 0.0);  // Without the one that ended it.
-  estimate(accepted, lasted, run);
+  estimate({accepted, lasted, std::exchange(lost_, 0)}, run);
+  if (window_ > 0) limit_ = quota_ / window_;
   if (window_ == 0 && sliding_.known()) limit_ = sliding_.limit();
   limit_ = std::clamp(limit_, least_, most_);
-  debt_ = std::min(debt_, kMostDebtSeconds * limit_);
+  debt_ = std::min(debt_, most_debt(in_seconds(run) < 0.2 * lasted));
   asked_ = asked_long_ = false;
   last_units_ = accepted;
   last_seconds_ = lasted;
@@ -343,7 +351,7 @@ void AdaptiveRate::end_run(BootTime at) {
 // It was out of order, or has a long window that is not known yet. What it allowed before is the best guess.
 void AdaptiveRate::end_outage(BootTime at) {
   cuts_ = 0;
-  lost_ = catch_up_ = 0;
+  lost_ = 0;
   grew_ = jumped_ = false;
   grew_for_ = 0;
   debt_ = std::min(debt_, limit_);
@@ -356,8 +364,14 @@ void AdaptiveRate::end_outage(BootTime at) {
 // is what the window allows. From then on it is spread over the window, and more is asked for when it is used up.
 // After a run that may have been an outage, the same time has to pass between two ends for a second time.
 void AdaptiveRate::meet_edge(BootTime at, nanoseconds run) {
-  constexpr double kLeastWindow = 20, kMostWindow = 4000;
-  const double length = in_seconds(at - edge_at_);
+  constexpr double kLeastWindow = 20, kMostWindow = 4000, kLate = 0.15;
+  double length = in_seconds(at - edge_at_);
+  double units = edge_units_;
+  // The window that was believed to have begun, as its time was over, begins only now.
+  if (window_ > 0 && edge_before_ >= 0 && length < kLate * window_) {
+    length += window_;
+    units += edge_before_;
+  }
   const bool near = window_ > 0 && length > 0.9 * window_;
   const bool longer = run >= seconds(3);
   if (!near && !longer) {
@@ -369,9 +383,26 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run) {
   const bool fits =
       edge_at_ != BootTime{} && length > kLeastWindow && length < kMostWindow && (run <= kOutage || near || again);
   window_ = !fits ? 0 : near ? (window_ + length) / 2 : length;
-  quota_ = edge_units_ - 1;
+  quota_ = units - 1;
   edge_at_ = at;
   edge_units_ = 1;
+  edge_before_ = -1;
+  spread_ = kSpread;
+}
+
+// A window is over, and nothing was refused at its end. If the rate has grown far, the quota is believed to be as much
+// more. If it was just a little that was taken beyond it, the next window may have begun already. In both cases the
+// quota is spread over the next one; after little it ends somewhat earlier, so that more is asked for in time.
+void AdaptiveRate::pass_edge() {
+  constexpr double kFar = 1.3, kEarlier = 0.08, kEarliest = 0.5;
+  edge_at_ += of_seconds(window_);
+  edge_before_ = std::exchange(edge_units_, 0);
+  if (!growing_) return;
+  const double grown = limit_ * growth(grown_, steepness_);
+  const bool far = grown > kFar * quota_ / window_;
+  quota_ = std::max({quota_, edge_before_, far ? grown * window_ : 0.0});
+  growing_ = false;
+  spread_ = far ? kSpread : std::max(spread_ - kEarlier, kEarliest);
 }
 
 // It was refused again too soon to measure anything.
@@ -384,19 +415,19 @@ void AdaptiveRate::cut_again(BootTime now) {
   }
   ++cuts_;
   limit_ = std::max({limit_, least_, kLeastOfLong * long_.rate(now)});
-  debt_ = std::min(debt_, asked_ ? kMostDebtSeconds * limit_ : kEach / 3);
+  debt_ = std::min(debt_, asked_ ? most_debt(false) : kEach / 3);
 }
 
 // What the downstream took beyond `limit` while the rate grew.
 double AdaptiveRate::beyond(double limit) const {
   constexpr int kSteps = 16;
-  const double from = limit > grew_from_ ? std::sqrt(std::log(limit / grew_from_) / kGrowth) : 0;
+  const double from = limit > grew_from_ ? std::sqrt(std::log(limit / grew_from_) / steepness_) : 0;
   if (grew_for_ <= from) return 0;
   const double step = (grew_for_ - from) / kSteps;
   double sum = 0;
   for (int i = 0; i < kSteps; ++i) {
     const double x = from + (i + 0.5) * step;
-    sum += (grew_from_ * growth(x) - limit) * step;
+    sum += (grew_from_ * growth(x, steepness_) - limit) * step;
   }
   return sum;
 }
@@ -404,7 +435,7 @@ double AdaptiveRate::beyond(double limit) const {
 // The limit beyond which it took as much as its bucket is believed to hold.
 double AdaptiveRate::limit_by_growth() const {
   double low = grew_from_;
-  double high = grew_from_ * growth(grew_for_);
+  double high = grew_from_ * growth(grew_for_, steepness_);
   for (int i = 0; i < 20; ++i) {
     const double middle = (low + high) / 2;
     (beyond(middle) > burst_ * middle + 1 ? low : high) = middle;
@@ -413,188 +444,83 @@ double AdaptiveRate::limit_by_growth() const {
 }
 
 // The limit is at most `whole` as long as it stays: a bucket that was full for a while lost something.
-void AdaptiveRate::estimate(double accepted, double lasted, nanoseconds run) {
-  const double lost = std::max(0.0,
-                               lost_ - burst_);  // What came meanwhile and the bucket could not hold.
-  lost_ = 0;
-  const double whole = accepted / std::max(lasted - lost, 0.5 * lasted);
+void AdaptiveRate::estimate(const Cycle& cycle, nanoseconds run) {
+  const double lost = std::max(0.0, cycle.paused - burst_);  // Came meanwhile, and the bucket could not hold it.
+  const double whole = cycle.accepted / std::max(cycle.lasted - lost, 0.5 * cycle.lasted);
   const bool grew = std::exchange(grew_, false);
   jumped_ = false;
-  const bool by_order = asked_ && !asked_long_;
-  if (!by_order && in_seconds(run) > std::max(1.0, 0.2 * lasted)) {
-    limit_ = lasted < kLongCycle ? (accepted + last_units_) / (lasted + last_seconds_) : whole;
+  by_order_ = asked_ && !asked_long_;
+  if (!by_order_ && in_seconds(run) > std::max(1.0, 0.2 * cycle.lasted)) {
+    const bool is_long = cycle.lasted >= kLongCycle;
+    limit_ = is_long ? whole : (cycle.accepted + last_units_) / (cycle.lasted + last_seconds_);
     return;
   }
-  if (grew) {
-    burst_ *= kBelieve;
-    limit_ = std::max(whole, limit_by_growth());
-    const bool far = kJump < growth(grew_for_);
-    if (!far) limit_ = std::min(limit_, (by_order ? kStepAsked : kStep) * grew_from_);
-    jumped_ = true;
-    return;
-  }
+  if (grew) return estimate_grown(cycle, whole);
+  if (by_order_ && !sliding_.known() && estimate_soon_by_order(cycle)) return;
   // It was refused at rest: the bucket was empty before and is now, so that this is the limit.
   const double last = limit_;
   limit_ = std::min(last, std::max(whole, 0.8 * last));
-  if (grew_for_ > 0) burst_ = std::clamp((beyond(limit_) - 1) / limit_, 0.0, kMostBurst);
+  if (limit_ < (1 - kStays) * last) rest_ = kFirstRest;
+  if (grew_for_ > 0) learn_burst();
+}
+
+// By what it took while the rate grew, beyond the limit as it is believed to be now.
+void AdaptiveRate::learn_burst() {
+  burst_ = std::clamp((beyond(limit_) - 1) / limit_, 0.0, kMostBurst);
   grew_for_ = 0;
 }
 
-bool AdaptiveRate::blames_concurrency(const Start& start, BootTime now, const LimitHints& hints) {
-  // Who knows when to come again counts calls over time.
-  if (hints.retry_after || said_ > 0) {
-    if (cap_ > 0) leave_cap(now);
-    return false;
-  }
-  if (cap_ > 0) return true;
-  if (now < no_cap_until_) return false;
-  // Calls that take long have been let in, though none of them has ended.
-  const uint32_t most = std::max(most_accepted_.get(now), long_calls_ ? in_flight_ : 0);
-  blame_ = start.in_flight > most && most > 0 ? blame_ + 1 : std::max(blame_ - 2, -4);
-  if (blame_ < kBlame) return false;
-  cap_ = std::max(1u, most);
-  step_ = 1;
-  doubts_ = 0;
-  growing_ = searching_ = false;
-  return true;
+void AdaptiveRate::estimate_grown(const Cycle& cycle, double whole) {
+  burst_ *= by_order_ && burst_known_ ? kBelieveKnown : kBelieve;
+  limit_ = std::max(whole, limit_by_growth());
+  const bool far = kJump < growth(grew_for_, steepness_);
+  if (!far) limit_ = std::min(limit_, (by_order_ ? kStepAsked : kStep) * grew_from_);
+  if (by_order_) estimate_grown_by_order(cycle, far);
+  const bool stays = std::abs(limit_ - grew_from_) < kStays * grew_from_;
+  if (stays && (limit_ > top_ || cycle_at_ > top_at_ + kTopHolds)) top_ = limit_;
+  if (stays && limit_ > (1 - kStays) * top_) top_at_ = cycle_at_;
+  const double longest = sliding_.known() ? kFirstRest : hopes() ? kFirstRest : kLongestRest;
+  rest_ = stays ? std::min(kLongerRest * rest_, longest) : kFirstRest;
+  jumped_ = true;
 }
 
-void AdaptiveRate::over_cap(const Start& start, BootTime now) {
-  if (cap_known_) return;
-  debt_ = std::min(kMostDebt, debt_ + 1.4 * kEach);
-  step_ = 1;
-  if (start.in_flight > cap_) return;
-  cap_ = std::max(1u, std::min(start.in_flight - 1, static_cast<uint32_t>(0.8 * cap_)));
-  if (now > doubted_at_ + kDoubtful) doubts_ = 0;
-  doubted_at_ = now;
-  if (++doubts_ >= kDoubts) leave_cap(now);
-}
-
-void AdaptiveRate::leave_cap(BootTime now) {
-  cap_ = 0;
-  blame_ = 0;
-  no_cap_for_ = std::clamp<nanoseconds>(2 * no_cap_for_, seconds(60), seconds(3600));
-  no_cap_until_ = now + no_cap_for_;
-  limit_ = std::clamp(recent_.rate(now), least_, most_);
-  new_cycle(now);
-}
-
-void AdaptiveRate::hear(const Start& start, BootTime now, const LimitHints& hints) {
-  if (hints.concurrent && hints.limit) {
-    cap_ = static_cast<uint32_t>(std::clamp(*hints.limit, 1.0, 1e6));
-    cap_known_ = true;
-    cap_heard_ = now;
+// The downstream asked for a pause, which cost as much as a bucket did not save of it. A window of a second and a
+// bucket look alike then: what it took before the refusal is either the limit or a burst. Half of the way is tried. If
+// that is refused soon, it was a burst, of a size that is known from then on.
+void AdaptiveRate::estimate_grown_by_order(const Cycle& cycle, bool far) {
+  refused_soon_ = false;
+  held_ = cycle.lasted > kHeld ? grew_from_ : 0;
+  if (far) {
+    burst_known_ = false;
+    limit_ = std::min(limit_, std::max(cut_rate_, cycle.low()));
     return;
   }
-  if (cap_known_ && now > cap_heard_ + kTold) {
-    cap_ = 0;
-    cap_known_ = false;
+  if (!burst_known_) {
+    limit_ = std::max({limit_, std::sqrt(grew_from_ * cut_rate_), std::min(kStepAsked * grew_from_, cycle.high())});
   }
-  const bool said = hints.limit && *hints.limit > 0;  // A limit of 0 is none, as the downstream does take calls.
-  if (!said || start.at < heard_at_) return;
-  // Another number, and a reset that is near: the window of an hour has become one of a second.
-  const bool is_other =
-      static_cast<float>(*hints.limit) != std::exchange(told_limit_, static_cast<float>(*hints.limit));
-  const bool near = hints.reset && longest_reset() > std::max(120.0, 20 * in_seconds(*hints.reset));
-  if (is_other && near) forget_resets();
-  if (hints.reset) hear_reset(now, static_cast<float>(in_seconds(*hints.reset)));
-  const double window = window_told(now, hints);
-  if (window > 0) hear_limit(*hints.limit / window);
-  if (hints.remaining && hints.reset) hear_window(start, *hints.remaining, *hints.reset);
-  if (hints.remaining) hear_level(start, now, *hints.remaining, *hints.limit);
-  heard_at_ = start.at;
+  limit_ = std::max(limit_, cycle.low());
 }
 
-// The downstream takes calls, and has said nothing of a limit for long. What it said before, or a proxy in front of it,
-// may hold no more.
-void AdaptiveRate::forget(BootTime now) {
-  if (heard_at_ == BootTime{} || now < heard_at_ + kTold) return;
-  heard_at_ = level_at_ = window_end_ = BootTime{};
-  window_known_ = false;
-  said_ = 0;
-  forget_resets();
-  debt_ = std::min(debt_, limit_);
-}
-
-void AdaptiveRate::forget_resets() {
-  reset_ = reset_before_ = 0;
-  shortest_reset_ = shortest_reset_before_ = 1e9F;
-}
-
-// One that was wrong, or of a window that is no more, must not count for ever.
-void AdaptiveRate::hear_reset(BootTime now, float reset) {
-  if (now > reset_from_ + kToldReset) {
-    const bool old = now > reset_from_ + 2 * kToldReset;
-    reset_before_ = old ? 0 : reset_;
-    shortest_reset_before_ = old ? reset : shortest_reset_;
-    reset_ = 0;
-    shortest_reset_ = reset;
-    reset_from_ = now;
+// Refused at rest after a cycle so short that the limit is anything between what it took at all and what it took
+// outside of the pause.
+bool AdaptiveRate::estimate_soon_by_order(const Cycle& cycle) {
+  if (cycle.high() <= kSoon * cycle.low()) return false;
+  const double held = std::exchange(held_, 0);
+  if (held > 0.8 * limit_ && held < limit_) {
+    limit_ = held;
+    if (grew_for_ > 0) learn_burst();
+    burst_known_ = true;
+    return true;
   }
-  reset_ = std::max(reset_, reset);
-  shortest_reset_ = std::min(shortest_reset_, reset);
-}
-
-// In seconds; 0: not known yet. The longest time until a reset is the window. Where resets are told as times of day,
-// all of them are off by the same, up to a second: the range of short ones is the window, in whole seconds.
-double AdaptiveRate::window_told(BootTime now, const LimitHints& hints) const {
-  if (hints.window) return in_seconds(*hints.window);
-  const float longest = longest_reset();
-  if (!hints.reset_is_time || longest > 5) return longest;
-  if (now < reset_from_ + seconds(3) && reset_before_ == 0) return 0;
-  constexpr float kBetween = 0.08F;  // Seconds between two answers: the range is that much too short.
-  return std::max(1.0F, std::floor(longest - std::min(shortest_reset_, shortest_reset_before_) + kBetween));
-}
-
-void AdaptiveRate::hear_limit(double said) {
-  if (said_ > 0 && std::abs(said - said_) < 0.01 * said_) return;
-  const bool all_ours = said_ == 0 || limit_ >= 0.9 * said_;
-  limit_ = std::clamp(all_ours ? said : limit_ * said / said_, least_, most_);
-  said_ = said;
-  growing_ = searching_ = false;
-}
-
-// A window of some seconds whose end stays where it is while time goes on is a fixed one.
-void AdaptiveRate::hear_window(const Start& start, double remaining, nanoseconds reset) {
-  const BootTime end = start.at + reset;
-  const bool same = end > window_end_ - milliseconds(1'100) && end < window_end_ + milliseconds(1'100);
-  if (!same) {
-    window_end_ = end;
-    window_heard_ = start.at;
-    window_known_ = false;
-  } else if (start.at > window_heard_ + kSureOfWindow) {
-    window_known_ = true;
+  grew_for_ = 0;
+  if (!std::exchange(refused_soon_, true)) {
+    limit_ = std::max(cycle.low(), kFirstCut * limit_);
+    return true;
   }
-  window_left_ = remaining - (units_ - start.total);
-}
-
-// A bucket fills steadily: what comes in beside what goes out is the limit, less what others use.
-void AdaptiveRate::hear_level(const Start& start, BootTime now, double left, double limit) {
-  const double passed = in_seconds(start.at - level_at_);
-  const double came = left - level_ + (start.total - level_total_);
-  if (level_at_ == BootTime{} || passed > 3) {
-    inflow_ = rate();
-  } else {
-    if (passed < 0.3 && came > std::max(4.0, 0.3 * limit)) steps_until_ = now + seconds(20);
-    if (passed < 0.25) return;
-    // A bucket that is full lets the rest flow over.
-    const bool full = left >= 0.7 * most_left_ && came / passed < inflow_;
-    if (!full) inflow_ += (1 - std::exp(-passed / 1.5)) * (came / passed - inflow_);
-  }
-  most_left_ = std::max(0.997 * most_left_, left);
-  level_at_ = start.at;
-  level_ = left;
-  level_total_ = start.total;
-}
-
-bool AdaptiveRate::knows_level(BootTime now) const {
-  return now < shared_until_ && now < level_at_ + seconds(3) && now > steps_until_ && longest_reset() < 3 && run_ < 3 &&
-         most_left_ >= kBucket;
-}
-
-double AdaptiveRate::pace_by_level(BootTime now) const {
-  const double left = level_ + inflow_ * in_seconds(now - level_at_) - (units_ - level_total_);
-  return inflow_ * caution_ * std::max(1 + kByLevel * (left - 1), 0.3);
+  limit_ = std::min(0.98 * limit_, std::sqrt(cycle.low() * cycle.high()));
+  burst_ = std::clamp(cycle.paused - cycle.lasted + cycle.accepted / limit_, 0.0, kMostBurst);
+  rest_ = kFirstRest;
+  return true;
 }
 
 }  // namespace freshet

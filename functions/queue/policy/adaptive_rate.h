@@ -67,6 +67,14 @@ class AdaptiveRate {
   BootTime paused_until() const { return paused_until_; }
 
  private:
+  static constexpr double kEach = 80;  // Units to be accepted for each that was refused.
+  static constexpr double kMostDebt = 4 * kEach;
+  static constexpr double kFirstRest = 10;
+  static constexpr double kHope = 0.7;
+  static constexpr seconds kLongCall{5};
+  static constexpr double kSteep = 0.09;
+  static constexpr double kSpread = 0.98;
+
   // Counts units over the last four or five parts.
   class Recent {
    public:
@@ -93,6 +101,7 @@ class AdaptiveRate {
   };
 
   double pace(BootTime now) const;
+  void grow(BootTime now);
   BootTime due(BootTime now) const;
   size_t room() const;
   // A limit of calls under way that was learnt is the only one. Beside one that is told there may be a rate.
@@ -101,9 +110,24 @@ class AdaptiveRate {
   bool grown_far(BootTime now);
   void end_run(BootTime at);
   void end_outage(BootTime at);
+  void pass_edge();
   void meet_edge(BootTime at, nanoseconds run);
   void cut_again(BootTime now);
-  void estimate(double accepted, double lasted, nanoseconds run);
+  // What was accepted from the end of one run of refusals to the next.
+  struct Cycle {
+    double accepted;  // Units,
+    double lasted;    // in so many seconds,
+    double paused;    // of which the downstream had asked not to be called for so many.
+    double low() const { return accepted / lasted; }
+    double high() const { return accepted / std::max(lasted - paused, 0.5 * lasted); }
+  };
+  void estimate(const Cycle& cycle, nanoseconds run);
+  void estimate_grown(const Cycle& cycle, double whole);
+  void estimate_grown_by_order(const Cycle& cycle, bool far);
+  bool estimate_soon_by_order(const Cycle& cycle);
+  void learn_burst();
+  double most_debt(bool is_sure) const;
+  bool hopes() const { return limit_ < kHope * top_ && !sliding_.known(); }
   double beyond(double limit) const;
   double limit_by_growth() const;
   void cut();
@@ -146,12 +170,14 @@ class AdaptiveRate {
   bool searching_ = true;                     // Nothing was refused yet.
   double proven_ = 0;                         // The highest rate meanwhile that was let in.
   bool growing_ = true;
-  BootTime grew_at_{};   // Since when; idle time excluded.
+  BootTime grew_at_{};   // When it grew last, idle time excluded.
   double debt_ = 0;      // Units to be accepted before it asks for more again.
   BootTime cycle_at_{};  // The end of the last run of refusals.
   double cycle_units_ = 0;
   nanoseconds idle_{0};  // Of the cycle: nobody wanted to start anything.
-  nanoseconds grow_idle_{0};
+  double steepness_ = kSteep;
+  double grown_ = 0;     // So many seconds.
+  double cut_rate_ = 0;  // What was let in during the last second of it.
   Recent recent_{milliseconds(250)};
   Recent long_{seconds(2)};
   SlidingCount sliding_;
@@ -162,17 +188,27 @@ class AdaptiveRate {
   BootTime run_at_{};
   BootTime counted_at_{};    // When the last one of `run_` came.
   double lost_ = 0;          // Seconds of pauses in this cycle.
-  double catch_up_ = 0;      // Units that a bucket has saved meanwhile.
   bool asked_ = false;       // The downstream asked for a pause in it,
   bool asked_long_ = false;  // that was long.
   uint32_t cuts_ = 0;        // In a cycle too short to measure anything.
 
+  // Where each refusal costs a pause: see estimate_grown_by_order().
+  bool by_order_ = false;
+  double rest_ = kFirstRest;   // Seconds between two attempts to find more.
+  double held_ = 0;            // This limit held for as long, before it was raised. 0: none did.
+  bool burst_known_ = false;   // Something above it was refused soon.
+  bool refused_soon_ = false;  // So was the last attempt.
+  double top_ = 0;             // The highest limit that was confirmed,
+  BootTime top_at_{};          // the last time then.
+
   // A window of some seconds that nobody tells of.
-  double window_ = 0;       // Its length in seconds; 0: none is known.
-  double quota_ = 0;        // Units that it allows.
-  BootTime edge_at_{};      // When it began.
-  double edge_units_ = 0;   // Accepted since then.
-  double edge_length_ = 0;  // Seconds between the last two ends of long runs.
+  double window_ = 0;        // Its length in seconds; 0: none is known.
+  double quota_ = 0;         // Units that it allows.
+  BootTime edge_at_{};       // When it began.
+  double edge_units_ = 0;    // Accepted since then.
+  double edge_before_ = 0;   // The same of the window before; below 0: a refusal began this one.
+  double spread_ = kSpread;  // The quota is used up in that share of it.
+  double edge_length_ = 0;   // Seconds between the last two ends of long runs.
 
   // A limit of calls under way.
   uint32_t cap_ = 0;
@@ -181,6 +217,8 @@ class AdaptiveRate {
   BootTime cap_heard_{};    // the last time then.
   bool long_calls_ = false;
   int blame_ = 0;
+  uint32_t blamed_ = 0;   // Calls under way at the last one, where calls take long,
+  BootTime blamed_at_{};  // and when that was.
   int doubts_ = 0;
   BootTime doubted_at_{};
   BootTime no_cap_until_{};

@@ -8,7 +8,7 @@ _create = botocore.session.Session.create_client
 
 
 def create_client(self, *positional, **named):
-    # Of both boto3.client and boto3.resource; the latter gives an explicit None.
+    # For both boto3.client and boto3.resource; the latter passes an explicit None.
     if len(positional) < 6 and named.get("endpoint_url") is None and os.environ.get("AWS_ENDPOINT_URL"):
         named["endpoint_url"] = os.environ["AWS_ENDPOINT_URL"]
     return _create(self, *positional, **named)

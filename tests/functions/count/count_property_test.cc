@@ -17,7 +17,7 @@ class CountRun {
   CountRun(uint64_t seed, bool late) : world_(late, seed), random_(seed), seed_(seed) {}
 
   void go() {
-    for (uint64_t i = random_.below(300); i > 0; --i) write();  // What is there before anything is counted.
+    for (uint64_t i = random_.below(300); i > 0; --i) write();  // Items that exist before anything is counted.
     next_ = 1 + random_.below(last() + 1);
     for (int step = 0; step < 120; ++step) {
       for (uint64_t i = random_.below(4); i > 0; --i) write();

@@ -84,7 +84,7 @@ TEST_P(CountStates, GoesOnWithTheNextStream) {
   definition.stream = StreamView::kNewAndOldImages;
   ASSERT_TRUE(world.wait(world.store->alter_table(definition)));
   world.put_parcel("2", Value("B"));
-  ASSERT_TRUE(world.deliver(2, 1000, first));  // What is left of the one that is over.
+  ASSERT_TRUE(world.deliver(2, 1000, first));  // The remaining record of the stream that has ended.
   EXPECT_EQ(world.states(), (Counters{{"state#B", 1}}));
   const uint64_t next = world.wait(world.store->stream_bounds("Parcels"))->oldest;
   const auto counted = world.deliver(next);

@@ -87,7 +87,7 @@ class CountWorld : public World {
     return invoke(Payload(batch(from, limit, std::move(of))));
   }
 
-  // What the metrics table says: "state#A" -> 3, "transition#A#B" -> 2; zeros left out.
+  // The counters in the metrics table: "state#A" -> 3, "transition#A#B" -> 2; zeros left out.
   std::map<std::string, int64_t> counters() {
     std::map<std::string, int64_t> out;
     ScanInput scan;

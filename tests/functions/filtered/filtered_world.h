@@ -1,4 +1,4 @@
-// What tests of filtered queues share: a world, the call centre in it, and calls that wait for their answer.
+// Shared by tests of filtered queues: a world, the call centre in it, and calls that wait for their answer.
 #pragma once
 
 #include "functions/filtered/table_queue.h"

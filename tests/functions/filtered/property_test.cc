@@ -178,7 +178,7 @@ Async<bool> caller_day(World& world, TableQueue& queue, uint64_t seed, int who, 
       auto out = co_await queue.withdraw(member);
       if (!out) note(out.error());
     } else {
-      // Whoever waited and got a member: the call ends.
+      // A member that waited and was assigned: its call ends.
       std::string from_first;
       auto page = co_await queue.list_requests(20, std::move(from_first));
       if (!page) continue;
@@ -342,7 +342,7 @@ class Model {
   std::map<std::string, ModelRequest> waiting;
   uint64_t turn = 0;
 
-  // Of the first alternative that has one, who waits longest.
+  // From the first alternative with a member, the one that has waited longest.
   std::string take(const std::vector<std::set<std::string>>& alternatives) {
     for (const auto& queues : alternatives) {
       std::string best;
@@ -358,7 +358,7 @@ class Model {
     }
     return "";
   }
-  // Who gets a member that becomes free; nobody if it waits now.
+  // The request that gets a member that becomes free; empty if the member waits now.
   std::string enqueue(const std::string& id) {
     ModelMember& member = members[id];
     std::string best;

@@ -1,4 +1,4 @@
-// What tests of ordered writes share: a world, a table in it, and calls that wait for their answer.
+// Shared by tests of ordered writes: a world, a table in it, and calls that wait for their answer.
 #pragma once
 
 #include "functions/ordered/guarded_table.h"

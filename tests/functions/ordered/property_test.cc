@@ -14,7 +14,7 @@ constexpr int64_t kRetentionMs = 20'000;
 constexpr int64_t kSkewMs = 5'000;
 constexpr int64_t kSpanMs = 30'000;      // Timestamps are within it.
 constexpr int64_t kEndMs = 60'000;       // The last repetition comes before.
-constexpr int64_t kToleranceMs = 2'500;  // What is that much younger than the retention is surely taken.
+constexpr int64_t kToleranceMs = 2'500;  // A write that is younger than the retention by this much is surely accepted.
 constexpr int kKeys = 3;
 
 struct Record {

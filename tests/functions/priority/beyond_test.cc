@@ -1,5 +1,5 @@
-// What goes beyond the sample: receipts, timeouts, delays, the dead-letter queue by itself, order, strict mode,
-// redrive, items that nobody's queue wrote.
+// Features beyond the sample: receipts, timeouts, delays, the dead-letter queue by itself, order, strict mode, redrive,
+// items that no queue wrote.
 #include <algorithm>
 
 #include "tests/functions/priority/priority_world.h"

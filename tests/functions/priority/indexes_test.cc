@@ -1,5 +1,5 @@
-// What a client does to the table of a priority queue while the queue runs: it drops the queue's indexes, or puts
-// others in their place.
+// Changes of a priority queue's table by a client while the queue runs: it drops the queue's indexes, or replaces
+// them.
 #include "functions/priority/table_queues.h"
 #include "tests/functions/priority/priority_world.h"
 

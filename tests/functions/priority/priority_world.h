@@ -1,4 +1,4 @@
-// What tests of priority queues share: a world, a queue in it, and calls that wait for their answer.
+// Shared by tests of priority queues: a world, a queue in it, and calls that wait for their answer.
 #pragma once
 
 #include "functions/priority/table_queue.h"
@@ -77,7 +77,7 @@ class PriorityFixture : public ::testing::TestWithParam<bool> {
   PriorityResult remove(const std::string& id, const std::string& receipt = {}) {
     return world.wait(queue->remove(on(id, receipt)));
   }
-  // What the timer does. The records that it could not write.
+  // Does the work of the timer. Returns the records that it could not write.
   std::vector<std::string> sweep() {
     std::vector<std::string> passed;
     const auto more = world.wait(queue->sweep(100, &passed));

@@ -17,7 +17,7 @@ struct ModelRecord {
   uint64_t turn = 0;  // Its place in the order.
   int64_t due_ms = 0;
   int64_t failures = 0;
-  std::string receipt;  // Of the last peek, until something settles it.
+  std::string receipt;  // The receipt of the last peek, until something settles it.
 };
 
 class Model {
@@ -293,7 +293,7 @@ using ConsumersTest = PriorityFixture;
 INSTANTIATE_TEST_SUITE_P(Late, ConsumersTest, ::testing::Values(true));
 
 struct Tally {
-  std::map<std::string, int> holders;  // Who works on it now.
+  std::map<std::string, int> holders;  // The workers that hold it now.
   std::map<std::string, int> done;
   bool overlapped = false;
 };

@@ -176,7 +176,7 @@ TEST_P(TableQueueTest, VersionsGoneByAreRefused) {
   EXPECT_EQ(world.wait(queue->touch(call)).version, 3);
 }
 
-// What the sample's own SDK writes, as its update expressions have it.
+// The items of the sample's own SDK, by its update expressions.
 TEST_P(TableQueueTest, ReadsWhatTheSampleWrites) {
   open();
   const int64_t now = world.now_ms();

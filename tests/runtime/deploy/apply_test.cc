@@ -245,7 +245,7 @@ TEST(Apply, AnEndpointThatLeavesATopicsListTakesNothingFromTheOthers) {
     }
     return "Resources:\n  News: {Type: AWS::SNS::Topic, Properties: {Subscription: [" + list + "]}}\n";
   };
-  // What waits for an endpoint: nobody answers there.
+  // The events that wait for an endpoint, which never answers.
   const auto waiting = [&] {
     std::map<std::string, size_t> out;
     const auto stats = world.runtime().invoker().stats();

@@ -1,4 +1,4 @@
-// What a template's author is told to write instead.
+// The hints for a template's author.
 #include "tests/runtime/deploy/deployment_text.h"
 
 namespace freshet {

@@ -32,7 +32,7 @@ Deployment sample() {
   return out;
 }
 
-// What is there when `deployment` has been applied.
+// The state after `deployment` has been applied.
 DeployedState after(const Deployment& deployment, const DeploymentPlan& plan) {
   return {plan.tables,         deployment.topics,    deployment.subscriptions, deployment.functions,
           deployment.mappings, deployment.schedules, deployment.aliases,       plan.names};
@@ -84,7 +84,7 @@ TEST(Plan, OnlyWhatADeploymentMadeIsRemovedAndTablesStay) {
             "- schedule WorkTick\n- mapping WorkRows\n- subscription News:WorkNews\n- function Work\n- topic News\n"
             "= table Tasks (no longer in the template; stays with its items)\n");
   EXPECT_EQ(plan->names, DeployedNames{});
-  // What is gone already need not be removed.
+  // Parts that are gone already need not be removed.
   DeployedState gone = after({}, *plan);
   gone.last = first->names;
   EXPECT_EQ(plan_deployment({}, gone)->changes.size(), 1u);

@@ -32,7 +32,7 @@ struct FifoTest : testing::Test {
   static void publish(World& world, const std::string& text, const std::string& group) {
     world.must(world.runtime->publisher().publish(message(text, group)));
   }
-  // What the function was called with, in order.
+  // The messages that the function was called with, in order.
   static std::vector<std::string> messages(const World& world, const std::string& function) {
     std::vector<std::string> all;
     for (const std::string& payload : world.payloads(function)) {
@@ -132,7 +132,7 @@ TEST_F(FifoTest, PublishesTakeTheirTurn) {
   }
 }
 
-// Whoever asked has gone away: the turn goes on all the same.
+// The caller has gone away: the next publish has its turn all the same.
 TEST_F(FifoTest, APublisherThatGoesAwayHoldsUpNobody) {
   World world(RuntimeOptions{}, 5);
   prepare(world);

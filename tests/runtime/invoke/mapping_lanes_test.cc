@@ -278,7 +278,7 @@ TEST_F(TumblingTest, ARecordOfTheNextWindowEndsTheOneBeforeFirst) {
   world.script["F"] = {gives(R"({"state":{"n":1}})", seconds(50)), state("{}"), state(R"({"n":2})")};
   put(0, 1);
   world.sim.run_for(seconds(45));
-  put(1, 2);  // Of the next minute, while the first batch still runs.
+  put(1, 2);  // Records of the next minute arrive while the first batch still runs.
   world.sim.run_for(seconds(10));
   ASSERT_EQ(world.calls("F"), 3u);
   EXPECT_NE(text(1).find(R"("state":{"n":1})"), std::string::npos);

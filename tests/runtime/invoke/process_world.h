@@ -29,7 +29,7 @@ struct PlayedProgram {
   void ask() { asking.emplace(session->next()); }
   void break_off() { asking.reset(); }
   bool has_event() const { return asking && asking->is_ready(); }
-  // What it was asked to do.
+  // The event that it was asked for.
   Result<RuntimeEvent> event() {
     Result<RuntimeEvent> event = asking->take();
     asking.reset();
@@ -61,7 +61,7 @@ class PlayedSpawner final : public Spawner {
 
   std::map<std::string, RuntimeSession*> doors;  // By address.
   std::vector<std::shared_ptr<PlayedProgram>> programs;
-  bool hold_output = false;  // What flush() asks for does not come.
+  bool hold_output = false;  // True: on_flushed() does not come.
 
  private:
   struct Handle final : Program {

@@ -148,7 +148,7 @@ TEST(Races, AMappingIsWhatWasAskedForLast) {
   }
 }
 
-// What comes once the mapping is there must reach its function, though another change of it is under way.
+// Records that arrive once the mapping exists must reach its function, even if another change of it is running.
 TEST(Races, AChangeOfAMappingThatIsNotThereYetSkipsNoRecord) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     RaceWorld race(seed);

@@ -48,7 +48,7 @@ class NoSpawner final : public Spawner {
   }
 };
 
-// What a scripted native function does with one invocation.
+// The behaviour of a scripted native function in one invocation.
 struct Step {
   milliseconds takes{0};
   std::string error;  // Fails with that message.
@@ -69,7 +69,7 @@ struct Seen {
   std::string function;
   std::string payload;
   BootTime at{};
-  uint64_t syncs = 0;  // Of the disk, before it started.
+  uint64_t syncs = 0;  // The syncs of the disk before it started.
   std::string trace_id;
 };
 

@@ -347,7 +347,7 @@ TEST_F(Recording, HoldsTheSnapshotAndEveryChangeAfterIt) {
   EXPECT_EQ(fixture->records[2].before.decode().string_or("taskStatus"), "OPEN");
   EXPECT_EQ(write_fixture(*fixture, {}), begun->lines + chunk->lines);
 
-  // What was recorded can be replayed.
+  // A recording can be replayed.
   std::string out = run(begun->lines + chunk->lines);
   EXPECT_EQ(lines_with(out, "apply").size(), 3u) << out;
 }

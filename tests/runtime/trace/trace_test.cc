@@ -259,7 +259,7 @@ TEST(TraceLinks, ForgetsTheOldest) {
   }
   EXPECT_EQ(links.current(), "a");
   const TraceLinks::Scope later(&links, "c");
-  links.note("T", 3);  // Of a table that was made anew.
+  links.note("T", 3);  // The record of a table that was made again.
   EXPECT_EQ(links.find("T", 3), "c");
 }
 
@@ -308,7 +308,7 @@ TEST(SpanJson, ChromeHasTracksForWhatRanSideBySideAndArrowsFromTheCause) {
 
 TEST(SpanJson, ChromeKeepsDrawingArrowsAndItsTracksAreBounded) {
   ChromeTrace chrome;
-  std::vector<Span> strangers;  // Of other programs' traces: their parents never come.
+  std::vector<Span> strangers;  // Spans of other programs' traces: their parents never come.
   for (int i = 0; i < 20'000; ++i) {
     strangers.push_back(made("host" + std::to_string(i), "00000000000000aa", fmt::format("{:016x}", 100 + i), 1, 2));
   }

@@ -1,4 +1,4 @@
-// What alter_table leaves to later turns.
+// The work that alter_table leaves to later turns.
 #include <map>
 
 #include "tests/tables/engine/store_fixture.h"

@@ -378,7 +378,7 @@ TEST_F(BackupTest, DoesNotRunFarAheadOfItsSyncs) {
   EXPECT_GT(ahead, 4u << 20);
   EXPECT_LT(ahead, 9u << 20);
   EXPECT_GT(store->next_due(), clock.boot()) << "the end of a sync brings a turn";
-  // What writes replace meanwhile goes to the file at once: memory does not hold all of it.
+  // Items that writes replace meanwhile go to the file at once: memory does not hold all of them.
   for (int i = 0; i < kItems; ++i) {
     write(i, 'b');
     step();

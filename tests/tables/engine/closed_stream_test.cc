@@ -231,7 +231,7 @@ TEST_F(MemoryClosedStreamTest, AreReadableWithoutALogToo) {
   EXPECT_EQ(now(store->read_stream(input))->records.size(), 1u);
 }
 
-// What memory has of one may be all of the budget: too much to be given back in one turn.
+// The records of one stream in memory may be the whole budget: too much to free in one turn.
 TEST_F(ClosedStreamTest, AreForgottenInSteps) {
   options.stream_memory_bytes = 1u << 20;
   options.backfill_step = 100;

@@ -12,11 +12,11 @@ const std::string kTexts[] = {"a", "b", "ab", std::string("a\0", 2), std::string
 const int64_t kNumbers[] = {-120, -1, 0, 1, 10, 100, 101};
 
 struct Thing {
-  std::optional<size_t> region;  // Of kTexts.
-  std::optional<size_t> round;   // Of kNumbers.
-  std::optional<size_t> name;    // Of kTexts.
-  std::optional<size_t> score;   // Of kNumbers.
-  std::optional<size_t> tag;     // Of kTexts, as a binary.
+  std::optional<size_t> region;  // An index into kTexts.
+  std::optional<size_t> round;   // An index into kNumbers.
+  std::optional<size_t> name;    // An index into kTexts.
+  std::optional<size_t> score;   // An index into kNumbers.
+  std::optional<size_t> tag;     // An index into kTexts, as a binary.
 
   bool is_indexed() const { return region && round && name && score && tag; }
   auto place() const { return std::tuple(kTexts[*name], kNumbers[*score], kTexts[*tag]); }
@@ -265,7 +265,7 @@ TEST_F(CompositeTest, AllAttributesOfAPartTogetherAreBounded) {
             "size limit of2048 bytes");
 }
 
-// What was written before there was an index need not fit into it: such items are left out.
+// Items that are older than an index need not fit into it: they are left out.
 TEST_F(CompositeTest, ANewIndexLeavesOutWhatCannotBeAKey) {
   TableDefinition d = queue_definition();
   IndexDefinition index = d.indexes[0];

@@ -20,7 +20,7 @@ namespace {
 using Fates = std::vector<SimFiles::Fate>;
 
 constexpr size_t kOperations = 300;
-constexpr size_t kAllSubsets = 8;     // Of so many unsynced changes every subset is tried,
+constexpr size_t kAllSubsets = 8;     // Up to this many unsynced changes, every subset is tried,
 constexpr size_t kSomeSubsets = 256;  // of more so many.
 constexpr uint64_t kUsualImages = 25'000;
 
@@ -150,8 +150,8 @@ std::vector<Fates> outcomes(const std::vector<uint64_t>& unsynced, Random& rando
 
 class Images {
  public:
-  // Of `possible` images with one more crash in the recovery of each, about `wanted` are checked: every n-th, or, if
-  // more are wanted than there are, with more crashes in each recovery.
+  // There are `possible` images with one more crash in the recovery of each; about `wanted` are checked: every n-th,
+  // or, if more are wanted than exist, with more crashes in each recovery.
   Images(const Expected& expected, EmbeddedOptions options, uint64_t seed, uint64_t possible, uint64_t wanted)
       : expected_(expected),
         options_(std::move(options)),

@@ -263,8 +263,8 @@ TEST_F(DurableTest, ReopeningShowsTheSameStore) {
   EXPECT_EQ(get("Queue", key("next")), task("next", "PENDING", 99));
 }
 
-// So many that replay applies them on a thread of its own while it reads on: in their order, and none of a table that
-// goes.
+// Enough items that replay applies them on another thread while it reads on: in their order, and none of a dropped
+// table.
 TEST_F(DurableTest, ReopeningShowsManyItems) {
   constexpr int kItems = 70'000;
   const auto at = [](int i) { return Item{{"p", Value("k" + std::to_string(i % 1000))}, {"s", Value::number(i)}}; };
@@ -287,8 +287,8 @@ TEST_F(DurableTest, ReopeningShowsManyItems) {
   EXPECT_TRUE(dump(*store) == before);
 }
 
-// What was read of a table that goes may still be put in its place when replay is over: sooner or later, as there is
-// more behind it each time.
+// Items of a dropped table that were read may still be applied when replay is over: sooner or later, as more follows
+// each time.
 TEST_F(DurableTest, ATableThatGoesWithManyItemsMayBeNearTheEndOfTheLog) {
   constexpr int kItems = 1 << 16;  // The last one begins the putting.
   constexpr int kFurther = 1'000;

@@ -18,8 +18,9 @@
 namespace freshet {
 namespace {
 
-constexpr uint64_t kLargestBatch = 6000;  // Of this store, in bytes: what compaction moves in one turn.
-constexpr int kParts = 4;                 // Of the work, for several cores.
+constexpr uint64_t kLargestBatch = 6000;  // The largest batch of this store, in bytes: as much as compaction moves in
+                                          // one turn.
+constexpr int kParts = 4;                 // The parts of the work, for several cores.
 
 class EveryBitTest : public StoreFixture, public testing::WithParamInterface<int> {
  protected:

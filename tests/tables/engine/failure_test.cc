@@ -176,7 +176,7 @@ TEST_F(StoreFailureTest, EveryCallThatFailsEndsTheStore) {
   }
 }
 
-// What goes wrong while the reserve is made is told by the open, not by the first write that might never come.
+// A failure to make the reserve is reported by the open, not by the first write that might never come.
 TEST_F(StoreFailureTest, AReserveThatCannotBeMadeRefusesTheStart) {
   bool in_time = false;
   files.fail_calls(ErrorCode::kIo, [&](const std::string& call) {

@@ -76,7 +76,7 @@ TEST_F(GuardedPuts, AskWhatTheExpressionMadeOfThemAsks) {
   int refused = 0;
   for (int i = 0; i < 3000; ++i) {
     const std::string id(1, static_cast<char>('a' + draw.below(3)));
-    if (draw.below(6) == 0) {  // Of somebody who knows nothing of the guard; or nothing is there.
+    if (draw.below(6) == 0) {  // A writer that knows nothing of the guard; or no item.
       for (const char* table : {"Queue", "Twin"}) {
         ASSERT_TRUE(i % 2 == 0 ? put(table, task(id, "PENDING", 1)) : erase(table, key(id)));
       }

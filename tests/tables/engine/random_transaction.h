@@ -20,7 +20,7 @@ struct RandomTransaction {
 RandomTransaction random_transaction(Random& random, const std::function<Item()>& task,
                                      const std::function<Item()>& pair);
 
-// What the actions write if all conditions hold; empty if one does not.
+// The writes of the actions if all conditions hold; empty if one does not.
 std::optional<std::vector<ModelWrite>> expected_writes(const StoreModel& model, const std::vector<WriteInput>& actions);
 
 }  // namespace freshet

@@ -230,7 +230,7 @@ TEST_F(PagingTest, OfAnIndexGoesOnWhereItStoppedWhateverBecameOfItsLastItem) {
 TEST_F(PagingTest, OfAQueueGoesOnWhereItStoppedToo) {
   for (const auto& fate : kFates) {
     for (const bool forward : {true, false}) {
-      // What comes back is the newest, and so it is found again.
+      // An item that comes back is the newest, so it is found again.
       if (forward && fate.ends_with("back")) continue;
       SCOPED_TRACE(fate + (forward ? "" : ", backward"));
       std::vector<std::string> expected = fill(queue_definition());

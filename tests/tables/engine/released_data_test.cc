@@ -221,7 +221,7 @@ TEST_P(ReleasedDataTest, OpensWithEqualItemsStreamsAndBooks) {
   expect_backups();
 }
 
-// What today's store has made of the folder is read again by the next start.
+// The next start reads the folder after today's store has written to it.
 TEST_P(ReleasedDataTest, OpensAgainAfterWrites) {
   open();
   ASSERT_TRUE(put("Churn", Item{{"p", Value("new")}}));

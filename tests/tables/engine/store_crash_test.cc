@@ -131,7 +131,7 @@ TEST(StoreCrashTest, RecoveryReturnsAPrefixWithEverythingAcknowledged) {
               static_cast<unsigned long long>(totals.operations), totals.crashes,
               static_cast<unsigned long long>(totals.lost), static_cast<unsigned long long>(totals.moved),
               static_cast<unsigned long long>(totals.expired), static_cast<unsigned long long>(totals.throttled));
-  if (seeds.size() < 100 || HasFailure()) return;  // Of a few, none may be lost.
+  if (seeds.size() < 100 || HasFailure()) return;  // With few seeds, none may be lost.
   EXPECT_GT(totals.crashes, 0);
   EXPECT_GT(totals.lost, 0u);
   EXPECT_GT(totals.moved, 0u);

@@ -63,7 +63,7 @@ class StoreFixture : public ::testing::Test {
     if (store) scheduler.remove(*store);
     store.reset();
   }
-  // What a restart of the process finds; everything written is there.
+  // Restarts the process; everything written is kept.
   void reopen() {
     close();
     files.restart_process();

@@ -1,4 +1,4 @@
-// What a store should hold, as plain maps: the oracle of the crash test.
+// The expected content of a store, as plain maps: the oracle of the crash test.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ struct ModelWrite {
   Cause cause = Cause::kClient;
 };
 
-// What is applied at once: the writes of a transaction, or a table made, dropped or given another stream.
+// An operation that is applied at once: the writes of a transaction, or a table made, dropped or given another stream.
 struct ModelOperation {
   std::vector<ModelWrite> writes;
   std::optional<TableDefinition> created;

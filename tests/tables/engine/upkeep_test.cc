@@ -39,7 +39,7 @@ TEST_F(UpkeepTest, ExpiredItemsGoAndSaySo) {
   EXPECT_TRUE(records.back().by_ttl);
   EXPECT_EQ(records.back().kind, ChangeRecord::Kind::kRemove);
   EXPECT_EQ(books().flow.at({"PENDING", "", Cause::kTimeToLive}), 1u);
-  // What leaves the held status is swept again.
+  // An item that leaves the held status is swept again.
   ASSERT_TRUE(update("Queue", key("held"), "SET #st = :s", Map{{":s", Value("PENDING")}}));
   scheduler.run_for(milliseconds(50));
   EXPECT_EQ(get("Queue", key("held")), Item{});
@@ -336,7 +336,7 @@ TEST_F(FullDiskTest, TheBoundRefusesGrowthAndRecoversWithoutARestart) {
   EXPECT_TRUE(dump(*store) == before);
 }
 
-// What is said of tables is in the log as well: it must not take the space that completions and compaction need.
+// Records about tables are in the log as well: they must not take the space that completions and compaction need.
 TEST_F(FullDiskTest, WordsAboutTablesAreRefusedInTime) {
   options.max_data_bytes = 1u << 20;
   open();

@@ -1,4 +1,4 @@
-// What the store does when the wall clock is wrong: at a start, and when somebody sets it.
+// The store with a wrong wall clock: at a start, and when somebody sets it.
 #include "tests/tables/engine/store_fixture.h"
 
 namespace freshet {
@@ -33,7 +33,7 @@ class WallClockTest : public DiskStoreTest {
   }
   void switch_stream(std::optional<StreamView> view) { ASSERT_TRUE(now(store->alter_table(stream_of(view)))); }
   std::string label() { return now(store->describe_table("Queue"))->stream_label; }
-  // So many records, over many segments.
+  // Writes this many records, over many segments.
   void write_records(int records) {
     for (int i = 0; i < records; ++i) {
       Item item = task("t" + std::to_string(i % 10), "PENDING", ++writes_);
@@ -84,7 +84,7 @@ TEST_F(WallClockTest, NobodyWhoSaysThatItIsSynchronisedIsWaitedForAMinute) {
   EXPECT_EQ(get("Queue", key("a")), Item{});
 }
 
-// What a run writes in doubt carries the doubtful time. The next start must not take that for a proof.
+// A run in doubt writes doubtful times. The next start must not take them for a proof.
 TEST_F(WallClockTest, ARestartInDoubtDoubtsAgain) {
   create(queue_definition());
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1, kNow + 3600)));

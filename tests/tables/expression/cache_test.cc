@@ -160,7 +160,7 @@ std::string likely_update(Random& random) {
   return text;
 }
 
-// Whatever the text: an error with the kind's name, or something that can be evaluated.
+// For any text: an error with the kind's name, or an expression that can be evaluated.
 void drive(const std::string& text, const Item& item) {
   static ExpressionCache cache(64);
   const Placeholders placeholders{

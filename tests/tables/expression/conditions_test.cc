@@ -1,4 +1,4 @@
-// What conditions say about items. Every case runs on the decoded and on the stored item.
+// Conditions on items. Every case runs on the decoded and on the stored item.
 #include <gtest/gtest.h>
 
 #include "tests/tables/expression/support.h"

@@ -1,4 +1,4 @@
-// What is refused, with the exact texts.
+// Refused expressions, with the exact texts.
 #include <gtest/gtest.h>
 
 #include "tables/expression/reserved_words.h"

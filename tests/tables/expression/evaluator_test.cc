@@ -69,7 +69,7 @@ TEST_F(EvaluatorTest, WhatIsLookedIntoIsDecodedOnceAndBounded) {
   EXPECT_FALSE(many.holds);
   EXPECT_EQ(many.units, kMostItemEffort);
   EXPECT_TRUE(run("m.a IN (" + repeated(":other", ",", 100) + ")", item, values).spent);
-  // What is small beside it costs next to nothing, however much of it there is.
+  // Small values beside it cost next to nothing, however many there are.
   std::string text = "m.s <> :x";
   for (int i = 0; i < 140; ++i) text += " OR m.s <> :x";
   const auto small = run(text, item, {{":x", "x"}});

@@ -1,4 +1,4 @@
-// What updates make of items.
+// The results of updates of items.
 #include <gtest/gtest.h>
 
 #include "tests/tables/expression/support.h"
@@ -103,7 +103,7 @@ TEST(Updates, ListIndexesMeanTheListAsItWas) {
     expect(text, item, {{":v", n(17)}}, {{"a", list({n(2), n(4), n(17), n(6), n(7)})}});
   }
   for (const char* text : {"SET a[17] = :v REMOVE a[6]", "REMOVE a[6] SET a[17] = :v"}) {
-    SCOPED_TRACE(text);  // What the update appends is not removed.
+    SCOPED_TRACE(text);  // A value that the update appends is not removed.
     expect(text, item, {{":v", n(9)}}, {{"a", list({n(2), n(3), n(4), n(5), n(6), n(7), n(9)})}});
   }
   expect("REMOVE a[0], a[2], a[5], a[17]", item, {}, {{"a", list({n(3), n(5), n(6)})}});

@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// What is done beside the log ends when the test says so.
+// Work beside the log ends when the test says so.
 struct LogChoresTest : LogFixture {
   SimLoop scheduler{clock};
   SimWork chores{files, scheduler, milliseconds(0)};

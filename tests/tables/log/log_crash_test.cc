@@ -31,7 +31,7 @@ class CrashRun {
         files_.restart_process();
       } else {
         files_.restart();
-        written_ = durable_;  // What the page cache held is gone.
+        written_ = durable_;  // The page cache is lost.
       }
     }
     if (testing::Test::HasFailure()) return;

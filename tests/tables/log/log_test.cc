@@ -492,7 +492,7 @@ TEST_F(LogTest, ARemovedSegmentGivesItsSpaceBackInSteps) {
     EXPECT_LE(allocated - files.bytes_allocated(), 2u << 20);
     allocated = files.bytes_allocated();
   }
-  EXPECT_EQ(steps, 4);  // Of six megabytes and a little.
+  EXPECT_EQ(steps, 4);  // Steps for six megabytes and a little.
   EXPECT_EQ(files.list("data"), (Strings{"LOCK", "segment-0000000002.log", "segment-0000000003.log"}));
 
   log->retire_through(2);

@@ -1,4 +1,4 @@
-// What a log makes of damage: torn tails are cut, anything else is refused and named.
+// Recovery of a damaged log: torn tails are cut, any other damage is refused and named.
 #include "tables/log/segment.h"
 #include "tests/tables/log/log_fixture.h"
 
@@ -186,7 +186,7 @@ TEST_F(RecoveryTest, ANewerVersionIsRefusedUntouched) {
   bytes[64] ^= 1;
   bytes[bytes.size() - 1] = 1;  // and a tail that version 1 would cut.
   std::string damaged = content(1);
-  damaged[30] ^= 1;  // What looks damaged may be just newer.
+  damaged[30] ^= 1;  // A segment that looks damaged may be just newer.
   files.set_content(segment_path(1), damaged);
   files.set_content("data/spare-9", "not of this size");
   auto opened = open_with(2, bytes);

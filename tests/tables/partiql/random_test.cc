@@ -133,7 +133,7 @@ void check(const std::string& text) {
   }
   partiql::ExpressionWriter writer(*statement);
   if (statement->where) {
-    // What was understood is in the language of the store, as far as that tells by the syntax alone.
+    // A statement that was parsed is valid in the store's language, as far as its syntax tells.
     const auto compiled = compile_condition(writer.condition(*statement->where), ExpressionKind::kCondition);
     EXPECT_TRUE(compiled || compiled.error().message.find("Syntax error") == std::string::npos)
         << compiled.error().message;

@@ -1,4 +1,4 @@
-// Who a request comes from, as the audit log has it.
+// The sender of a request, for the audit log.
 #include "wire/auth/actor.h"
 
 #include <gtest/gtest.h>

@@ -71,7 +71,8 @@ TEST(SigV4, WhatIsSignedIsLetInAndWhatIsChangedIsNot) {
   EXPECT_THAT(check(r), StartsWith("InvalidSignatureException: The request signature we calculated does not match"));
   r = signed_request();
   value(r, "X-Amz-Target") = "DynamoDB_20120810.DeleteTable";
-  EXPECT_THAT(check(r), HasSubstr("x-amz-target:DynamoDB_20120810.DeleteTable"));  // What should have been signed.
+  EXPECT_THAT(check(r), HasSubstr("x-amz-target:DynamoDB_20120810.DeleteTable"));  // The message shows the text that
+                                                                                   // should have been signed.
   r = signed_request();
   value(r, "Host") = "other";
   EXPECT_THAT(check(r), StartsWith("InvalidSignatureException"));
@@ -116,7 +117,7 @@ TEST(SigV4, PathsQueriesAndBlanksAreSignedInTheCanonicalForm) {
   EXPECT_EQ(check(r, {}), "");
 }
 
-// What the canonical form leaves open is refused: it could be changed behind the signature.
+// Parts that the canonical form leaves open are refused: they could be changed without breaking the signature.
 TEST(SigV4, QueriesAndPathsMeanOneThingOnly) {
   const auto signed_get = [&](const std::string& target, sigv4::PathForm form = sigv4::PathForm::kEncodedAgain) {
     HttpRequest r{"GET", target, {{"Host", "h"}, {"X-Amz-Date", "20150830T123600Z"}}, ""};

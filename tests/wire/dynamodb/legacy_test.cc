@@ -14,7 +14,7 @@ class LegacyTest : public DynamoDbTest {
     put(R"({"id":{"S":"a"},"n":{"N":"5"},"s":{"S":"hello"},"tags":{"SS":["x","y"]}})");
   }
   void put(const std::string& item) { ok("PutItem", R"({"TableName":"Tasks","Item":)" + item + "}"); }
-  // Whether a put of item "a" under that Expected is accepted; or the error.
+  // The result of a put of item "a" under that Expected: accepted, or the error.
   std::string expect(const std::string& expected, const std::string& more = {}) {
     const HttpResponse response =
         send("DeleteItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"Expected":{)" + expected + "}" + more + "}");

@@ -169,7 +169,7 @@ TEST_F(DynamoDbTest, QueriesAndScansInPages) {
             "SPECIFIC_ATTRIBUTES");
 }
 
-// What an index does not hold costs nothing to walk over.
+// Items that an index does not hold cost nothing in a scan of it.
 TEST_F(DynamoDbTest, AnIndexIsChargedForWhatItHolds) {
   make_tasks();
   for (int i = 0; i < 3; ++i) {
@@ -184,7 +184,7 @@ TEST_F(DynamoDbTest, AnIndexIsChargedForWhatItHolds) {
   EXPECT_NE(page.find(R"("CapacityUnits":0.5})"), std::string::npos) << page;
 }
 
-// What is not in a local index is read from the table, item by item, and charged as that.
+// Attributes that a local index lacks are read from the table, item by item, and charged as such.
 TEST_F(DynamoDbTest, ALocalIndexFetchesWhatItLacks) {
   ok("CreateTable", R"({"TableName":"Ranks","BillingMode":"PAY_PER_REQUEST",
       "AttributeDefinitions":[{"AttributeName":"p","AttributeType":"S"},{"AttributeName":"s","AttributeType":"N"},

@@ -45,7 +45,7 @@ class ScriptedServer {
   }
   const std::string& url() const { return url_; }
   size_t requests() const { return requests_; }
-  void wait_until_closed() { closed_.get_future().wait(); }  // Of the first kAnswerAndClose.
+  void wait_until_closed() { closed_.get_future().wait(); }  // Waits until the first kAnswerAndClose has closed.
 
  private:
   void serve() {

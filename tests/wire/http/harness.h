@@ -21,7 +21,7 @@
 
 namespace freshet::wire_test {
 
-// Who runs the turns of the sockets: the loop if it likes to, or always a thread of their own.
+// The runner of the sockets' turns: the loop if it chooses to, or always a thread of their own.
 enum class Driver { kLoop, kThread };
 
 // The loop and its thread.

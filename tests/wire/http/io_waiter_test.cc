@@ -160,7 +160,7 @@ class IoWaiterTest : public testing::Test {
   SystemClock system_;
   SimClock clock_{WallTime(seconds(1))};
   Tally ran_;
-  std::atomic<std::thread::id> reader_;  // Of the last request.
+  std::atomic<std::thread::id> reader_;  // The thread that read the last request.
   int requests_ = 0;
   SlowCommits commits_{clock_, ran_};
   std::unique_ptr<IoThread> io_ = *IoThread::start(system_);
@@ -198,7 +198,7 @@ TEST_F(IoWaiterTest, TheThreadTakesOverFromALoopThatNeverSleeps) {
   Tally idle;
   busy = false;
   ASSERT_TRUE(loop_.deliver([&] { idle.add(); }));
-  idle.wait_for(1);  // What was posted before has run.
+  idle.wait_for(1);  // Posted work has run.
 }
 
 TEST_F(IoWaiterTest, WhatTakesLongIsReadByTheThread) {

@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// What came out of a stream of bytes: every request in one line, and why the stream was refused.
+// The result of parsing a stream of bytes: each request in one line, and why the stream was refused.
 std::string parse_in_parts(std::string_view bytes, Random* random) {
   HttpLimits limits;
   limits.header_bytes = 512;

@@ -201,7 +201,7 @@ TEST_F(ServerBodyTest, PagesOfConfiguredOriginsMayReadAnswers) {
   EXPECT_EQ(status_of(client.answer()), 403);
 }
 
-// What is refused before a route sees it: else the page is only told that something went wrong.
+// Refusals before a route is reached: without these headers a page only learns that something failed.
 TEST_F(ServerBodyTest, PagesOfConfiguredOriginsMayReadEveryRefusal) {
   HttpServerOptions options;
   options.cors_origins = {"https://app.example"};

@@ -1,5 +1,5 @@
-// What one client asks for must not be at the others' cost: requests that take long to parse, answers that nobody
-// takes, work for clients that are gone.
+// One client's requests must not slow the others down: requests that take long to parse, responses that nobody reads,
+// work for clients that are gone.
 #include <gtest/gtest.h>
 
 #include <semaphore>
@@ -22,12 +22,12 @@ using wire_test::Tally;
 constexpr milliseconds kLong{3};
 const std::string kHeavy(70'000, 'x');
 
-// What the test sees of the exchanges, and what lets them go on.
+// Observes the exchanges, and lets them go on.
 struct Shared {
   std::counting_semaphore<> may_parse{0};
   std::counting_semaphore<> may_run{0};
   Tally parsing;  // Heavy requests.
-  Tally running;  // Of GET /held.
+  Tally running;  // For GET /held.
   Tally run;
   std::mutex mutex;
   std::string order;  // A letter a request, as they are parsed: h of a heavy one, s of another.

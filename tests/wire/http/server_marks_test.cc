@@ -1,4 +1,4 @@
-// What the server adds to every answer, and what it logs of refused ones.
+// The headers that the server adds to every response, and its log of refused ones.
 #include <gtest/gtest.h>
 
 #include <mutex>

@@ -17,7 +17,7 @@ using wire_test::RawClient;
 using wire_test::status_of;
 using wire_test::Tally;
 
-// What the test's exchanges report, and what lets held ones go on. Promises belong to the loop.
+// The reports of the test's exchanges, and the promises that let held ones go on. Promises belong to the loop.
 struct Shared {
   Tally started;
   Tally destroyed;

@@ -25,7 +25,7 @@ using testing::StartsWith;
 using wire_test::Driver;
 using wire_test::LoopThread;
 
-// What a certificate says.
+// The contents of a certificate.
 struct Subject {
   std::string names = "DNS:localhost, IP:127.0.0.1";
   long ends_in = 3600;  // Seconds from now.

@@ -83,7 +83,7 @@ class TlsClient {
     SSL_CTX_load_verify_locations(context_, trusted.c_str(), nullptr);
     SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
     SSL_CTX_set_max_proto_version(context_, version);
-    SSL_CTX_set_cipher_list(context_, ciphers);  // Of TLS 1.2.
+    SSL_CTX_set_cipher_list(context_, ciphers);  // For TLS 1.2.
     stream_ = SSL_new(context_);
     SSL_set_fd(stream_, fd_);
     SSL_set1_host(stream_, "localhost");
@@ -117,7 +117,7 @@ class TlsClient {
     buffer_.erase(0, size);
     return whole;
   }
-  // Whether the stream ends, and as TLS wants it: so that nobody can have cut it.
+  // True if the stream ends with TLS's own end: then nobody can have cut it.
   bool ends() {
     while (fill()) {
     }

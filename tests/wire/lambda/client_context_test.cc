@@ -1,4 +1,4 @@
-// What callers of Invoke say of themselves: from Base64 in their header to JSON in that of the Runtime API.
+// The client context of Invoke: from Base64 in the caller's header to JSON in that of the Runtime API.
 #include "wire/lambda/client_context.h"
 
 #include <gtest/gtest.h>

@@ -100,7 +100,7 @@ class RuntimeApiTest : public ::testing::Test {
     return seen;
   }
 
-  // Of the sockets' timeouts.
+  // Moves the clock of the sockets' timeouts.
   void pass(seconds time) {
     clock_.later += time.count();
     for (int turns = 0; turns < 3; ++turns) io_->run_and_wait([] {});

@@ -26,7 +26,7 @@ struct Source {
   uint32_t mode = 0100644;
   bool deflated = true;
   uint16_t flags = 0;
-  std::optional<uint32_t> size = std::nullopt;  // What it claims.
+  std::optional<uint32_t> size = std::nullopt;  // The size that it claims.
 };
 
 std::string deflated(const std::string& content) {
@@ -51,7 +51,7 @@ std::string archive_of(const std::vector<Source>& sources) {
     const auto crc = static_cast<uint32_t>(
         crc32(0, reinterpret_cast<const Bytef*>(source.content.data()), static_cast<uInt>(source.content.size())));
     const auto at = static_cast<uint32_t>(out.size());
-    std::string fixed;  // What both records have in common.
+    std::string fixed;  // The common part of both records.
     put<uint16_t>(fixed, source.flags);
     put<uint16_t>(fixed, source.deflated ? 8 : 0);
     put<uint32_t>(fixed, 0);
@@ -128,7 +128,7 @@ TEST(ZipTest, WhatIsDamaged) {
   EXPECT_THAT(refused(archive_of({{"a", "x", 0100644, true, 1}})), HasSubstr("encrypted"));
   EXPECT_THAT(refused(archive_of({{"a", "xyz", 0100644, true, 0, 2}})), HasSubstr("damaged"));
   EXPECT_THAT(refused(archive_of({{"a", "xyz", 0100644, true, 0, 4}})), HasSubstr("damaged"));
-  // Whatever byte is wrong and wherever it ends: an answer, no crash, and no other content.
+  // With any byte changed, and cut at any length: an error or the right content, and no crash.
   for (size_t at = 0; at < good.size(); ++at) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 0x55);
@@ -172,7 +172,7 @@ TEST(ZipTest, NamesImplyNoMoreFoldersThanTheLimit) {
   EXPECT_THAT(refused(archive_of(deep)), HasSubstr("more than 100000 files and folders"));
 }
 
-// What is wrong with the last is known before anything of the first is written.
+// A fault of the last entry is reported before anything of the first is written.
 TEST(ZipTest, AllNamesAreSeenFirst) {
   int seen = 0;
   const auto done = unzip(archive_of({{"a", "1"}, {"../b", "2"}}), kPlenty, [&](const ZipEntry&, const std::string&) {

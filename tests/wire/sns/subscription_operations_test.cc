@@ -167,7 +167,7 @@ TEST_F(SnsSubscriptionTest, AttributesChangeWhatIsDelivered) {
   for (int i = 1; i < 76; ++i) many += ",\"" + std::to_string(i) + "\"";
   ok("SetSubscriptionAttributes", set("FilterPolicy", many + "]}"));
   EXPECT_THAT(refused("FilterPolicy", many + R"(],"b":["x","y"]})"), HasSubstr("Filter policy is too complex"));
-  // What is refused counts as well, each of its values.
+  // Refused values count as well, each of them.
   const auto but = [](int count, const std::string& open, const std::string& close) {
     std::string values;
     for (int i = 0; i < count; ++i) values += (i ? ",\"" : "\"") + std::to_string(i) + "\"";

@@ -1,0 +1,191 @@
+// AdaptiveRate, in part: a limit of calls under way in place of a rate, and what the downstream says of its limit.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "functions/queue/policy/adaptive_rate.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr int kBlame = 3;
+constexpr seconds kTold{60};        // A limit holds so long after it was told, if answers come without it.
+constexpr seconds kToldReset{600};  // The longest time until a reset counts for that long to twice as long.
+constexpr int kDoubts = 8;
+constexpr seconds kDoubtful{10};
+constexpr seconds kSureOfWindow{2};
+constexpr double kByLevel = 0.4;  // A unit that is left in the bucket raises the rate that far.
+constexpr double kBucket = 3;     // One that never has so many units left is too small to tell from.
+
+double in_seconds(nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
+bool AdaptiveRate::blames_concurrency(const Start& start, BootTime now, const LimitHints& hints) {
+  // Who knows when to come again counts calls over time.
+  if (hints.retry_after || said_ > 0) {
+    if (cap_ > 0) leave_cap(now);
+    return false;
+  }
+  if (cap_ > 0) return true;
+  if (now < no_cap_until_) return false;
+  // Calls that take long have been let in, though none of them has ended.
+  const uint32_t most = std::max(most_accepted_.get(now), long_calls_ ? in_flight_ : 0);
+  if (long_calls_) {
+    // Each call is one more under way for long. Only a number that does not rise between refusals may be the limit.
+    if (now < blamed_at_ + kLongCall) return false;
+    if (start.in_flight > 1.02 * blamed_ + 1) blame_ = std::min(blame_, 0);
+    blamed_ = start.in_flight;
+    blamed_at_ = now;
+  }
+  blame_ = start.in_flight > most && most > 0 ? blame_ + 1 : std::max(blame_ - 2, -4);
+  if (blame_ < kBlame) return false;
+  cap_ = std::max(1u, most);
+  step_ = 1;
+  doubts_ = 0;
+  growing_ = searching_ = false;
+  return true;
+}
+
+void AdaptiveRate::over_cap(const Start& start, BootTime now) {
+  if (cap_known_) return;
+  debt_ = std::min(kMostDebt, debt_ + 1.4 * kEach);
+  step_ = 1;
+  if (start.in_flight > cap_) return;
+  cap_ = std::max(1u, std::min(start.in_flight - 1, static_cast<uint32_t>(0.8 * cap_)));
+  if (now > doubted_at_ + kDoubtful) doubts_ = 0;
+  doubted_at_ = now;
+  if (++doubts_ >= kDoubts) leave_cap(now);
+}
+
+void AdaptiveRate::leave_cap(BootTime now) {
+  cap_ = 0;
+  blame_ = 0;
+  no_cap_for_ = std::clamp<nanoseconds>(2 * no_cap_for_, seconds(60), seconds(3600));
+  no_cap_until_ = now + no_cap_for_;
+  limit_ = std::clamp(recent_.rate(now), least_, most_);
+  new_cycle(now);
+}
+
+void AdaptiveRate::hear(const Start& start, BootTime now, const LimitHints& hints) {
+  if (hints.concurrent && hints.limit) {
+    cap_ = static_cast<uint32_t>(std::clamp(*hints.limit, 1.0, 1e6));
+    cap_known_ = true;
+    cap_heard_ = now;
+    return;
+  }
+  if (cap_known_ && now > cap_heard_ + kTold) {
+    cap_ = 0;
+    cap_known_ = false;
+  }
+  const bool said = hints.limit && *hints.limit > 0;  // A limit of 0 is none, as the downstream does take calls.
+  if (!said || start.at < heard_at_) return;
+  // Another number, and a reset that is near: the window of an hour has become one of a second.
+  const bool is_other =
+      static_cast<float>(*hints.limit) != std::exchange(told_limit_, static_cast<float>(*hints.limit));
+  const bool near = hints.reset && longest_reset() > std::max(120.0, 20 * in_seconds(*hints.reset));
+  if (is_other && near) forget_resets();
+  if (hints.reset) hear_reset(now, static_cast<float>(in_seconds(*hints.reset)));
+  const double window = window_told(now, hints);
+  if (window > 0) hear_limit(*hints.limit / window);
+  if (hints.remaining && hints.reset) hear_window(start, *hints.remaining, *hints.reset);
+  if (hints.remaining) hear_level(start, now, *hints.remaining, *hints.limit);
+  heard_at_ = start.at;
+}
+
+// The downstream takes calls, and has said nothing of a limit for long. What it said before, or a proxy in front of it,
+// may hold no more.
+void AdaptiveRate::forget(BootTime now) {
+  if (heard_at_ == BootTime{} || now < heard_at_ + kTold) return;
+  heard_at_ = level_at_ = window_end_ = BootTime{};
+  window_known_ = false;
+  said_ = 0;
+  forget_resets();
+  debt_ = std::min(debt_, limit_);
+}
+
+void AdaptiveRate::forget_resets() {
+  reset_ = reset_before_ = 0;
+  shortest_reset_ = shortest_reset_before_ = 1e9F;
+}
+
+// One that was wrong, or of a window that is no more, must not count for ever.
+void AdaptiveRate::hear_reset(BootTime now, float reset) {
+  if (now > reset_from_ + kToldReset) {
+    const bool old = now > reset_from_ + 2 * kToldReset;
+    reset_before_ = old ? 0 : reset_;
+    shortest_reset_before_ = old ? reset : shortest_reset_;
+    reset_ = 0;
+    shortest_reset_ = reset;
+    reset_from_ = now;
+  }
+  reset_ = std::max(reset_, reset);
+  shortest_reset_ = std::min(shortest_reset_, reset);
+}
+
+// In seconds; 0: not known yet. The longest time until a reset is the window. Where resets are told as times of day,
+// all of them are off by the same, up to a second: the range of short ones is the window, in whole seconds.
+double AdaptiveRate::window_told(BootTime now, const LimitHints& hints) const {
+  if (hints.window) return in_seconds(*hints.window);
+  const float longest = longest_reset();
+  if (!hints.reset_is_time || longest > 5) return longest;
+  if (now < reset_from_ + seconds(3) && reset_before_ == 0) return 0;
+  constexpr float kBetween = 0.08F;  // Seconds between two answers: the range is that much too short.
+  return std::max(1.0F, std::floor(longest - std::min(shortest_reset_, shortest_reset_before_) + kBetween));
+}
+
+void AdaptiveRate::hear_limit(double said) {
+  if (said_ > 0 && std::abs(said - said_) < 0.01 * said_) return;
+  const bool all_ours = said_ == 0 || limit_ >= 0.9 * said_;
+  limit_ = std::clamp(all_ours ? said : limit_ * said / said_, least_, most_);
+  said_ = said;
+  growing_ = searching_ = false;
+}
+
+// A window of some seconds whose end stays where it is while time goes on is a fixed one.
+void AdaptiveRate::hear_window(const Start& start, double remaining, nanoseconds reset) {
+  const BootTime end = start.at + reset;
+  const bool same = end > window_end_ - milliseconds(1'100) && end < window_end_ + milliseconds(1'100);
+  if (!same) {
+    window_end_ = end;
+    window_heard_ = start.at;
+    window_known_ = false;
+  } else if (start.at > window_heard_ + kSureOfWindow) {
+    window_known_ = true;
+  }
+  window_left_ = remaining - (units_ - start.total);
+}
+
+// A bucket fills steadily: what comes in beside what goes out is the limit, less what others use.
+void AdaptiveRate::hear_level(const Start& start, BootTime now, double left, double limit) {
+  const double passed = in_seconds(start.at - level_at_);
+  const double came = left - level_ + (start.total - level_total_);
+  if (level_at_ == BootTime{} || passed > 3) {
+    inflow_ = rate();
+  } else {
+    if (passed < 0.3 && came > std::max(4.0, 0.3 * limit)) steps_until_ = now + seconds(20);
+    if (passed < 0.25) return;
+    // A bucket that is full lets the rest flow over.
+    const bool full = left >= 0.7 * most_left_ && came / passed < inflow_;
+    if (!full) inflow_ += (1 - std::exp(-passed / 1.5)) * (came / passed - inflow_);
+  }
+  most_left_ = std::max(0.997 * most_left_, left);
+  level_at_ = start.at;
+  level_ = left;
+  level_total_ = start.total;
+}
+
+bool AdaptiveRate::knows_level(BootTime now) const {
+  return now < shared_until_ && now < level_at_ + seconds(3) && now > steps_until_ && longest_reset() < 3 && run_ < 3 &&
+         most_left_ >= kBucket;
+}
+
+double AdaptiveRate::pace_by_level(BootTime now) const {
+  const double left = level_ + inflow_ * in_seconds(now - level_at_) - (units_ - level_total_);
+  return inflow_ * caution_ * std::max(1 + kByLevel * (left - 1), 0.3);
+}
+
+}  // namespace freshet
