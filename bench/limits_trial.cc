@@ -4,14 +4,18 @@
 //   limits_trial [--seeds 5] [--first 51] [--phase SECONDS] [--settle SECONDS] [--trace] [--bound]
 //   [LIMITER[/HEADERS]...]
 //
-// With --bound it says what the best caller reaches that knows the limit at every moment, less what somebody else takes
-// of it on average, and only does not know the single calls of the other one. It calls at a share of that, or with
-// RateLimit headers when so many units should be left. The best share and number within the bar of refusals are taken.
+// With --bound it says what the best caller of a shared limiter reaches within the bar of refusals, in two steps. The
+// first caller knows at every moment what the other one leaves on average, and only not his single calls. The second
+// one knows the limit, the bucket and by which law the other one's share changes, but not the share: it weighs 400
+// guesses by each answer (a particle filter), and calls when a refusal is unlikely enough. How unlikely is chosen so
+// that it gets most.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <queue>
 #include <string>
 #include <vector>
@@ -135,6 +139,32 @@ class Run {
     return figures_;
   }
 
+  // `risk`: it calls when a refusal is less likely than that.
+  Figures guesser(double risk) {
+    constexpr size_t kGuesses = 400;
+    constexpr auto kStep = milliseconds(10);
+    Random random(cell_.seed ^ 0x9e55u);
+    std::vector<Guess> guesses(kGuesses);
+    for (auto& guess : guesses) guess = {0.6 * random.unit(), std::max(1.0, kRates[0] * spec_of(cell_).burst_seconds)};
+    nanoseconds paused{0};
+    for (nanoseconds now{0}; now < end(); now += kStep) {
+      limiter_->next(now);
+      const double rate = limiter_->rate();
+      const double size = std::max(1.0, rate * spec_of(cell_).burst_seconds);
+      for (auto& guess : guesses) guess.pass(rate, size, in_seconds(kStep), random);
+      for (bool again = true; again && now >= paused;) {
+        const auto empty = std::count_if(guesses.begin(), guesses.end(), [](auto& one) { return one.tokens < 1; });
+        if (static_cast<double>(empty) >= risk * kGuesses) break;
+        const auto answer = take(now);
+        const auto hints = hints_of(cell_, answer, now);
+        again = answer.granted;
+        if (hints.retry_after) paused = now + *hints.retry_after;
+        learn(guesses, answer.granted, hints.remaining, random);
+      }
+    }
+    return figures_;
+  }
+
   Figures learner() {
     AdaptiveRate rate(0.1, 10'000);
     const BootTime origin(seconds(1000));
@@ -175,6 +205,35 @@ class Run {
     LimitHints hints;
     bool operator<(const End& other) const { return at > other.at; }
   };
+  // What the other one may be doing.
+  struct Guess {
+    double share = 0;
+    double tokens = 0;
+    void pass(double rate, double size, double time, Random& random) {
+      if (random.unit() < time / 10) share = 0.6 * random.unit();
+      tokens = std::min(size, tokens + rate * time);
+      for (double at = -std::log(1 - random.unit()); at < share * rate * time; at -= std::log(1 - random.unit()))
+        tokens -= 1;
+    }
+  };
+  // Those that agree with the answer are copied over the others. If none does, the level is taken as it was told.
+  static void learn(std::vector<Guess>& guesses, bool granted, std::optional<double> remaining, Random& random) {
+    std::vector<Guess> right;
+    for (auto guess : guesses) {
+      if ((guess.tokens >= 1) != granted) continue;
+      if (granted) guess.tokens -= 1;
+      if (remaining && std::floor(std::max(guess.tokens, 0.0)) != *remaining) continue;
+      right.push_back(guess);
+    }
+    if (right.empty()) {
+      for (auto& guess : guesses) guess.tokens = remaining ? *remaining + random.unit() : granted ? 0 : random.unit();
+      return;
+    }
+    for (auto& guess : guesses) {
+      guess = right[random.below(right.size())];
+      guess.share = std::clamp(guess.share + 0.01 * (random.unit() - 0.5), 0.0, 0.6);
+    }
+  }
   nanoseconds end() const { return of_seconds(3 * cell_.phase); }
   nanoseconds service() { return of_seconds(-kMeanService * std::log(1 - random_.unit())); }
 
@@ -218,24 +277,35 @@ double sum(const double (&of)[3]) {
   return of[0] + of[1] + of[2];
 }
 
-void bound_cell(LimiterKind kind, Headers headers, const Options& options) {
-  double best = 0, its_care = 0, its_refused = 0;
-  const bool tells = headers == Headers::kRateLimit;
-  for (int step = 0; step < 40; ++step) {
-    const double care = tells ? 1 + 0.5 * step : 0.4 + 0.02 * step;
+// The best of `tries` ways to call within the bar.
+void best_bound(LimiterKind kind, Headers headers, const Options& options, const char* who, int tries,
+                const std::function<Figures(Run&, int)>& call) {
+  double best = 0, its_refused = 0;
+  for (int way = 0; way < tries; ++way) {
     double taken = 0, refused = 0, possible = 0;
     for (int i = 0; i < options.seeds; ++i) {
       const double phase = options.phase > 0 ? options.phase : kind == LimiterKind::kWindow60s ? 240 : 120;
       const Cell cell{kind, headers, options.first + static_cast<uint64_t>(i), phase, options.settle, false};
-      const Figures came = Run(cell).bound(care);
+      Run run(cell);
+      const Figures came = call(run, way);
       taken += sum(came.taken), refused += sum(came.refused), possible += sum(Run(cell).oracle().taken);
     }
     const double share = refused / (taken + refused);
     if (share > (headers == Headers::kNone ? 0.02 : 0.01) || taken / possible <= best) continue;
-    best = taken / possible, its_care = care, its_refused = share;
+    best = taken / possible, its_refused = share;
   }
-  std::printf("%-13s %-12s at most %5.1f, refused %5.2f %% (with %.2f)\n", std::string(name_of(kind)).c_str(),
-              kHeaders[static_cast<int>(headers)], 100 * best, 100 * its_refused, its_care);
+  std::printf("%-13s %-12s %s: %5.1f, refused %5.2f %%\n", std::string(name_of(kind)).c_str(),
+              kHeaders[static_cast<int>(headers)], who, 100 * best, 100 * its_refused);
+}
+
+void bound_cell(LimiterKind kind, Headers headers, const Options& options) {
+  const bool tells = headers == Headers::kRateLimit;
+  best_bound(kind, headers, options, "knows the share", 30,
+             [tells](Run& run, int way) { return run.bound(tells ? 1 + 0.5 * way : 0.4 + 0.03 * way); });
+  if (kind != LimiterKind::kShared) return;
+  constexpr double kRisks[] = {0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2};
+  best_bound(kind, headers, options, "guesses the share", 8,
+             [&](Run& run, int way) { return run.guesser(kRisks[way]); });
 }
 
 void run_cell(LimiterKind kind, Headers headers, const Options& options) {

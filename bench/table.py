@@ -3,7 +3,7 @@
 ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
     bench/table.py [--runs 5] [--only store|memory|turns|pickup|functions|items|priority|filtered|ordered|policies|limits|overload|slowdown|flat|rivals]
-                   [--flat-seconds 240] [--floor DIR] [--json FILE] [--beside FILE]
+                   [--flat-seconds 240] [--floor DIR] [--json FILE] [--beside FILE] [--markdown FILE]
 
   store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
            nothing around them) and LMDB with a log; the newest-first take at 1,000 and 2,000,000 pending; a drain
@@ -32,11 +32,15 @@ memory_log.cc, lmdb.cc; Debian's libabsl-dev and liblmdb-dev build it). Without 
 
 --beside compares with what --json wrote before: a figure counts as worse only if its median is worse by more than twice
 the spread (largest less smallest) of the runs before, of which there must be five. Then the exit status is 1.
+
+--markdown writes the tables of the measured sections into a page that has the two marks of results_table.py, as
+bench/RESULTS.md has: the median and the spread of each figure, with the machine, date, commit and command.
 """
 import argparse
 import json
 import pathlib
 import re
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -45,6 +49,7 @@ import tempfile
 
 import expire
 import items
+import results_table
 import slowdown
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -53,11 +58,12 @@ PENDING = 2_000_000
 SECTIONS = ("store", "memory", "turns", "pickup", "functions", "items", "priority", "filtered", "ordered", "policies", "limits",
             "overload", "slowdown", "flat", "rivals")
 rows = []
+section = ""  # The one that is being measured.
 
 
 def row(what, reached, wanted, good, samples=()):
     """`samples`: the figure of each run, for --beside."""
-    rows.append({"what": what, "reached": reached, "wanted": wanted, "good": good, "samples": list(samples)})
+    rows.append({"section": section, "what": what, "reached": reached, "wanted": wanted, "good": good, "samples": list(samples)})
     print(f"  {'ok  ' if good else 'MISS'} {what:66s} {reached:>22s}   wanted {wanted}", flush=True)
 
 
@@ -390,6 +396,7 @@ def rivals(runs):
 
 
 def main():
+    global section
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", action="append", choices=SECTIONS)
@@ -397,7 +404,10 @@ def main():
     parser.add_argument("--floor", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--beside", type=pathlib.Path)
+    parser.add_argument("--markdown", type=pathlib.Path)
     options = parser.parse_args()
+    if options.markdown:
+        results_table.replaced(options.markdown.read_text(), {}, SECTIONS)  # Fails now rather than after an hour.
     wanted = options.only or SECTIONS
     call("cmake", "--preset", "release", "-DFRESHET_BENCH=ON")
     call("cmake", "--build", "--preset", "release", "--target", "freshet", "store_bench", "pickup_bench", "stream_bench", "runtime_bench",
@@ -416,9 +426,15 @@ def main():
                               ("flat", lambda runs: flat(options.flat_seconds)), ("rivals", rivals)):
             if name in wanted:
                 print(f"{name}:", flush=True)
+                section = name
                 measure(options.runs)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    if options.markdown:
+        facts = results_table.facts_of(ROOT, shlex.join(["bench/table.py", *sys.argv[1:]]))
+        tables = {name: results_table.table_of(name, [one for one in rows if one["section"] == name], facts)
+                  for name in dict.fromkeys(one["section"] for one in rows)}
+        options.markdown.write_text(results_table.replaced(options.markdown.read_text(), tables, SECTIONS))
     print(f"{sum(r['good'] for r in rows)} of {len(rows)} reached")
     if options.beside and compare(json.loads(options.beside.read_text()), rows):
         sys.exit(1)

@@ -153,15 +153,19 @@ class Trial {
   double refused_ = 0;
 };
 
-void expect_bars(const std::function<std::unique_ptr<Limiter>(Random&)>& make, double phase, double settle,
-                 double most_refused, double least = 0.95) {
+// The mean share of what is possible.
+double expect_bars(const std::function<std::unique_ptr<Limiter>(Random&)>& make, double phase, double settle,
+                   double most_refused, double least = 0.95) {
+  double sum = 0;
   for (uint64_t seed = 7001; seed <= 7005; ++seed) {
     Random random(seed);
     const auto limiter = make(random);
     const auto came = Trial(*limiter, phase, settle, seed).go();
     EXPECT_GE(came.of_possible, least) << seed;
     EXPECT_LE(came.refused, most_refused) << seed;
+    sum += came.of_possible;
   }
+  return sum / 5;
 }
 
 TEST(AdaptiveRate, ABucketThatRefusesWithoutAWord) {
@@ -229,12 +233,12 @@ TEST(AdaptiveRate, ABucketThatAsksForPauses) {
   const auto make = [](Random& random) {
     return std::make_unique<AsksForASecond>(std::make_unique<Bucket>(0.1 + 0.9 * random.unit()));
   };
-  expect_bars(make, 120, 10, 0.01, 0.89);
+  EXPECT_GE(expect_bars(make, 120, 10, 0.01, 0.86), 0.935);
 }
 
 TEST(AdaptiveRate, AWindowThatAsksForPauses) {
-  expect_bars([](Random&) { return std::make_unique<AsksForASecond>(std::make_unique<Window>(1, false)); }, 120, 10,
-              0.01, 0.88);
+  const auto make = [](Random&) { return std::make_unique<AsksForASecond>(std::make_unique<Window>(1, false)); };
+  EXPECT_GE(expect_bars(make, 120, 10, 0.01, 0.85), 0.9);
 }
 
 TEST(AdaptiveRate, RetryAfterIsObeyed) {

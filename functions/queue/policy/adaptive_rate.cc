@@ -22,6 +22,7 @@ constexpr double kSlowDebt = 60;  // Units, but for
 constexpr double kMostSlowSeconds = 30;
 constexpr double kLeastOfLong = 0.5;
 constexpr double kJump = 1.6;
+constexpr double kUnlike = 1.1;  // That far beyond the limit no burst explains what was taken.
 constexpr double kStep = 1.06;
 constexpr double kLongCycle = 10;
 constexpr double kMostBurst = 2;     // Seconds.
@@ -39,6 +40,7 @@ constexpr seconds kTopHolds{1200};   // The highest limit counts for so long.
 constexpr double kStepAsked = 1.02;
 constexpr double kAtOnce = 0.02;     // Seconds: what may start at once is worth that, or is one.
 constexpr double kLag = 0.05;        // Of an interval: a start that is that late does not delay the next.
+constexpr uint32_t kSureRun = 4;     // Refusals one after the other that may be a window that is used up.
 constexpr double kLeastCycle = 1;    // Seconds that can be measured.
 constexpr double kLongestProbe = 2;  // Seconds between two calls while everything is refused,
 constexpr double kRareProbe = 10;    // and so many when that has lasted.
@@ -263,8 +265,6 @@ void AdaptiveRate::pause(BootTime now, const LimitHints& hints) {
     asked_long_ = asked_long_ || wait > kShortPause;
     if (lost) {
       const double more = in_seconds(now + wait - std::max(now, paused_until_));
-      const double missed = std::max(0.0, more - burst_);
-      debt_ = std::max(debt_, std::min(debt_ + missed * limit_ / kLostShare, rest_ * limit_));
       lost_ += more;
     }
     paused_until_ = std::max(paused_until_, now + wait);
@@ -295,7 +295,8 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
   }
   since_refusal_ = 0;
   const double evenly = sliding_.count(now) / SlidingCount::kLength;  // Then every window is alike.
-  if (sliding_.known() || std::abs(recent_.rate(now) - evenly) > 0.08 * evenly) sliding_.refused(now, run_ == 0);
+  if (sliding_.known() || std::abs(recent_.rate(now) - evenly) > 0.08 * evenly)
+    sliding_.refused(now, run_ == 0, recent_.rate(now));
   if (run_ == 0) run_at_ = now;
   if (run_ == 0 || start.at >= counted_at_) {  // Others were under way when the last one was refused.
     ++run_;
@@ -330,16 +331,18 @@ double AdaptiveRate::most_debt(bool is_sure) const {
 void AdaptiveRate::end_run(BootTime at) {
   const double lasted = in_seconds(at - cycle_at_ - idle_);
   const nanoseconds run = at - run_at_;
-  run_ = 0;
-  meet_edge(at, run);
+  const bool sure = std::exchange(run_, 0) >= kSureRun || asked_long_;
+  meet_edge(at, run, sure);
   if (run > kOutage && window_ == 0) return end_outage(at);
   if (lasted < kLeastCycle) return cut_again(at);
   cuts_ = 0;
   const double accepted = std::max(cycle_units_ - 1, 0.0);  // Without the one that ended it.
-  estimate({accepted, lasted, std::exchange(lost_, 0)}, run);
+  const double paused = std::exchange(lost_, 0);
+  estimate({accepted, lasted, paused}, run);
   if (window_ > 0) limit_ = quota_ / window_;
   if (window_ == 0 && sliding_.known()) limit_ = sliding_.limit();
   limit_ = std::clamp(limit_, least_, most_);
+  if (by_order_) debt_ = std::max(debt_, std::min(rest_, std::max(paused - burst_, 0.0) / kLostShare) * limit_);
   debt_ = std::min(debt_, most_debt(in_seconds(run) < 0.2 * lasted));
   asked_ = asked_long_ = false;
   last_units_ = accepted;
@@ -363,7 +366,7 @@ void AdaptiveRate::end_outage(BootTime at) {
 // A long run of refusals ends where a window of a minute or so does. From one such end to the next, what was accepted
 // is what the window allows. From then on it is spread over the window, and more is asked for when it is used up.
 // After a run that may have been an outage, the same time has to pass between two ends for a second time.
-void AdaptiveRate::meet_edge(BootTime at, nanoseconds run) {
+void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
   constexpr double kLeastWindow = 20, kMostWindow = 4000, kLate = 0.15;
   double length = in_seconds(at - edge_at_);
   double units = edge_units_;
@@ -373,7 +376,7 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run) {
     units += edge_before_;
   }
   const bool near = window_ > 0 && length > 0.9 * window_;
-  const bool longer = run >= seconds(3);
+  const bool longer = run >= seconds(3) && sure;
   if (!near && !longer) {
     window_ = 0;
     return;
@@ -473,7 +476,7 @@ void AdaptiveRate::learn_burst() {
 void AdaptiveRate::estimate_grown(const Cycle& cycle, double whole) {
   burst_ *= by_order_ && burst_known_ ? kBelieveKnown : kBelieve;
   limit_ = std::max(whole, limit_by_growth());
-  const bool far = kJump < growth(grew_for_, steepness_);
+  const bool far = by_order_ && burst_known_ ? limit_ > kUnlike * grew_from_ : kJump < growth(grew_for_, steepness_);
   if (!far) limit_ = std::min(limit_, (by_order_ ? kStepAsked : kStep) * grew_from_);
   if (by_order_) estimate_grown_by_order(cycle, far);
   const bool stays = std::abs(limit_ - grew_from_) < kStays * grew_from_;
@@ -491,8 +494,9 @@ void AdaptiveRate::estimate_grown_by_order(const Cycle& cycle, bool far) {
   refused_soon_ = false;
   held_ = cycle.lasted > kHeld ? grew_from_ : 0;
   if (far) {
-    burst_known_ = false;
     limit_ = std::min(limit_, std::max(cut_rate_, cycle.low()));
+    if (!burst_known_) limit_ = std::max(limit_, std::sqrt(grew_from_ * cut_rate_));
+    burst_known_ = false;
     return;
   }
   if (!burst_known_) {

@@ -62,6 +62,8 @@ class AdaptiveRate {
   // How many calls may be under way; 0: no limit of that kind is known.
   size_t concurrency() const { return cap_; }
   size_t in_flight() const { return in_flight_; }
+  // Nothing was refused yet, so that no limit is known.
+  bool searches() const { return searching_; }
   BootTime last_start() const { return last_start_; }
   // The downstream asked not to be called before that.
   BootTime paused_until() const { return paused_until_; }
@@ -111,7 +113,7 @@ class AdaptiveRate {
   void end_run(BootTime at);
   void end_outage(BootTime at);
   void pass_edge();
-  void meet_edge(BootTime at, nanoseconds run);
+  void meet_edge(BootTime at, nanoseconds run, bool sure);
   void cut_again(BootTime now);
   // What was accepted from the end of one run of refusals to the next.
   struct Cycle {

@@ -67,6 +67,7 @@ void AdaptiveRate::leave_cap(BootTime now) {
   no_cap_for_ = std::clamp<nanoseconds>(2 * no_cap_for_, seconds(60), seconds(3600));
   no_cap_until_ = now + no_cap_for_;
   limit_ = std::clamp(recent_.rate(now), least_, most_);
+  debt_ = std::min(debt_, most_debt(false));
   new_cycle(now);
 }
 

@@ -28,7 +28,7 @@ class SlidingCount {
     if (units > 0 && full_ > 0 && count(now) > full_ + std::max(kSlack, kNear * full_) + 1) forget();
   }
   // A call was refused, and is not counted. `first`: something was accepted since the last refusal.
-  void refused(BootTime now, bool first) {
+  void refused(BootTime now, bool first, double rate) {
     const double here = count(now);
     const bool same = full_ > 0 && std::abs(here - full_) <= std::max(kSlack, kNear * full_);
     if (!same) {
@@ -36,9 +36,10 @@ class SlidingCount {
       known_ = false;
     } else if (first && now > refused_at_ + milliseconds(500)) {
       full_ = (full_ + here) / 2;
-      known_ = full_ >= kLeast;
+      known_ = known_ || (full_ >= kLeast && std::abs(rate - rate_) > kOther * rate);
     }
     refused_at_ = now;
+    rate_ = rate;
   }
   void forget() {
     full_ = 0;
@@ -67,6 +68,7 @@ class SlidingCount {
   static constexpr nanoseconds kPart{static_cast<int64_t>(kLength * 1e9) / kParts};
   static constexpr double kNear = 0.012;
   static constexpr double kSlack = 1.5;
+  static constexpr double kOther = 0.08;
   static constexpr double kLeast = 30;  // Fewer may be the same by chance.
 
   static int64_t part_of(BootTime now) { return now.time_since_epoch() / kPart; }
@@ -83,6 +85,7 @@ class SlidingCount {
   double full_ = 0;  // The count at the last refusals; 0: none is known.
   bool known_ = false;
   BootTime refused_at_{};
+  double rate_ = 0;  // Then.
 };
 
 }  // namespace freshet
