@@ -170,7 +170,7 @@ Async<Outlook> Queue::outlook(const NewTask& task) {
   }
   // Where nothing is in work, no slot has to become free first: whoever has none to do may just not have asked yet.
   const bool slot_is_free = !waiters_.empty() || (newest_first && core_.claims.leases().size() == 0);
-  out.wait = core_.admission.least_wait(ahead, slot_is_free, boot());
+  out.wait = core_.admission.least_wait(newest_first, ahead, slot_is_free, boot());
   co_return out;
 }
 

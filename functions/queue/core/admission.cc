@@ -52,9 +52,8 @@ Error Admission::full(const Refusal& refusal, Room there, uint64_t size, int pri
   return {ErrorCode::kTooManyRequests, std::move(message), std::make_shared<RetryLater>(refusal.after)};
 }
 
-nanoseconds Admission::least_wait(uint64_t ahead, bool slot_is_free, BootTime now) {
+nanoseconds Admission::least_wait(bool newest_first, uint64_t ahead, bool slot_is_free, BootTime now) {
   // A shed task gives way, but frees no slot.
-  const bool newest_first = goes_newest_first();
   const double rate = newest_first ? taken_.rate(now) : drained_.rate(now);
   return freshet::least_wait(newest_first, ahead, slot_is_free, rate);
 }

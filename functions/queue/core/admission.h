@@ -60,9 +60,10 @@ class Admission {
 
   // REFUSE_LATE. Whether whatever leaves first is the newest task, so that a fresh one waits behind no backlog.
   bool goes_newest_first() const { return settings_.order != Order::kOldestFirst; }
-  // How long a task that is created now waits at least. `ahead`: the tasks that are started before it where the queue
-  // goes oldest first. `slot_is_free`: somebody waits for work, or nothing is in work.
-  nanoseconds least_wait(uint64_t ahead, bool slot_is_free, BootTime now);
+  // How long a task that is created now waits at least. `newest_first`: as goes_newest_first() said when the caller
+  // began to count. `ahead`: the tasks that are started before it where the queue goes oldest first. `slot_is_free`:
+  // somebody waits for work, or nothing is in work.
+  nanoseconds least_wait(bool newest_first, uint64_t ahead, bool slot_is_free, BootTime now);
   // The task would be too late; one with as much time may have a chance after `after`.
   Error late(const Outlook& expected, milliseconds after) const;
 

@@ -63,12 +63,12 @@ TEST(AdmissionPart, OldestFirstATaskWaitsForThoseBeforeItAndNewestFirstForASlot)
   TestedAdmission t;
   t.admission.left(10, 0, kNow);
   t.admission.taken(5, kNow);
-  EXPECT_EQ(t.admission.least_wait(1000, true, kNow), nanoseconds(0)) << "somebody waits for work";
+  EXPECT_EQ(t.admission.least_wait(true, 1000, true, kNow), nanoseconds(0)) << "somebody waits for work";
   EXPECT_TRUE(t.admission.goes_newest_first());
-  EXPECT_EQ(t.admission.least_wait(1000, false, kNow), milliseconds(200)) << "the next of five takes a second";
+  EXPECT_EQ(t.admission.least_wait(true, 1000, false, kNow), milliseconds(200)) << "the next of five takes a second";
   t.settings.order = Order::kOldestFirst;
   EXPECT_FALSE(t.admission.goes_newest_first());
-  EXPECT_EQ(t.admission.least_wait(1000, false, kNow), seconds(100)) << "1000 leave, ten a second";
+  EXPECT_EQ(t.admission.least_wait(false, 1000, false, kNow), seconds(100)) << "1000 leave, ten a second";
 }
 
 TEST(AdmissionPart, WhoIsRefusedAsLateIsToldWhy) {
