@@ -72,7 +72,7 @@ TEST(Keys, AReplacementEndsWhatWaitsAndMarksWhatIsInWork) {
 
   const auto held = Keys::replacement("t", task("a", state::kTaken), "b", {}, now);
   ASSERT_TRUE(held);
-  EXPECT_EQ(sets(*held, attribute::kStatus), "") << "it goes on";
+  EXPECT_EQ(sets(*held, attribute::kStatus), state::kTaken) << "it goes on";
   EXPECT_EQ(sets(*held, attribute::kReplacedBy), "b");
 
   EXPECT_FALSE(Keys::replacement("t", task("b", state::kPending), "b", {}, now)) << "it is the newest itself";

@@ -133,7 +133,7 @@ TEST(Lanes, ALookAtEmptyLanesGoesRoundAndForgetsWhatStaysEmpty) {
   ASSERT_TRUE(t.add({lane_name(0, "")}));
   ASSERT_TRUE(t.add(names));
   for (const auto& name : names) t.lanes.shares().emptied(name);
-  BootTime now{};
+  BootTime now(seconds(1));
   const auto look = [&] {
     EXPECT_TRUE(t.lanes.may_check());
     EXPECT_FALSE(t.lanes.may_check()) << "one look at a time";

@@ -11,6 +11,8 @@ namespace {
 const std::string kTable = "T";
 
 struct TestedCore {
+  TestedCore() { input.max = 1000; }
+
   QueueSettings settings;
   Random random{7};
   QueueCore core{kTable, settings, random, "node", "2"};
