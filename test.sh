@@ -8,7 +8,8 @@
 #   ./test.sh fuzz [SECONDS] libFuzzer on each target of tests/fuzz for that long (60), with clang and both sanitizers; what it
 #                            finds is in build/fuzz/found (builds a tree of its own; not part of `all`)
 #   ./test.sh sim [HOURS]    whole daemons in a simulation, on all cores, for that long (1); goes on where it stopped
-#   ./test.sh release        10 million images of a crash, and every bit of a store's files flipped (about an hour)
+#   ./test.sh release        the black box (5 minutes), 10 million images of a crash, and every bit of a store's files flipped
+#                            (about an hour)
 #   ./test.sh long           the same with 200 kills and 5,000 seeds for each property test (about 20 minutes)
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -73,6 +74,17 @@ node_modules() {
   npm_install build/node client-lambda "${current[@]}" aws-xray-sdk@3 luxon uuid
   npm_install build/node/sample client-sns "${sample[@]}" aws-xray-sdk@3.3.3 luxon@1.26.0 uuid@8.3.2
   runtime_client
+  browser_driver
+}
+
+# What drives Chromium in the tests of the dashboard.
+browser_driver() {
+  local place=build/node/ui wanted
+  mapfile -t wanted < <(pinned ui)
+  [ -d "$place/node_modules/axe-core" ] && [ -d "$place/node_modules/playwright-core" ] && return 0
+  mkdir -p "$place"
+  (cd "$place" && npm init -y && npm install --no-audit --no-fund "${wanted[@]}") >/dev/null 2>&1 ||
+    echo "SKIPPED: the tests of the dashboard: playwright-core and axe-core could not be installed in $place" >&2
 }
 
 npm_install() { # folder, package of @aws-sdk that shows that it is done, packages
@@ -144,6 +156,12 @@ damage() {
   return "$failed"
 }
 
+# Each harm to the real daemon, from outside.
+black_box() {
+  PYTHONDONTWRITEBYTECODE=1 tests/faults/black_box_test.py --long --binary build/release/freshet \
+    --bad-disk build/release/tests/libbad_disk.so --step-clock build/release/tests/libstep_clock.so
+}
+
 install_missing "$([ "${1:-}" = fuzz ] && echo fuzz)"
 case "${1:-all}" in
 all)
@@ -179,6 +197,7 @@ sim)
   ;;
 release)
   build release
+  black_box
   damage
   ;;
 long)
@@ -186,7 +205,7 @@ long)
   FRESHET_KILLS=200 FRESHET_SEEDS=5000 unit release
   ;;
 -h | --help)
-  sed -n '2,12s/^# \{0,1\}//p' "$0"
+  sed -n '2,13s/^# \{0,1\}//p' "$0"
   ;;
 *)
   echo "unknown part '$1'; see ./test.sh --help" >&2

@@ -18,7 +18,7 @@ void return_unused_memory() {
   ssize_t kept = kKeptMilliseconds;
   ssize_t none = 0;
   bool on = true;
-  // A setting that fails stays as it was: memory then goes back later.
+  // If a setting fails, the default stays: memory then goes back later.
   mallctl("arenas.dirty_decay_ms", nullptr, nullptr, &kept, sizeof kept);
   mallctl("arenas.muzzy_decay_ms", nullptr, nullptr, &none, sizeof none);
   mallctl("arena.0.dirty_decay_ms", nullptr, nullptr, &kept, sizeof kept);

@@ -14,7 +14,7 @@
 namespace freshet {
 namespace {
 
-// As the kernel lays it out; no library has it.
+// The kernel's layout; no library declares it.
 struct SchedulerAttributes {
   uint32_t size = sizeof(SchedulerAttributes);
   uint32_t policy = 0;
@@ -99,9 +99,9 @@ class WorkThread final : public BackgroundWork {
   Condition changed_;
   State state_ FRESHET_GUARDED_BY(mutex_) = State::kIdle;
   bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
-  Work work_;  // While it runs the thread's, else the owner's.
+  Work work_;  // Used by the thread while it runs, otherwise by the owner.
   Result<void> outcome_ FRESHET_GUARDED_BY(mutex_);
-  std::thread thread_;  // Last: it uses the others.
+  std::thread thread_;  // The last member: it uses the others.
 };
 
 class SyncThread final : public BackgroundSync {

@@ -76,7 +76,7 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
 
 std::string secret_token() {
   std::string bytes(32, '\0');
-  // As much as that comes whole or not at all.
+  // A request of this size is answered completely or not at all.
   const ssize_t given = getrandom(bytes.data(), bytes.size(), 0);
   FRESHET_CHECK(given == static_cast<ssize_t>(bytes.size()), "the system gives no random bytes");
   return to_hex(bytes);

@@ -56,8 +56,8 @@ Result<Descriptor> open_descriptor(const std::string& path, int flags) {
   const auto with = [&](int more) {
     return uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC | more, 0640); });
   };
-  // Where a read notes its time it may wait for the file system's journal. Only in one's own files that can be left
-  // out.
+  // A read that updates the access time may wait for the file system's journal. Only the owner of a file can leave the
+  // update out.
   int fd = with(O_NOATIME);
   if (fd < 0 && errno == EPERM) fd = with(0);
   if (fd < 0) return system_failure((flags & O_CREAT) ? "create" : "open", path, errno);
@@ -191,7 +191,7 @@ class PosixFiles final : public Files {
     return {};
   }
 
-  // Works also where no file descriptor is free: what was renamed or removed before cannot be taken back.
+  // Works even if no file descriptor is free: renames and removals that were made cannot be taken back.
   Result<void> sync_directory(const std::string& directory) override {
     auto synced = open_and_sync(directory);
     if (synced || synced.error().code != ErrorCode::kUnavailable) return synced;

@@ -66,7 +66,7 @@ class StderrSink final : public LogSink {
   StderrSink() : logger_("freshet", std::make_shared<spdlog::sinks::stderr_sink_mt>()) {
     logger_.set_formatter(std::make_unique<spdlog::pattern_formatter>("%v"));
     logger_.set_level(spdlog::level::trace);
-    logger_.set_error_handler([](const std::string&) {});  // Standard error is gone: nowhere to say so.
+    logger_.set_error_handler([](const std::string&) {});  // Standard error is gone, so there is no place to report it.
   }
   void write(LogLevel, std::string_view line) override {
     logger_.log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));

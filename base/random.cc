@@ -48,7 +48,7 @@ uint64_t Random::next() {
 
 uint64_t Random::below(uint64_t bound) {
   FRESHET_CHECK(bound > 0, "no number is below zero");
-  // 2^64 mod bound values at the low end would come once more often than the others: draw again.
+  // 2^64 mod bound values at the low end would occur once more often than the others: draw again.
   const uint64_t uneven = (0 - bound) % bound;
   uint64_t drawn = next();
   while (drawn < uneven) drawn = next();

@@ -5,9 +5,9 @@
 
 namespace freshet {
 
-// kConditionalCheckFailed if nothing but somebody faster stood against it (conditions that failed, conflicts with other
-// transactions), so that trying again may help; kValidation with its message for an action that fits no item as it is;
-// every other error as it is.
+// kConditionalCheckFailed if only a faster writer stood against it (failed conditions, conflicts with other
+// transactions), so that another attempt may succeed; kValidation with its message for an action that does not fit the
+// existing item; every other error unchanged.
 Error cause_of_failure(const Error& error);
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// Looks at a built-in function within all that is deployed with it: what would fail with every event, or with every
-// task, is said before anything is deployed.
+// Checks a built-in function within its whole deployment: faults that would fail every event, or every task, are
+// reported before anything is deployed.
 #pragma once
 
 #include <vector>

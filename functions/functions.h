@@ -8,16 +8,16 @@
 
 namespace freshet {
 
-// Puts CREATE_TASKS tasks into the queue, one per CREATE_INTERVAL_MS. Answers null, as the sample does.
+// Puts CREATE_TASKS tasks into the queue, one per CREATE_INTERVAL_MS. Returns null, as the sample does.
 Async<Result<std::string>> create_tasks(Context& context, Queues& queues, const EventLog& log);
 
-// Publishes `Start` to PROCESS_TASKS_TOPIC_ARN if the event is a notification or holds an INSERT. For inserts only, it
-// does not if a processor of that queue is at work in this daemon, as that takes them anyway. Answers null.
+// Publishes `Start` to PROCESS_TASKS_TOPIC_ARN if the event is a notification or holds an INSERT. For inserts alone it
+// publishes nothing if a processor of that queue is running in this daemon, which takes the tasks anyway. Returns null.
 Async<Result<std::string>> trigger(Context& context, Queues& queues, const EventLog& log);
 
-// Has tasks worked on; publishes `Start` to TRIGGER_TOPIC_ARN when it ends with eligible tasks left (the tail call).
-// Returns the counts of its work: {"taken":9,"succeeded":8,"failed":1,"bounced":0,"shed":0,"lost":0,"tailCall":false}.
-// It adds "left" before the last member if tasks are still in work; these go on beside the next run.
+// Works on tasks; publishes `Start` to TRIGGER_TOPIC_ARN when it ends with eligible tasks left (the tail call). Returns
+// the counts of its work: {"taken":9,"succeeded":8,"failed":1,"bounced":0,"shed":0,"lost":0,"tailCall":false}. It adds
+// "left" before the last member if tasks are still in work; these go on beside the next run.
 Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const EventLog& log);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// KEEP_MS: how long an ended task stays, by the state in which it ended. A value.
+// KEEP_MS: how long an ended task is kept, by the state in which it ended. A value.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@ class KeepTimes {
 
   // parse() reads it back to an equal value.
   std::string text() const;
-  // Empty: nothing is said about tasks that end in `state`, so that their ttl stays as it is.
+  // Empty: no rule for tasks that end in `state`, so their ttl stays unchanged.
   std::optional<milliseconds> of(std::string_view state) const;
   bool is_empty() const { return *this == KeepTimes(); }
   bool operator==(const KeepTimes&) const = default;
 
  private:
   static constexpr size_t kStates = 5;
-  std::array<int64_t, kStates> ms_{};  // 0: not kept by this rule.
+  std::array<int64_t, kStates> ms_{};  // 0: no rule.
 };
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// Native functions of your own, in C++ and linked in (docs/native-functions.md): the folder that FRESHET_FUNCTIONS
-// names when Freshet is configured defines own_functions(). Without such a folder there are none.
+// Native functions of your own, in C++ and linked in (docs/native-functions.md): the folder in FRESHET_FUNCTIONS
+// defines own_functions() when Freshet is configured with it. Without such a folder there are none.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace freshet {
 
 struct OwnFunction {
-  std::string name;  // As a template's Handler says it. That of a built-in function stays the built-in one's.
+  std::string name;  // The name in a template's Handler. A built-in function with the same name takes precedence.
   NativeHandler handler;
 };
 

@@ -1,6 +1,6 @@
-// One run of process_tasks: takes the newest eligible tasks into free slots, has the runner work on them, settles them
-// in batches, and keeps their leases alive. After its time a run does not make free slots wait for those in use: it
-// leaves its work to finish(), and the next run takes tasks into the free slots. Loop thread.
+// One run of process_tasks: takes the newest eligible tasks into free slots, gives them to the runner, settles them in
+// batches, and renews their leases. After its time a run does not make free slots wait for those in use: it leaves its
+// work to finish(), and the next run takes tasks into the free slots. Loop thread.
 #pragma once
 
 #include <list>
@@ -24,18 +24,18 @@ class Processor {
     uint64_t failed = 0;
     uint64_t bounced = 0;
     uint64_t shed = 0;
-    uint64_t lost = 0;  // Their lease had ended, or they were cancelled.
+    uint64_t lost = 0;  // Tasks whose lease had ended, or that were cancelled.
   };
 
   // Only the constructor uses `context` and `settings`; their services, the queue and the runner outlive the processor.
   Processor(Context& context, Queue& queue, Runner& runner, const ProcessSettings& settings, const EventLog& log);
   Processor(const Processor&) = delete;
   Processor& operator=(const Processor&) = delete;
-  // Ends the work under way; its tasks go back to the queue: as a failure, or without one if it had not begun or the
+  // Ends the running work; its tasks go back to the queue: as a failure, or without one if it had not begun or the
   // queue is draining.
   ~Processor();
 
-  // Stops picking when there has been no work for `linger`, picking has lasted `max_active`, or a take has failed (with
+  // Stops taking tasks when there has been no work for `linger`, after `max_active`, or when a take has failed (with
   // its error). Then ends when all work has ended or a slot is free: left() is the number of tasks still in work.
   Async<Result<Counts>> run();
   // Tasks that run() left in work: they keep their slots and leases while finish() runs.
@@ -48,13 +48,13 @@ class Processor {
     ItemRef task;
     std::string lease;
     std::optional<WallTime> waiting_since;
-    std::optional<Settlement> outcome;  // Once the work has ended.
+    std::optional<Settlement> outcome;  // Set once the work has ended.
     bool stale = false;                 // Expired between its claim and its start.
-    bool started = false;               // Its claim is durable: start() does not look at it any more.
+    bool started = false;               // Its claim is durable: start() no longer uses it.
     std::optional<BootTime> called_at;  // When the runner was given it.
-    bool cut_off = false;               // Cancelled or lost before that: to be given back instead.
+    bool cut_off = false;               // Cancelled or lost before that: it must be given back instead.
     BootTime beat_at{};                 // When its next heartbeat is due.
-    std::optional<RatedCall> rated;     // From its claim on.
+    std::optional<RatedCall> rated;     // Set when it is claimed.
     std::list<Slot>::iterator self;
     Scope work;
   };
@@ -83,27 +83,27 @@ class Processor {
   BootTime now() const { return services_.scheduler.clock().boot(); }
 
   Services& services_;
-  const std::string function_;  // Its name, for the log.
+  const std::string function_;  // The function's name, for the log.
   Queue& queue_;
   Runner& runner_;
   const milliseconds linger_;
   const EventLog log_;
-  Downstream& downstream_;  // The queue's.
+  Downstream& downstream_;  // Owned by the queue.
 
-  const BootTime stop_at_;  // No more picking then.
+  const BootTime stop_at_;  // No tasks are taken afterwards.
   const BootTime ends_at_;  // The invocation's deadline.
-  TokenBucket told_;        // Transitions at level info.
+  TokenBucket told_;        // Limits the log of transitions at level info.
   Counts counts_;
   std::optional<Error> error_;
   bool picking_ = true;
-  bool left_ = false;  // run() is over.
-  Signal freed_;       // A slot became free, of any run; or the queue drains, or its settings changed.
-  Signal finished_;    // The same, and: work ended, or picking did.
-  Signal beat_;        // A heartbeat is due earlier than at `next_beat_`.
+  bool left_ = false;  // True once run() is over.
+  Signal freed_;       // A slot became free, in any run; or the queue drains, or its settings changed.
+  Signal finished_;    // The same, or: work ended, or taking stopped.
+  Signal beat_;        // A heartbeat is due before `next_beat_`.
   BootTime next_beat_ = BootTime::max();
   std::list<Slot> slots_;
-  std::vector<Slot*> ended_;  // Those with an outcome.
-  size_t busy_ = 0;           // Those without.
+  std::vector<Slot*> ended_;  // Slots with an outcome.
+  size_t busy_ = 0;           // Slots without.
   Scope scope_;
 };
 

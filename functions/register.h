@@ -1,4 +1,4 @@
-// Makes the built-in functions known under their names: create_tasks, trigger, process_tasks, count_states,
+// Registers the built-in functions under their names: create_tasks, trigger, process_tasks, count_states,
 // capture_changes; and under those of the sample's template (app/create_tasks.handler, ...).
 #pragma once
 
@@ -20,20 +20,20 @@ struct BuiltInParts {
   Captures& captures;
   EventLog log;
 };
-void register_functions(NativeRegistry& registry, BuiltInParts parts);  // With those of own_functions.h.
-// The same in parts. A built-in function takes the place of one of yours with the same name: yours come first.
+void register_functions(NativeRegistry& registry, BuiltInParts parts);  // Includes those of own_functions.h.
+// The same in parts. A built-in function replaces one of yours with the same name, so register yours first.
 void register_own_functions(NativeRegistry& registry);
 void register_queue_functions(NativeRegistry& registry, Queues& queues, EventLog log);
 void register_count_functions(NativeRegistry& registry, EventLog log);
 void register_capture_functions(NativeRegistry& registry, Captures& captures);
 
-// At readiness: those of these functions that capture changes go on where they were.
+// At readiness: the functions that capture changes continue where they were.
 void begin_captures(Captures& captures, const std::vector<FunctionDefinition>& functions);
 
-// The names that register_functions() makes known.
+// The names that register_functions() registers.
 std::set<std::string> built_in_handlers();
-// The environment variables that built-in functions read (docs/settings.md); nothing if the function takes any, since
-// it passes them on to the program that does its tasks, or if it is none of these.
+// The environment variables that a built-in function reads (docs/settings.md); empty if it accepts any, because it
+// passes them to the program that does its tasks, or if it is not built in.
 std::vector<std::string> known_variables(const FunctionDefinition& function);
 // True if a function with this handler works on a queue: its environment then has that queue's settings.
 bool is_processor(std::string_view handler);

@@ -1,4 +1,4 @@
-// The built-in functions and what they work on, for a replay.
+// The built-in functions with their queues, for a replay.
 #pragma once
 
 #include <map>
@@ -11,14 +11,14 @@
 
 namespace freshet {
 
-// One replay each.
+// For one replay.
 class QueueReplayProgram final : public ReplayProgram {
  public:
-  // How each queue treats its tasks, by table; those that are not named have the defaults.
+  // The settings of each queue, by table; other queues have the defaults.
   explicit QueueReplayProgram(std::map<std::string, QueueSettings> settings) : settings_(std::move(settings)) {}
 
   void install(Services& services, NativeRegistry& natives, EventLog log) override;
-  // The states of tasks.
+  // Checks the states of tasks.
   Result<void> check(const Fixture& fixture, const Deployment& deployment) override;
   Async<Result<void>> begin(const Deployment& deployment) override;
   void end() override;
@@ -26,7 +26,7 @@ class QueueReplayProgram final : public ReplayProgram {
  private:
   std::map<std::string, QueueSettings> settings_;
   std::unique_ptr<Queues> queues_;
-  // Changes are captured in memory, and forgotten.
+  // Changes are captured in memory, and dropped.
   std::unique_ptr<Files> files_;
   std::unique_ptr<BackgroundSync> sync_;
   std::unique_ptr<ObjectStore> objects_;

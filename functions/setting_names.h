@@ -1,4 +1,4 @@
-// Guesses which setting somebody meant. Pure.
+// Guesses the setting that somebody meant. Pure.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace freshet {
 
-// " (did you mean 'RATE_LIMIT'?)": for a name that is nearly one of `known`, or the first words of one ("RATE"). Of
-// several that begin like it the one that comes first in setting_table(). Empty if none is meant.
+// " (did you mean 'RATE_LIMIT'?)": for a name that is nearly one of `known`, or the first words of one ("RATE"). If
+// several begin with it, the first one in setting_table(). Empty if none is close.
 std::string nearest_setting(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace freshet

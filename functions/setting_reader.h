@@ -1,4 +1,4 @@
-// Reads a function's environment variables with their checks; for settings.cc and its like.
+// Reads a function's environment variables with their checks; for settings.cc and similar files.
 #pragma once
 
 #include <charconv>
@@ -41,7 +41,7 @@ class SettingReader {
     if (out.empty()) report(std::string(name) + " is not set: it must be " + what);
   }
 
-  // `otherwise`: what else it may be, for the message, as "0 or ".
+  // `otherwise`: the other allowed values, for the message, as "0 or ".
   template <class Int>
   void whole(const char* name, Int& out, int64_t least, int64_t most, const std::string& otherwise = {}) {
     auto* value = find(name);
@@ -56,7 +56,7 @@ class SettingReader {
     out = static_cast<Int>(number);
   }
 
-  // `unit`: milliseconds of one.
+  // `unit`: the milliseconds of one unit.
   void duration(const char* name, milliseconds& out, int64_t least = 0, int64_t unit = 1) {
     if (const auto* value = find(name)) {
       const auto meant = parse_duration(*value, milliseconds(0), milliseconds(kLongest));
@@ -121,7 +121,7 @@ class SettingReader {
   }
 
  private:
-  // Not 00, 007 or -0: whoever writes those means something else, or does not say what.
+  // Refuses 00, 007 and -0: they may be meant differently.
   static bool is_plain(std::string_view number) {
     const bool negative = number.starts_with('-');
     const auto digits = number.substr(negative ? 1 : 0);

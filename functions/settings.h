@@ -1,6 +1,6 @@
-// The environment variables of the built-in functions, parsed and checked in one place. The table of them all, with
-// defaults, is in docs/settings.md. A wrong value is kValidation and names the variable, its value and what would be
-// right; a variable that is not there has its default.
+// The environment variables of the built-in functions, parsed and checked in one place. docs/settings.md has the table
+// of all settings with their defaults. A wrong value is kValidation with the variable, its value and a right one; a
+// missing variable has its default.
 #pragma once
 
 #include <optional>
@@ -15,19 +15,20 @@
 
 namespace freshet {
 
-// kAdaptive: oldest first while the queue drains, newest first while it stands (policy/standing_queue.h).
-// kDeadline: the most urgent first of those that have enough time left (policy/urgency.h).
+// kAdaptive: oldest first while the queue drains, newest first while it stands (policy/standing_queue.h). kDeadline:
+// the most urgent first, of the tasks that have enough time left (policy/urgency.h).
 enum class Order { kNewestFirst, kOldestFirst, kAdaptive, kDeadline };
 
 // kYield: as kP90, but a task that still has time is started rather than leave a slot empty (policy/margin.h).
 enum class DeadlineMargin { kOff, kP90, kYield };
 
-// How many tasks may wait; more are refused (policy/admission.h). And whether those are that would be too late anyway.
+// The most tasks that may wait; more are refused (policy/admission.h). Also if tasks are refused that would be too late
+// anyway.
 struct AdmissionSettings {
   uint64_t max_waiting = 0;        // PENDING and DELAYED; 0: no bound.
   uint64_t max_waiting_bytes = 0;  // The most bytes of waiting tasks, as stored; 0: no bound.
   double reserved_share = 0.1;     // The share of both bounds for critical tasks. 0..1.
-  int critical_priority = 50;      // From this priority on.
+  int critical_priority = 50;      // Tasks of this priority and above are critical.
   bool refuse_late = false;        // policy/outlook.h
 
   bool is_bounded() const { return max_waiting > 0 || max_waiting_bytes > 0; }
@@ -36,11 +37,11 @@ struct AdmissionSettings {
 // How the processor starts tasks.
 struct WorkSettings {
   int concurrency = 1;
-  bool adaptive = false;  // Instead, as many as the downstream bears (policy/adaptive_concurrency.h), from
+  bool adaptive = false;  // Instead, as many as the downstream can bear (policy/adaptive_concurrency.h), from
   int least = 1;          // this
   int most = 1000;        // to that.
   int page_limit = 0;     // 0: free slots are filled at once; else page by page with a barrier, as the sample does.
-  double rate_limit = 0;  // Starts a second; 0: none.
+  double rate_limit = 0;  // Starts per second; 0: no limit.
   int rate_burst = 0;     // The most at once; 0: one, or 20 ms worth if that is more.
   bool rate_adaptive = false;  // Instead, the highest rate that is not refused (policy/adaptive_rate.h), from
   double rate_least = 0.1;     // this
@@ -48,7 +49,7 @@ struct WorkSettings {
 };
 
 struct BackoffSettings {
-  milliseconds base{1000};  // Before the second attempt; 0: no delay ever.
+  milliseconds base{1000};  // Before the second attempt; 0: never a delay.
   milliseconds max{300'000};
   double factor = 2;    // >= 1.
   double jitter = 0.5;  // 0..1: the share of the delay that is random.
@@ -60,7 +61,7 @@ enum class RunnerKind { kNone, kFake, kHttp, kExec, kFunction };
 // "none", "fake", "http", "exec" or "function".
 std::string_view runner_name(RunnerKind kind);
 
-// How a queue treats its tasks, for the processor and, but for `work`, pull workers alike.
+// The settings of a queue, for the processor and (except `work`) for pull workers alike.
 struct QueueSettings {
   WorkSettings work;
   Order order = Order::kNewestFirst;
@@ -69,14 +70,14 @@ struct QueueSettings {
   bool retry_failures = true;  // False: a failure is final at once.
   BackoffSettings backoff;
   std::optional<milliseconds> default_ttl;
-  std::optional<milliseconds> default_deadline;  // From the creation, or from the end of the task's delay.
+  std::optional<milliseconds> default_deadline;  // Counted from the creation, or from the end of the task's delay.
   KeepTimes keep;
   LimitSettings limits;
   DeadlineMargin deadline_margin = DeadlineMargin::kOff;  // By the p90 of service times.
   AdmissionSettings admission;
   milliseconds created_skew{5'000};
   milliseconds start_retry{5'000};  // `Start` is published again after this long without a processor.
-  milliseconds look_around{1'000};  // How often the timer looks for leases of others and stepped clocks.
+  milliseconds look_around{1'000};  // How often the timer checks leases of others and jumps of the clock.
   uint32_t shed_log_lines = 10'000;
   std::string start_topic;                // Where `Start` is published; empty: nowhere (pull workers only).
   RunnerKind runner = RunnerKind::kNone;  // The kind of the daemon's task runner for this queue. For display only.
@@ -100,8 +101,8 @@ struct ProcessSettings {
   std::string trigger_topic;  // Empty: no tail call.
   RunnerSettings runner;
   milliseconds max_active{60'000};
-  milliseconds linger{1'000};  // Waits that long for new work before it ends.
-  QueueSettings queue;         // Taken over when the queue is opened or the template deployed; may change since.
+  milliseconds linger{1'000};  // Waits this long for new work before it ends.
+  QueueSettings queue;         // Applied when the queue is opened or the template deployed; may change later.
 };
 
 struct CreateSettings {
@@ -111,9 +112,9 @@ struct CreateSettings {
   milliseconds ttl{3'600'000};
 };
 
-// The settings that decide what becomes of tasks, as variables; queue_settings() reads them back.
+// The settings that decide how tasks are treated, as variables; queue_settings() reads them back.
 Environment policy_environment(const QueueSettings& settings);
-// `settings` with some of those changed. kValidation: one is none of them, or what comes of it is not to be had.
+// `settings` with some of them changed. kValidation if one is unknown, or the result is not possible.
 Result<QueueSettings> with_policy(const QueueSettings& settings, const Environment& changes);
 Result<QueueSettings> queue_settings(const Environment& environment);
 Result<ProcessSettings> process_settings(const Environment& environment);
@@ -123,7 +124,7 @@ Result<CreateSettings> create_settings(const Environment& environment);
 // "exec:PROGRAM ARGUMENTS" (split at blanks; a part in double quotes may hold blanks).
 Result<RunnerSettings> parse_runner(std::string_view text);
 
-// One row of the table in docs/settings.md; a test keeps the two in step.
+// One row of the table in docs/settings.md; a test keeps the two equal.
 struct SettingHelp {
   std::string_view name;
   std::string_view value;  // Its form and range.

@@ -1,4 +1,4 @@
-// The event of those functions of this folder that follow a table's stream.
+// The event of the functions in this folder that follow a table's stream.
 #pragma once
 
 #include "base/result.h"
@@ -6,7 +6,8 @@
 
 namespace freshet {
 
-// The batch of an event source mapping; kValidation for any other event: a stream's records in a text may be anybody's.
+// The batch of an event source mapping; kValidation for any other event: anybody can send a text with records of a
+// stream.
 Result<const StreamBatch*> stream_batch(const Payload& event, std::string_view handler);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Tables that hold a queue: ready once they were altered.
+// Waits for altered tables of queues to be ready.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// New indexes and books of a table that has items are built in steps; until then they cannot be read. Resolves when all
-// can be, or the table is gone. `services` outlives it. Loop thread.
+// New indexes and books of a table with items are built in steps; until then they cannot be read. Resolves when all can
+// be read, or the table was deleted. `services` outlives it. Loop thread.
 Async<void> table_built(Services& services, std::string table);
 
 // Names the parts of `wanted` that `there` lacks or has in another form: "index 'a', index 'b'", or "its books". For

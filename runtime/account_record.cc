@@ -52,7 +52,7 @@ Async<Result<void>> keep_account(Tables& tables, Account account, bool in_use) {
   put.placeholders.values.set(":a", account.id);
   put.placeholders.values.set(":r", account.region);
   auto written = co_await tables.put_item(std::move(put));
-  // It was there; or the disk is full, and a later start writes it.
+  // The record exists; or the disk is full, and a later start writes it.
   const auto harmless = {ErrorCode::kConditionalCheckFailed, ErrorCode::kThroughputExceeded};
   if (!written && std::find(harmless.begin(), harmless.end(), written.error().code) == harmless.end()) {
     co_return fail(std::move(written.error()));

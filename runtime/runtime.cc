@@ -493,6 +493,10 @@ std::vector<ScheduleDefinition> Runtime::schedules() const {
   return parts_->schedules.list();
 }
 
+std::vector<ScheduleState> Runtime::schedule_states() const {
+  return parts_->schedules.states();
+}
+
 std::vector<MappingState> Runtime::mappings() const {
   std::vector<MappingState> all;
   for (const auto& [id, mapping] : parts_->mappings) {

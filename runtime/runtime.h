@@ -129,6 +129,7 @@ class Runtime {
   std::vector<SubscriptionDefinition> subscriptions() const;
   std::vector<MappingState> mappings() const;
   std::vector<ScheduleDefinition> schedules() const;
+  std::vector<ScheduleState> schedule_states() const;
 
   // Programs can be started from now on; until then what is to run in one waits. Once.
   void serve_processes(ProgramSettings settings);

@@ -1,5 +1,6 @@
-// What the task API (wire/tasks, the command line) asks of a queue. functions/queue fulfils it; one Queue object owns
-// every claim on its table, for the processor and for pull workers alike. States and arrows: docs/lifecycle.md.
+// The interface of a queue. The task API (wire/tasks, the command line) calls it, and functions/queue implements it.
+// One Queue object owns every claim on its table, for the processor and for pull workers alike. docs/lifecycle.md has
+// the states and transitions.
 //
 // Loop thread. Tasks travel as ItemRef, so that I/O threads serialise them without another copy.
 #pragma once
@@ -13,44 +14,46 @@
 #include "base/result.h"
 #include "runtime/in_time.h"
 #include "runtime/queue_admin.h"
+#include "runtime/queue_views.h"
 #include "tables/tables.h"
 
 namespace freshet {
 
 struct NewTask {
-  std::string id;  // Chosen by the client: creating it again answers with the task that is there. Empty: one is made.
+  std::string id;  // Chosen by the client: creating the same id again returns the existing task. Empty: an id is made.
   Value payload;   // Plain JSON as a value.
   std::optional<milliseconds> ttl;          // From now; empty: the queue's default.
-  std::optional<WallTime> deadline;         // Never started after that.
-  std::optional<milliseconds> deadline_in;  // The same, from the creation on; not both.
-  std::optional<milliseconds> delay;        // Not before now + delay.
-  std::string key;  // With `replace`: the waiting task of that key is replaced; else deduplicated.
+  std::optional<WallTime> deadline;         // The task is never started after that.
+  std::optional<milliseconds> deadline_in;  // The deadline relative to the creation; do not set both.
+  std::optional<milliseconds> delay;        // The task does not start before now + delay.
+  std::string key;  // With `replace`, a waiting task with the same key is replaced; without it, the new one is
+                    // deduplicated.
   bool replace = false;
   std::string group;
   int priority = 0;  // Higher first. -100..100.
   std::optional<int> max_attempts;
-  std::optional<double> cost;  // What it takes of a limit that counts cost. Empty: the queue's default.
+  std::optional<double> cost;  // The cost that counts against a cost limit. Empty: the queue's default.
   Map attributes;              // Further attributes of the item; reserved names are refused.
 };
 
 struct CreatedTask {
   std::string id;
-  bool created = true;  // False: it was there already (same id, or same key without replace).
+  bool created = true;  // False: it existed already (same id, or same key without replace).
 };
 
 struct TakeInput {
-  int max = 1;                        // At most that many, newest first.
+  int max = 1;                        // The most tasks to take, newest first.
   std::string owner;                  // For people: shown on the task.
   std::optional<milliseconds> lease;  // Empty: the queue's default.
-  milliseconds wait{0};               // Waits up to that long for the first task.
-  std::optional<double> budget;       // Takes no more tasks once those that it has cost as much. Empty: no bound.
-  bool starts_later = false;          // The taker tells the queue when the work on a task begins; else that is now.
+  milliseconds wait{0};               // The longest wait for the first task.
+  std::optional<double> budget;       // Takes no more tasks once the taken ones cost this much. Empty: no bound.
+  bool starts_later = false;          // True: the taker reports when the work on a task begins. False: it begins now.
 };
 
 struct TakenTask {
   ItemRef task;                           // As stored after the claim.
-  std::string lease;                      // Token: names this claim in settle(). Opaque.
-  std::optional<WallTime> waiting_since;  // Of a first claim: from when the task could be taken.
+  std::string lease;                      // The token of this claim, for settle(). Opaque.
+  std::optional<WallTime> waiting_since;  // For a first claim: the time since which the task could be taken.
 };
 
 struct Settlement {
@@ -58,12 +61,13 @@ struct Settlement {
   Kind kind = Kind::kComplete;
   std::string id;
   std::string lease;
-  Value result;                       // Of kComplete; kept and shown.
-  std::string error;                  // Of kFail; kept and shown.
-  std::optional<milliseconds> delay;  // Of kFail and kRelease: not before that; empty: the queue's backoff / none.
-  bool final = false;                 // Of kFail: no further attempt, straight to FAILURE.
-  std::optional<double> cost;         // Not of kHeartbeat: what it really cost. Kept, and limits count the difference.
-  // For the counts of attempts: how long the work took, if whoever settles has measured it; else it is the time since
+  Value result;                       // For kComplete; stored and shown.
+  std::string error;                  // For kFail; stored and shown.
+  std::optional<milliseconds> delay;  // For kFail and kRelease: the delay before the next attempt; empty: the queue's
+                                      // backoff / none.
+  bool final = false;                 // For kFail: no further attempt, straight to FAILURE.
+  std::optional<double> cost;         // Not for kHeartbeat: the actual cost. Stored; limits count the difference.
+  // For the counts of attempts: the time that the work took, if the caller has measured it; else it is the time since
   // the claim. `begun`: false if the work on the task never began.
   std::optional<nanoseconds> worked;
   bool begun = true;
@@ -72,58 +76,73 @@ struct Settlement {
 struct ListInput {
   std::string state = "PENDING";
   uint32_t limit = 100;
-  std::string cursor;  // From the previous page; empty for the first.
+  std::string cursor;  // The cursor of the previous page; empty for the first.
   bool oldest_first = false;
+  // Only tasks that match all of these:
+  TaskWhere where;
+  std::optional<milliseconds> older_than;  // Created at least that long ago.
+  std::string text;                        // Is in the task as JSON, its id included. Upper and lower case differ.
+
+  bool filters() const { return !where.empty() || older_than || !text.empty(); }
 };
 
 struct TaskPage {
   std::vector<ItemRef> tasks;
-  std::string cursor;  // Empty at the end.
+  std::string cursor;   // Empty at the end.
+  uint64_t looked = 0;  // Tasks that were read. With a filter a page may end early, after some thousands.
 };
 
-// The task runner takes nothing at the moment: it cannot be reached, or has said so.
+// The task runner accepts no tasks now: it is unreachable, or has said so.
 struct RunnerTrouble {
-  std::string runner;      // Its URL, without the query, or its program. Empty: not known.
-  std::string message;     // What happened last.
-  bool reachable = false;  // It has answered: 429, 503, or exit status 75.
+  std::string runner;      // Its URL without the query, or its program. Empty: unknown.
+  std::string message;     // The last thing that happened.
+  bool reachable = false;  // True if it answers: 429, 503, or exit status 75.
   WallTime since{};
-  uint64_t bounces = 0;  // Tasks that were handed back since then.
+  uint64_t bounces = 0;  // Tasks that it has given back since then.
 };
 
 // Limits of each group or key (KEY_RATE_LIMIT, KEY_CONCURRENCY).
 struct KeyLimitStats {
   std::string by;         // "group" or "key".
-  uint64_t at_limit = 0;  // That may start no task now.
-  uint64_t known = 0;     // That are kept in memory: they were at work lately.
-  uint64_t bytes = 0;     // Of memory that those take.
+  uint64_t at_limit = 0;  // The number that may start no task now.
+  uint64_t known = 0;     // The number in memory: recently active ones.
+  uint64_t bytes = 0;     // The memory that those take.
 };
 
-// Of RATE_LIMIT.
+// The state of CONCURRENCY.
+struct ConcurrencyStats {
+  uint64_t most = 0;    // The most tasks in work at a time.
+  bool learnt = false;  // CONCURRENCY=adaptive.
+};
+
+// The state of RATE_LIMIT.
 struct RateLimitStats {
-  double per_second = 0;     // Tasks that may start.
+  double per_second = 0;     // Tasks per second that may start.
   bool learnt = false;       // RATE_LIMIT=adaptive.
-  uint64_t concurrency = 0;  // Calls that the downstream was found to allow at a time; 0: no such limit is known.
-  uint64_t paused_ms = 0;    // The downstream asked not to be called for so long from now.
+  uint64_t concurrency = 0;  // Concurrent calls that the downstream was found to allow; 0: no such limit is known.
+  uint64_t paused_ms = 0;    // The downstream asked for a pause of this length from now.
 };
 
 struct QueueStats {
   std::map<std::string, uint64_t> depth;  // By state.
-  std::map<std::string, uint64_t> bytes;  // Of them, as they are stored.
+  std::map<std::string, uint64_t> bytes;  // The stored size of the tasks in `depth`.
   std::map<std::string, uint64_t> flow;   // "PENDING->TAKEN" etc., from the books.
-  std::map<std::string, uint64_t> shed;   // Ever, by reason.
-  uint64_t shed_total = 0;                // Of all reasons.
+  std::map<std::string, uint64_t> shed;   // Since the beginning, by reason.
+  uint64_t shed_total = 0;                // The sum of all reasons.
   std::optional<WallTime> newest;         // Created time of the newest and oldest PENDING task.
   std::optional<WallTime> oldest;
-  uint64_t running = 0;  // Held by this daemon's processor and pull workers.
+  uint64_t running = 0;  // Tasks that this daemon's processor and pull workers hold.
   // The daemon's task runner: "http", "exec", "fake" (tasks end as SUCCESS and nothing is done), or "none" (tasks wait
   // for workers that take them).
   std::string runner = "none";
   std::optional<RunnerTrouble> runner_trouble;
-  bool clock_doubted = false;     // TTL and sheds wait until the wall clock is trusted.
+  bool clock_doubted = false;     // True: TTL and sheds wait until the wall clock is trusted.
   std::string state = "running";  // "paused", "breaker open" (the runner takes nothing), "draining" (the daemon stops).
   std::vector<Pause> pauses;
-  std::optional<KeyLimitStats> key_limits;   // Where there are such limits.
-  std::optional<RateLimitStats> rate_limit;  // Where there is one.
+  std::optional<KeyLimitStats> key_limits;      // Set if there are such limits.
+  std::optional<RateLimitStats> rate_limit;     // Set if there is one.
+  std::optional<ConcurrencyStats> concurrency;  // Where a task runner does the work.
+  bool balanced = true;                         // False: the books do not balance.
   InTimeStats in_time;
 };
 
@@ -135,84 +154,95 @@ struct Reason {
 
 // Something that happened to a task.
 struct LifeEvent {
-  std::optional<WallTime> at;  // Empty: it is not known when, but that it was between its neighbours.
+  std::optional<WallTime> at;  // Empty: the time is unknown, but it is between those of its neighbours.
   Reason what;
 };
 
-// Everything that is known of why a task is where it is.
+// All known facts about why a task is in its state.
 struct Explanation {
   std::string id;
-  ItemRef task;                                             // Null: it is not there any more, or never was.
-  std::vector<LifeEvent> life;                              // In the order in which it happened.
-  std::vector<Reason> why;                                  // Why it is where it is now.
-  std::vector<std::pair<std::string, std::string>> policy;  // The queue's settings now, as they are spelt.
+  ItemRef task;                                             // Null: the task does not exist any more, or never did.
+  std::vector<LifeEvent> life;                              // In chronological order.
+  std::vector<Reason> why;                                  // The reasons for its present state.
+  std::vector<std::pair<std::string, std::string>> policy;  // The queue's settings now, as docs/settings.md spells
+                                                            // them.
   std::vector<ItemRef> log;                                 // The lines of the shed log that name it, newest first.
   uint64_t depth = 0;                                       // PENDING tasks.
-  std::optional<uint64_t> ahead;  // Of PENDING: tasks of its lane that would be taken before it.
-  bool ahead_at_least = false;    // They are more; not all were counted.
+  std::optional<uint64_t> ahead;  // For PENDING: the tasks of its lane that would be taken before it.
+  bool ahead_at_least = false;    // True: there are more; not all were counted.
   std::optional<milliseconds> age;
-  std::optional<milliseconds> deadline_in;  // Negative: passed.
+  std::optional<milliseconds> deadline_in;  // Negative: the deadline has passed.
   std::optional<milliseconds> ttl_in;
 };
 
 struct RedriveInput {
   std::string state = "DEAD";    // Or FAILURE, CANCELLED, SHED.
-  std::vector<std::string> ids;  // Empty: all of that state.
+  std::vector<std::string> ids;  // Empty: all tasks in that state.
   uint32_t limit = 1000;
-  // Only tasks whose attributes are all as text says: a string, or a number as JSON writes it.
+  // Only tasks in which all these attributes have this text: a string, or a number as JSON writes it.
   TaskWhere where;
 };
 
-// Settings that decide what becomes of a queue's tasks, by name, as docs/settings.md spells them.
+// Settings that decide how a queue treats its tasks, by the names in docs/settings.md.
 using QueuePolicy = std::map<std::string, std::string>;
 
-// The settings that are in force from a moment on.
+// Settings that apply from a moment on.
 struct PolicyChange {
   WallTime at{};
   QueuePolicy policy;
 };
 struct PolicyChanges {
-  std::vector<PolicyChange> changes;  // The oldest first.
+  PolicyChange first;                 // When the queue was opened, and its policy then. Each opening numbers anew.
+  std::vector<PolicyChange> changes;  // Oldest first.
   uint64_t next = 0;                  // The number of the next change.
+  uint64_t missing = 0;               // The number of requested changes that have been forgotten.
 };
 
 class TaskQueue {
  public:
   virtual ~TaskQueue() = default;
-  virtual const std::string& name() const = 0;  // Of the table.
+  virtual const std::string& name() const = 0;  // The name of the table.
   // One answer each, in order. kValidation for bad fields, kTooManyRequests / kThroughputExceeded when full.
   virtual Async<std::vector<Result<CreatedTask>>> create(std::vector<NewTask> tasks) = 0;
   virtual Async<Result<std::vector<TakenTask>>> take(TakeInput input) = 0;
-  // One answer each, in order: the task as stored afterwards. kConflict when the lease is stale: nothing is changed.
+  // One answer each, in order: the task as stored afterwards. kConflict if the lease is stale: nothing is changed.
   virtual Async<std::vector<Result<ItemRef>>> settle(std::vector<Settlement> settlements) = 0;
   virtual Async<Result<ItemRef>> get(std::string id) = 0;  // kNotFound.
   virtual Async<Result<TaskPage>> list(ListInput input) = 0;
-  // PENDING and DELAYED tasks become CANCELLED; a TAKEN one is marked and its holder learns at the next heartbeat.
+  // PENDING and DELAYED tasks become CANCELLED; a TAKEN one is marked, and its holder is told at the next heartbeat.
   virtual Async<std::vector<Result<ItemRef>>> cancel(std::vector<std::string> ids) = 0;
-  virtual Async<Result<uint64_t>> redrive(RedriveInput input) = 0;  // How many went back to PENDING.
+  virtual Async<Result<uint64_t>> redrive(RedriveInput input) = 0;  // Returns the number that went back to PENDING.
   virtual Async<Result<QueueStats>> stats() = 0;
   virtual QueuePolicy policy() = 0;
-  // Changes some of them, from now on and until the daemon starts anew or the template is deployed: all of them, or
-  // none (kValidation with what is wrong). The policy as it is then.
+  // Changes some settings until the daemon restarts or the template is deployed: all of them, or none (kValidation with
+  // the reason). Returns the new policy.
   virtual Result<QueuePolicy> change_policy(const QueuePolicy& changes) = 0;
-  // The policy as it would be then, or what is wrong. Changes nothing.
+  // Returns the policy that the changes would make, or the error. Changes nothing.
   virtual Result<QueuePolicy> check_policy(const QueuePolicy& changes) = 0;
   // The changes of the policy since the queue was opened, from that number on; they are numbered from 0. Those before
   // the last 1,000 are forgotten.
   virtual PolicyChanges policy_changes(uint64_t from) const = 0;
-  // From the answer on takes give out nothing of that part, also after a restart, until it is resumed or its time is
-  // over. Tasks in work go on, as do creation, deadlines and ttl. A pause of a part that is paused takes its place.
+  // Once answered, takes give out no task of that part, even after a restart, until it is resumed or its time is over.
+  // Tasks in work continue, as do creation, deadlines and TTL. A pause of a paused part replaces its pause.
   // kValidation; kLimitExceeded beyond 1,000 pauses of a queue.
   virtual Async<Result<Pause>> pause(PauseInput input, Actor actor) = 0;
-  virtual Async<Result<void>> resume(Pause::Of of, std::string name, Actor actor) = 0;  // kConflict: it is not paused.
-  // Changes many tasks by and by (functions/queue/bulk_jobs.h). The job as it begins. kValidation; kTooManyRequests.
+  virtual Async<Result<void>> resume(Pause::Of of, std::string name, Actor actor) = 0;  // kConflict if it is not
+                                                                                        // paused.
+  // Changes many tasks in the background (functions/queue/bulk_jobs.h). Returns the job as it begins. kValidation;
+  // kTooManyRequests.
   virtual Async<Result<BulkJob>> start_job(BulkInput input, Actor actor) = 0;
-  virtual std::vector<BulkJob> jobs() = 0;                         // The newest first.
+  virtual std::vector<BulkJob> jobs() = 0;                         // Newest first.
   virtual Result<BulkJob> job(uint64_t id) = 0;                    // kNotFound.
-  virtual Result<BulkJob> stop_job(uint64_t id, Actor actor) = 0;  // kNotFound; kConflict: it has ended.
-  virtual Async<Result<Explanation>> explain(std::string id) = 0;  // kNotFound: neither task nor log know of it.
+  virtual Result<BulkJob> stop_job(uint64_t id, Actor actor) = 0;  // kNotFound; kConflict if it has ended.
+  virtual Async<Result<Explanation>> explain(std::string id) = 0;  // kNotFound if neither task nor log knows it.
   // The newest lines of the durable shed log, newest first.
   virtual Async<Result<std::vector<ItemRef>>> sheds(uint32_t limit) = 0;
+  // For the queue's history (queue_series.h).
+  virtual Async<Result<QueueReading>> reading() = 0;
+  // The groups or keys that share the queue. Counts at most some 10,000 waiting tasks.
+  virtual Async<Result<QueueShares>> shares(SharesInput input) = 0;
+  // The holders of its tasks; at most `limit` of both holders and tasks.
+  virtual QueueHolders holders(uint32_t limit) = 0;
 };
 
 // The queues of this daemon, by name. Loop thread.

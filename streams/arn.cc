@@ -22,7 +22,7 @@ std::string rule_arn(const Account& account, std::string_view schedule) {
 
 namespace {
 
-// Removes and returns what stands before the next ':'; empty optional without one.
+// Removes and returns the text before the next ':'; empty optional if there is none.
 std::optional<std::string> take_field(std::string_view& text) {
   const size_t end = text.find(':');
   if (end == std::string_view::npos) return std::nullopt;

@@ -17,7 +17,7 @@ FifoRecord fifo_record_of(const Item& item) {
   return {std::string(item.string_or("incarnation")), static_cast<uint64_t>(item.int_or("last", 0))};
 }
 
-// None of the parts holds a blank.
+// No part contains a blank.
 std::string deduplication_key(const std::string& topic, const FifoRecord& record, std::string_view scope,
                               std::string_view id) {
   return fmt::format("{} {} {} {}", topic, record.incarnation, scope, id);
@@ -38,7 +38,7 @@ PutItemInput put_sent(const SentMessage& message) {
   put.item.set("messageId", message.published.message_id);
   put.item.set("sequence", message.published.sequence_number);
   put.item.set("sent", Value::number(epoch_ms(message.at)));
-  // The sweep has seconds: it comes after the window, never within it.
+  // The sweep works in seconds: it comes after the window, never within it.
   put.item.set("until", Value::number(epoch_s(until) + 1));
   return put;
 }

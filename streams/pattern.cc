@@ -35,7 +35,7 @@ struct Bound {
   Decimal value;
 };
 
-// Plain values: there may be many of them, and many values to compare with.
+// Plain values: there may be many of them, and many values to compare.
 class PlainValues {
  public:
   void add(const Value& value) {
@@ -49,7 +49,7 @@ class PlainValues {
       null_ = true;
     }
   }
-  void end() { std::sort(numbers_.begin(), numbers_.end()); }  // Call once, after the last add().
+  void end() { std::sort(numbers_.begin(), numbers_.end()); }  // Call it once, after the last add().
   bool empty() const { return texts_.empty() && numbers_.empty() && !flags_[0] && !flags_[1] && !null_; }
   bool contain(const Value& value) const {
     if (const auto* text = value.get_if<std::string>()) return texts_.contains(*text);
@@ -336,7 +336,7 @@ bool matches_numeric(const Matcher& matcher, const Value& value) {
   return read && holds(*read);
 }
 
-// The cost of looking at a value once.
+// The cost of examining a value once.
 size_t steps_of(const Value& value) {
   const auto* text = value.get_if<std::string>();
   return 1 + (text ? text->size() / 64 : 0);

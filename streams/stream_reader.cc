@@ -43,7 +43,7 @@ Result<Token> parse_token(const std::string& text) {
   const auto from = parse_hex(view.substr(numbers, 16));
   const auto made = parse_hex(view.substr(numbers + 16, 16));
   const auto sum = parse_hex(view.substr(numbers + 32, 16));
-  constexpr uint64_t kLatest = uint64_t{1} << 50;  // In milliseconds; no clock says more.
+  constexpr uint64_t kLatest = uint64_t{1} << 50;  // In milliseconds; no clock shows a later time.
   if (!from || !made || *made > kLatest || !sum || *sum != token_sum(view.substr(0, numbers + 32))) return bad();
   return Token{text.substr(0, numbers - 3), *from, WallTime(milliseconds(static_cast<int64_t>(*made)))};
 }
@@ -66,7 +66,7 @@ Result<uint64_t> start_of(const ShardIteratorInput& input, const StreamBounds& b
   }
   const auto given = parse_sequence_number(input.sequence_number);
   if (!given) return invalid(fmt::format("Invalid SequenceNumber: \"{}\" is not a number", input.sequence_number));
-  // The number of the record to come is where an empty shard says that it starts: both types begin with that record.
+  // An empty shard says that it starts at the number of the next record, so both types begin with that record.
   if (*given == bounds.next) return bounds.next;
   if (*given > bounds.next) {
     return invalid(fmt::format("Invalid SequenceNumber: {} is not in the stream", input.sequence_number));
@@ -204,7 +204,7 @@ Async<Result<StreamList>> StreamReader::list(ListStreamsInput input) {
     if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return fail(described.error());
     there = described && !described->definition.system;
   }
-  // The stream of the table where the last page ended may have been on it; one more shows if there are more.
+  // The table with the last page's stream may have further streams; one more stream shows if there are more.
   auto streams = co_await streams_of(std::move(names), size_t{input.limit} + 2);
   if (!streams) co_return fail(std::move(streams.error()));
   StreamList list;

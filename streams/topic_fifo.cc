@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxWaitingPublishes = 1'000;  // The most waiting publishes of one topic.
 
-// A message's number as it is shown: 20 digits.
+// The text of a message's number: 20 digits.
 std::string shown_number(uint64_t number) {
   constexpr uint64_t kBeforeFirst = 10'000'000'000'000'000'000u;
   return std::to_string(kBeforeFirst + number);
@@ -103,8 +103,8 @@ Async<Result<Published>> TopicService::publish_next(std::shared_ptr<Fifo> fifo, 
   if (!done) co_return fail(std::move(done.error()));
   ++fifo->record.last;
   const size_t count = out.events.size();
-  // First the number, so that no other message gets it; last that it was sent, so that a crash in between repeats it
-  // for some rather than keeps it from others.
+  // Writes the number first, so that no other message gets it, and the record of the message last, so that after a
+  // crash in between some subscribers get it twice, but none misses it.
   std::vector<WriteInput> before{put_system_item(fifo_item(name, fifo->record))};
   std::vector<WriteInput> after{put_sent(sent)};
   auto written = co_await write(std::move(out.events), std::move(before), std::move(after));

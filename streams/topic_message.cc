@@ -32,7 +32,7 @@ void append_attributes(std::string& out, const PublishInput& input) {
   out += '}';
 }
 
-// "String.x" and the like carry a label of the user's.
+// In "String.x" the part behind the point is a label of the user's.
 bool is_type(std::string_view type, std::string_view base) {
   return type == base || (type.starts_with(base) && type[base.size()] == '.');
 }
@@ -77,7 +77,7 @@ std::string topic_event(const TopicMessage& message, const std::string& subscrip
   }
   append_member(out, "Message", message.content.message);
   append_member(out, "Timestamp", iso8601(message.at));
-  // Messages do not leave the machine's trust: they carry the members, not a signature.
+  // Messages stay on trusted machines: they have these members, but no signature.
   for (const char* name : {"SignatureVersion", "Signature", "SigningCertUrl", "UnsubscribeUrl"}) {
     append_member(out, name, name == std::string_view("SignatureVersion") ? "1" : "");
   }

@@ -1,4 +1,4 @@
-// The part of TopicService that clients call: settings, subscriptions that are requested and confirmed, pages.
+// The part of TopicService for clients: settings, requested and confirmed subscriptions, pages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ auto limit(std::string_view name, std::string message) {
   return fail(ErrorCode::kLimitExceeded, std::move(message), std::make_shared<TopicErrorName>(name));
 }
 
-// Functions are the same by name and by ARN.
+// A function's name and its ARN are the same endpoint.
 bool same_endpoint(const SubscriptionDefinition& a, const SubscriptionDefinition& b) {
   if (a.protocol != b.protocol) return false;
   return a.protocol == "lambda" ? function_name(a.endpoint) == function_name(b.endpoint) : a.endpoint == b.endpoint;

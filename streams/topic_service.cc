@@ -66,7 +66,7 @@ std::string delivery_group(const std::string& subscription_arn, const std::strin
   return sha256_hex(subscription_arn + ' ' + group_id).substr(0, 15);
 }
 
-// The bound for all filter policies together that one message meets.
+// The bound on the work of all filter policies for one message.
 constexpr size_t kMaxPublishWork = 50'000'000;
 // The work on a publish before other work gets its turn: steps of filter policies, and bytes of events.
 constexpr size_t kPieceWork = 100'000;
@@ -193,7 +193,7 @@ Async<Result<std::vector<std::string>>> TopicService::remove_topic(std::string n
 Async<Result<std::vector<std::string>>> TopicService::remove_topic_now(std::string name) {
   const auto topic = topics_.find(name);
   if (topic == topics_.end()) co_return no_topic();
-  // The topic is removed last: if a crash or an error comes between two groups, nothing remains that another topic of
+  // The topic is removed last: if a crash or an error comes between two groups, nothing remains that a new topic with
   // this name would inherit.
   std::vector<WriteInput> writes;
   std::vector<std::string> gone;
@@ -315,7 +315,7 @@ Delivery TopicService::delivery_to(const Subscription& subscription, FanOut& out
     delivery.payload = payload_in(*out.message, shape);
   }
   delivery.trace_id = out.trace_id;
-  // An endpoint is told the message's id by it.
+  // The endpoint learns the message's id from it.
   if (is_endpoint(definition)) delivery.request_id = out.message->id;
   const std::string& group = out.message->content.group_id;
   if (!group.empty()) delivery.group = delivery_group(arn, group);
@@ -392,7 +392,7 @@ Async<Result<PreparedPublish>> TopicService::prepare(PublishInput input, Message
   std::shared_ptr<Fifo> standard;
   auto done = co_await fan_out_all(out, std::move(standard));
   if (!done) co_return fail(std::move(done.error()));
-  for (PreparedEvent& event : out.events) event.complete();  // They are all written at once.
+  for (PreparedEvent& event : out.events) event.complete();  // All of them are written at once.
   co_return PreparedPublish{out.message->id, std::move(out.events)};
 }
 
@@ -429,7 +429,7 @@ Async<Result<void>> TopicService::write(std::vector<PreparedEvent> events, std::
   std::vector<WriteInput> writes = std::move(before);
   size_t first = 0;
   for (size_t last = 0;; first = last) {
-    // No larger than what clients may write at a time: a store that is nearly full has space for that first.
+    // No larger than a client may write at a time: a store that is nearly full keeps that much space.
     size_t bytes = 0;
     const size_t room = limits::kMaxTransactionActions - after.size();
     for (; last < events.size() && writes.size() < room; ++last) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMaxFilterCombinations = 150;
 
-// Kept and shown; nothing here reads them but clients.
+// Stored and shown; only clients use them.
 constexpr std::string_view kKeptTopicAttributes[] = {
     "DeliveryPolicy",
     "DisplayName",

@@ -51,7 +51,7 @@ UpdateItemInput to_update(const EditItemInput& input, const KeySchema& keys) {
   update.cause = input.cause;
 
   Texts texts(update.placeholders);
-  // The key is there: so is the item.
+  // The item exists if its key does.
   update.condition = "attribute_exists(" + texts.name(keys.partition.name) + ")";
   for (const auto name : input.unchanged) {
     if (name.empty()) continue;
@@ -93,7 +93,7 @@ PutItemInput with_guards_spelled_out(PutItemInput put, const KeySchema& keys) {
   return put;
 }
 
-// For those that have nothing cheaper.
+// For stores that have no cheaper way.
 Async<std::vector<Result<WriteOutput>>> Tables::edit_alike(EditItemInput edit, std::vector<ItemRef> seen) {
   std::vector<EditItemInput> inputs(seen.size(), edit);
   for (size_t i = 0; i < seen.size(); ++i) inputs[i].seen = std::move(seen[i]);

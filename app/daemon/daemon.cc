@@ -50,6 +50,7 @@ class DaemonPage final : public Daemon {
     if (runtime_) runtime_->end_all();  // Handlers hold on to what modules let go of.
     if (store_) loop_.remove(*store_);
     scope_.clear();
+    parts_.server = nullptr;
     server_.reset();
     deployments_.reset();
     modules_.leave();
@@ -188,6 +189,7 @@ class DaemonPage final : public Daemon {
     auto server = start_serving(parts_, std::move(listener_), std::move(routes));
     if (!server) return fail(server.error());
     server_ = std::move(*server);
+    parts_.server = server_.get();
     parts_.local_url = local_server_url(plan_, server_->port());
     const std::string url = server_url(plan_, server_->port());
     log_.info("READY", {{"url", url}, {"data", options_.data}, {"durability", options_.durability}});

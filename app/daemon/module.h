@@ -1,19 +1,19 @@
 // A feature of the daemon in one class: what it opens, its routes, metrics, start and end. The page that wires a daemon
 // (daemon.cc) knows features by this interface only; modules.cc lists them.
 //
-// Order. A call goes to every module, in the order of the list, before the next call goes to any:
+// Order. Every module gets a call, in the order of the list, before any module gets the next call:
 //
-//   open      the address is taken; the store is not open yet, which may take long
-//   support   the store is open, sockets can be made: what the runtime stands on
-//   join      the runtime is there and has not started
-//   restore   before the runtime starts, which goes on with the events that its store holds
+//   open      the address is bound; the store is not open yet, which may take long
+//   support   the store is open, sockets can be made: make the objects that the runtime uses
+//   join      the runtime exists and has not started
+//   restore   before the runtime starts, which continues with the events of its store
 //   check     before a template changes anything
-//   deployed  a template has been applied; at a start without one, once with what the options name
-//   start     what the options define is opened; after it, requests are served
+//   deployed  a template has been applied; at a start without one, once with the parts that the options name
+//   start     open the parts that the options define; requests are served afterwards
 //   routes    (requests are asked for their routes in the order of the list)
 //   begin     requests are served
-//   drain     a stop has begun: nothing new is taken on
-//   returned  the runtime has drained, or its time was over
+//   drain     a stop has begun: accept no new work
+//   returned  the runtime has drained, or its time has run out
 //   release   no client is connected any more
 //   finish    the last write is durable, or cannot be
 //   leave     the runtime is about to be destroyed
@@ -21,9 +21,9 @@
 // A start that fails goes no further than the call that said so; leave() and the destructor come in any case, and in
 // the reverse order of the list. A crash is a destructor without drain() to finish().
 //
-// Ownership: the page owns modules, and DaemonParts outlives them. What join() and later calls made goes in leave(),
-// as the runtime is destroyed between leave() and the destructors. What open() and support() made outlives the runtime.
-// The routes are the server's, which ends before leave(); every Async has ended by then, too.
+// Ownership: the page owns modules, and DaemonParts outlives them. Destroy in leave() the objects that join() and later
+// calls made, because the runtime is destroyed between leave() and the destructors. The objects of open() and support()
+// outlive the runtime. The routes are the server's, which ends before leave(); every Async has ended by then, too.
 //
 // Threads: the loop's, for every call. open(), support() and join() run before the loop does.
 #pragma once
@@ -50,6 +50,7 @@
 namespace freshet {
 
 class Deployer;
+class HttpServer;
 class IoThread;
 class RecentLog;
 class World;
@@ -67,13 +68,13 @@ struct DaemonParts {
   EventLog log;
   RecentLog& recent_log;
   Random& random;
-  Metrics& metrics;  // Those that are counted as things happen.
+  Metrics& metrics;  // Metrics that are counted as events happen.
   Loop& loop;
   NativeRegistry& natives;
   // From support() on.
   EmbeddedTables* store = nullptr;
   AuditLog* audit = nullptr;
-  uint64_t memory_limit = 0;  // --max-memory-bytes, or what is used in its place.
+  uint64_t memory_limit = 0;  // --max-memory-bytes, or the value used instead.
   HttpClient* http = nullptr;
   std::vector<IoThread*> io_threads = {};
   // From join() on.
@@ -81,15 +82,15 @@ struct DaemonParts {
   Deployer* deployer = nullptr;
   // The base URL at which programs of this machine reach the daemon. From begin() on.
   std::string local_url = {};
+  HttpServer* server = nullptr;  // From begin() on.
 
-  // Modules set these for the page and for modules that stand behind them.
+  // Modules set these for the page and for later modules.
   Tracer* tracer = nullptr;                                               // In open().
-  RuntimeApi* runtime_api = nullptr;                                      // In support(), as the next two.
+  RuntimeApi* runtime_api = nullptr;                                      // In support(), as are the next two.
   std::function<void(const std::string& folder)> on_code_left = nullptr;  // See RuntimeOptions.
   uint16_t span_port = 0;                                                 // Where programs may send spans by UDP.
-  std::function<std::unique_ptr<Route>(std::unique_ptr<Route>)> around_route =
-      nullptr;                        // Put around each module's routes.
-  TaskQueues* task_queues = nullptr;  // In join().
+  std::function<std::unique_ptr<Route>(std::unique_ptr<Route>)> around_route = nullptr;  // Wraps each module's routes.
+  TaskQueues* task_queues = nullptr;                                                     // In join().
 };
 
 class Module {
@@ -107,14 +108,14 @@ class Module {
   virtual void add_routes(Routes&) {}
   virtual void begin() {}
 
-  // For GET /metrics: what is read at each request. `histograms` takes families in Prometheus's text that do not fit
-  // into the registry. At any time between begin() and leave().
+  // For GET /metrics: sets the values that are read at each request. `histograms` takes families in Prometheus's text
+  // that do not fit into the registry. At any time between begin() and leave().
   virtual Async<void> measure(Metrics&, [[maybe_unused]] std::string& histograms) { return {}; }
-  // Why the daemon is not ready although it runs, a line for each reason; empty if there is none.
+  // Why the daemon is not ready although it runs, one line per reason; empty if there is none.
   virtual std::string broken() const { return {}; }
 
   virtual void drain() {}
-  // Waits for what others hold, until `deadline`. True if nothing is held.
+  // Waits until others have given back what they hold, until `deadline` at most. Returns true if nothing is held.
   virtual Async<bool> returned(BootTime) { return true; }
   virtual Async<void> release() { return {}; }
   virtual Async<void> finish() { return {}; }

@@ -12,15 +12,15 @@
 
 namespace freshet {
 
-// Where the options of a module stand in the help of `freshet run`.
+// The heading of a module's options in the help of `freshet run`.
 enum class OptionGroup { kQueues, kFunctions, kTraces };
 
 struct ModuleKind {
   std::string_view name;
-  // Reads what the options name, before anything is opened: kValidation in words for the person who starts the daemon.
-  // The options outlive the module.
+  // Checks the files that the options name, before anything is opened: kValidation for the person who starts the
+  // daemon. The options outlive the module.
   Result<std::unique_ptr<Module>> (*make)(const DaemonOptions& options);
-  // Null: it has no options of its own.
+  // Null: the module has no options.
   void (*add_options)(cli::Command command, DaemonOptions& options) = nullptr;
   OptionGroup group = OptionGroup::kQueues;
 };
@@ -30,7 +30,7 @@ std::vector<ModuleKind> all_modules();
 
 // Native functions of your own (docs/native-functions.md).
 ModuleKind own_functions_module();
-// LIFO queues: the task API, and the functions that work on them. All that a queue of tasks needs.
+// LIFO queues: the task API, and the functions that work on them. Everything that a queue of tasks needs.
 ModuleKind queue_module();
 ModuleKind count_module();
 ModuleKind capture_module();
@@ -46,11 +46,15 @@ ModuleKind sns_module();
 ModuleKind record_module();
 // GET /logs.
 ModuleKind log_module();
+// GET /schedules.
+ModuleKind schedules_module();
+// The dashboard at /ui/.
+ModuleKind ui_module();
 ModuleKind trace_module();
 // The daemon's own figures in GET /metrics.
 ModuleKind figures_module();
 
-// For modules without anything to read.
+// For modules without any file to read.
 template <class M>
 Result<std::unique_ptr<Module>> make_module(const DaemonOptions&) {
   return std::unique_ptr<Module>(std::make_unique<M>());

@@ -1,18 +1,18 @@
 // The files of one table's stream in a folder: one open file that lines are appended to, and those that are finished,
 // whose content never changes again (names: capture_name.h).
 //
-// No line is lost and none is written twice, whatever is delivered again and wherever a crash comes: append() has
-// succeeded when the lines are durable; which records are there is read from the files themselves, so what comes again
-// is left out. When the open file is taken over (by a new process, or after a sync that failed) its whole lines are
-// written anew, and a torn one is left out. An error (a full disk) leaves what was there before. The table's folder is
-// made if it is not there; the folder that it lies in must be.
+// No line is lost or written twice, even if records are delivered again and wherever a crash comes: append() succeeds
+// when the lines are durable, and the files themselves tell which records they have, so repeated ones are left out.
+// When the open file is taken over (by a new process, or after a failed sync), its complete lines are written again,
+// and a torn one is left out. An error (a full disk) leaves the previous lines. The table's folder is made if it does
+// not exist; its parent folder must exist.
 //
-// A file that is gone from the folder when its lines are synced fails the append: they are written to a new one when
-// the records come again. A file without lines is closed after limits.age, so that streams of before hold no
-// descriptors.
+// If a file has disappeared from the folder when its lines are synced, the append fails: the lines are written to a new
+// file when the records are delivered again. A file without lines is closed after limits.age, so that former streams
+// hold no descriptors.
 //
-// The open file is there even without lines: its name says which records were written before, also when somebody has
-// taken the finished files away. Loop thread.
+// The open file exists even without lines: its name tells which records were written before, even if somebody has moved
+// the finished files away. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -53,11 +53,11 @@ class CaptureFile {
   CaptureFile& operator=(const CaptureFile&) = delete;
   ~CaptureFile();
 
-  // Mends what is there, so that it is finished when its time comes. Nothing if there is nothing.
+  // Prepares an existing open file, so that it is finished at its time. Does nothing if there is none.
   Result<void> take_over(CaptureLimits limits);
-  // Records in order; those that are there already are left out. kConflict while another append is under way. The
-  // batch outlives the Async. kValidation for a record that comes behind a later one without having been here before:
-  // from a mapping with several lanes. (A restart forgets gaps of finished files, and only so many are kept.)
+  // Appends records in order; those that were written before are left out. kConflict while another append is running.
+  // The batch outlives the Async. kValidation for a new record that comes after a later one: the mapping has several
+  // lanes. (A restart forgets gaps of finished files, and only so many are kept.)
   Async<Result<Appended>> append(const StreamBatch& batch, CaptureLimits limits);
 
  private:
@@ -83,17 +83,17 @@ class CaptureFile {
 
   const CaptureFileParts parts_;
   const std::string directory_;
-  const std::string label_;  // As in names.
+  const std::string label_;  // As in the files' names.
   CaptureLimits limits_;
   bool busy_ = false;
   TimerId timer_ = 0;
-  std::unique_ptr<File> file_;  // Null: what is there must be looked at before anything is written.
+  std::unique_ptr<File> file_;  // Null: the folder must be read before anything is written.
   CaptureName part_;            // The open file's name.
   uint64_t size_ = 0;           // The bytes of its lines, all durable.
-  bool torn_ = false;           // Behind them may be anything, until the append under way is over.
+  bool torn_ = false;           // True if the file may have more behind these bytes, until the current append is over.
   uint64_t first_ = 0;          // Its first and, if it has lines, last record.
   uint64_t last_ = 0;           // The last sequence number in all files. Records up to it are written.
-  SequenceGaps gaps_;           // But for these, which a filter has left out.
+  SequenceGaps gaps_;           // Except these, which a filter has left out.
 };
 
 }  // namespace freshet

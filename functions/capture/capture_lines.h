@@ -8,10 +8,10 @@
 
 namespace freshet {
 
-// Sequence numbers that were passed over, the newest ones.
+// Sequence numbers that were skipped, the newest ones.
 class SequenceGaps {
  public:
-  // Those between the two, if any; `before` is not below what was added last.
+  // Adds the numbers between the two, if any; `before` is not below the last one added.
   void add(uint64_t before, uint64_t after) {
     if (after <= before + 1) return;
     gaps_.emplace_back(before + 1, after - 1);
@@ -30,7 +30,7 @@ struct GoodLines {
   uint64_t last = 0;
   SequenceGaps gaps{};
 };
-// The lines at the begin of the text that are whole: stream records as JSON, with rising sequence numbers.
+// The complete lines at the beginning of the text: stream records as JSON, with rising sequence numbers.
 GoodLines good_lines(std::string_view text);
 
 }  // namespace freshet

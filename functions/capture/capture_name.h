@@ -1,4 +1,4 @@
-// Names of the files that changes are captured in. They sort by time: first by the stream (whose label is when it was
+// Names of the files with captured changes. They sort by time: first by the stream (its label is the time when it was
 // switched on), then by sequence number. Pure functions.
 //
 //   2026-11-21T00-08-52.709_100000000000000000001-100000000000000000042.jsonl    finished: from the one to the other

@@ -1,4 +1,4 @@
-// The settings of capture_changes, parsed and checked. The table of them all is in docs/settings.md.
+// The settings of capture_changes, parsed and checked. docs/settings.md has the table of all settings.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace freshet {
 
-// When a file is finished and the next one begun.
+// The limits at which a file is finished.
 struct CaptureLimits {
-  uint64_t bytes = 16u << 20;  // A file is never larger, but for one with a single line.
+  uint64_t bytes = 16u << 20;  // A file is never larger, unless it has a single line.
   milliseconds age{300'000};   // After its first line.
 };
 
@@ -22,13 +22,13 @@ struct CaptureSettings {
   std::string folder;
   CaptureLimits limits;
   ObjectTarget target;  // Where finished files go; with an empty endpoint they stay.
-  std::string prefix;   // Begins the objects' keys: empty, or with a '/' at its end.
+  std::string prefix;   // The beginning of the objects' keys: empty, or ends with '/'.
 };
 
 Result<CaptureSettings> capture_settings(const Environment& environment);
-// kValidation if the folder is not there or cannot be written to. Writes a file and removes it.
+// kValidation if the folder does not exist or is not writable. Writes a file and removes it.
 Result<void> check_folder(Files& files, const std::string& folder);
-// The same check of a local folder, as far as reading can tell: it changes nothing.
+// The same check without writing, as far as reading can tell.
 Result<void> look_at_folder(const std::string& folder);
 
 }  // namespace freshet

@@ -1,7 +1,7 @@
-// Takes finished files to a bucket, one after the other in the order they came, and removes each here when it is there.
-// An upload that fails is tried again, later and later, for as long as it takes; meanwhile the files stay. A file's
-// name says what is in it and its content never changes, so putting it twice (a crash in between, an answer that was
-// lost) leaves one object. Loop thread.
+// Uploads finished files to a bucket, one after the other in order, and removes each local file afterwards. A failed
+// upload is retried with growing delays, without end; meanwhile the files stay. A file's name identifies its content,
+// which never changes, so an upload that is repeated (after a crash, or a lost response) leaves one object. Loop
+// thread.
 #pragma once
 
 #include <deque>
@@ -33,10 +33,10 @@ class CaptureUpload {
   CaptureUpload(const CaptureUpload&) = delete;
   CaptureUpload& operator=(const CaptureUpload&) = delete;
 
-  // From the next try on. An empty endpoint: files wait in the folder, and no new ones are remembered.
+  // Takes effect at the next attempt. An empty endpoint: files stay in the folder, and new ones are not remembered.
   void set_target(ObjectTarget target, std::string prefix);
   bool has_target() const { return !target_.endpoint.empty(); }
-  // `name`: of a finished file in folder/table. The same one again has no effect, nor any without a target.
+  // `name`: that of a finished file in folder/table. Adding it again has no effect, nor has a file without a target.
   void add(const std::string& folder, const std::string& table, const std::string& name);
   size_t waiting() const { return waiting_.size(); }
 
@@ -60,7 +60,7 @@ class CaptureUpload {
   std::deque<Waiting> waiting_;
   std::set<std::string> paths_;  // The files that wait.
   bool running_ = false;
-  Scope work_;  // Last: ended first.
+  Scope work_;  // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

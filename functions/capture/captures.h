@@ -1,6 +1,6 @@
-// All folders that changes are captured in, by this daemon: FOLDER/TABLE/ has a table's files (capture_file.h); with a
-// bucket set, finished ones go there (capture_upload.h). A folder belongs to one process: FOLDER/.lock is locked.
-// Loop thread.
+// All folders into which this daemon captures changes: FOLDER/TABLE/ has a table's files (capture_file.h); with a
+// bucket set, finished ones go there (capture_upload.h). A folder belongs to one process: FOLDER/.lock is locked. Loop
+// thread.
 #pragma once
 
 #include <map>
@@ -37,11 +37,11 @@ class Captures {
   Captures& operator=(const Captures&) = delete;
   ~Captures();
 
-  // At readiness: goes on with what an end, however sudden, has left in the folder. Errors are logged; they come again
-  // with the first batch.
+  // At readiness: continues with the files that the previous process left in the folder. Errors are logged; they occur
+  // again with the first batch.
   void begin(const CaptureSettings& settings);
-  // See CaptureFile::append(); kValidation also for a folder that is not there or cannot be written to. The batch
-  // outlives the Async.
+  // See CaptureFile::append(); kValidation also for a folder that does not exist or is not writable. The batch outlives
+  // the Async.
   Async<Result<Appended>> append(const CaptureSettings& settings, const StreamBatch& batch);
 
  private:

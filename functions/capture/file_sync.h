@@ -12,8 +12,8 @@ class FileSync {
   // Both outlive it; it outlives its Asyncs.
   FileSync(BackgroundSync& sync, Scheduler& scheduler) : sync_(sync), scheduler_(scheduler) {}
 
-  // File::sync()'s outcome. The file stays open until then, or until the Async is destroyed, which waits for a sync
-  // that has begun.
+  // Returns the result of File::sync(). The file stays open until then, or until the Async is destroyed, which waits
+  // for a running sync.
   Async<Result<void>> run(File& file) {
     while (busy_) co_await sleep_for(scheduler_, kLookAgain);
     Turn turn(*this, file);

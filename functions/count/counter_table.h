@@ -1,11 +1,11 @@
-// The metrics table: counters of one attribute of one table, and how far its stream has been counted, written together.
+// The metrics table: counters of one attribute of one table, and the position in its stream, written together.
 //
 // Its items have the keys `counted` (S, HASH: "TABLE#ATTRIBUTE") and `metric` (S, RANGE):
 //   state#LABEL          state, itemCount       how many items have that state
 //   transition#FROM#TO   fromState, toState, moves
 //   position             stream, sequence, counting, asOf
-// Every write is a transaction that also moves the position on, on the condition that it is still where the writer saw
-// it: what was counted once is never counted again, whoever else counts and whenever a write takes effect. Loop thread.
+// Every write is a transaction that also advances the position, on the condition that it is unchanged since the writer
+// read it. So no record is counted twice, whoever else counts and whenever a write takes effect. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,9 @@ namespace freshet {
 struct CountPosition {
   std::string stream;     // Label.
   uint64_t sequence = 0;  // The last record that is counted.
-  std::string counting;   // Not empty: a first count is being written under that id, and nothing else here holds.
-  WallTime as_of{};       // That record's time.
+  std::string counting;   // If not empty, a first count with that id is being written, and the other members do not
+                          // apply.
+  WallTime as_of{};       // The time of that record.
 };
 
 class CounterTable {
@@ -33,17 +34,17 @@ class CounterTable {
   CounterTable(Tables& tables, std::string table, std::string counted)
       : tables_(tables), table_(std::move(table)), counted_(std::move(counted)) {}
 
-  // kValidation if the table is not there or has other keys: says how to make it.
+  // kValidation if the table does not exist or has other keys: the message tells how to make it.
   Async<Result<void>> check();
   // Empty if nothing was counted yet.
   Async<Result<std::optional<CountPosition>>> position();
 
-  // Counters that one transaction can hold beside the position.
+  // The most counters in one transaction beside the position.
   static constexpr size_t kMost = limits::kMaxTransactionActions - 1;
   // All or nothing; kTransactionCanceled if the position is no longer `seen`. At most kMost changes.
   Async<Result<void>> add(StateChanges changes, std::optional<CountPosition> seen, CountPosition next);
-  // The number of items in each state, whatever was there; other states have none. With more than kMost of them in
-  // several steps under `id`: an interrupted one is begun again by who comes next.
+  // Sets the number of items in each state; all other states have none. More than kMost states are written in several
+  // steps under `id`: the next caller starts an interrupted one again.
   Async<Result<void>> set_items(std::map<std::string, int64_t> items, std::optional<CountPosition> seen,
                                 CountPosition next, std::string id);
 

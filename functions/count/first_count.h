@@ -1,4 +1,4 @@
-// How many items of a table had which state just before one record of its stream, worked out while the table is written
+// Counts the items of a table by state as they were just before one record of its stream, while the table is written
 // to.
 #pragma once
 
@@ -15,14 +15,14 @@ namespace freshet {
 struct FirstCountInput {
   KeySchema keys;  // The table's keys.
   std::string table;
-  std::string label;    // The label of the stream that it has now, which has both images.
-  uint64_t before = 1;  // The sequence of the record. It can be read.
+  std::string label;    // The label of its current stream, which has both images.
+  uint64_t before = 1;  // The sequence of the record, which must be readable.
   std::string attribute;
 };
 
-// By label, see state_label(). Reads the whole table and the stream from that record on, a page a turn, and keeps some
-// 40 bytes an item meanwhile. Exact also over a store that answers late: an item that was written since is taken as the
-// first such record says it was. The store and the scheduler outlive it.
+// By label, see state_label(). Reads the whole table and the stream from that record on, a page per turn, and keeps
+// some 40 bytes per item meanwhile. Exact even on a store that answers late: an item that was written since counts as
+// the first such record shows it. The store and the scheduler outlive it.
 Async<Result<std::map<std::string, int64_t>>> count_items(Tables& tables, Scheduler& scheduler, FirstCountInput input);
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// The actions of one transaction of a filtered queue. What each relies on is a condition of its own, so a transaction
-// that somebody was faster than changes nothing, whoever that was.
+// The actions of one transaction of a filtered queue. Each has its assumptions as conditions, so a transaction changes
+// nothing if another writer was faster.
 #pragma once
 
 #include <optional>
@@ -17,30 +17,32 @@ class Actions {
   Actions(const Settings& settings, const Combinations& combinations, const Items& items)
       : settings_(settings), combinations_(combinations), items_(items) {}
 
-  // A member comes into the queue: its entry, version and depth; unless a request has come or gone since `seen`.
+  // A member enters the queue: its entry, version and depth; fails if a request has come or gone since `seen`.
   void enter(size_t queue, const std::string& at, const Item& copy, const QueueFacts& seen);
-  // The member leaves, if its entry exists. With `seen`, only if no member has come or gone since.
+  // The member leaves, if its entry exists. With `seen`, only if no member has come or gone since then.
   void leave(size_t queue, const EntryFacts& entry, const QueueFacts* seen);
-  // A request begins to wait for the queue; unless a member has come or gone since `seen`.
+  // A request begins to wait for the queue; fails if a member has come or gone since `seen`.
   void wait(size_t queue, const std::string& at, const std::string& request, const QueueFacts& seen);
   // It waits no longer, if the entry there is its own.
   void stop_waiting(size_t queue, const std::string& at, const std::string& request);
 
-  // The member as it was read, with its status, and with its attributes as they were.
+  // Sets the member's status; fails if its attributes have changed since it was read.
   void queue_member(const FilteredMember& member, const std::string& at);
-  // Assigns a member that is queued and waits by an entry of that time. `queued_at`: the time that the member showed as
-  // it was read, empty if none. Without it, the member has the entry's time or none, as members that others queued do.
+  // Assigns a queued member with that entry. `queued_at`: the time in the member as it was read; empty if it had none.
+  // Without `queued_at`, the member may have the entry's time or none, as members that other programs queued.
   void assign_member(const EntryFacts& entry, const std::optional<std::string>& queued_at,
                      const std::string& assignment, const std::string& request);
-  // The member must be available and have its attributes as they were read.
+  // The member must be available, with the attributes as they were read.
   void give_member(const FilteredMember& member, const std::string& assignment, const std::string& request);
   void withdraw_member(const FilteredMember& member);
   void release_member(const FilteredMember& member);
 
-  // Only if it does not exist. Leaves out an entry that would make it too large for an item.
+  // Fails if the request exists. Leaves out an entry that would make the item too large.
   void put_request(const FilteredRequest& request, const Alternatives& alternatives);
-  void give_request(const std::string& id, const std::string& member, const std::string& assignment);  // If it waits.
-  void drop_request(const std::string& id, std::string_view status);  // If it has that status.
+  void give_request(const std::string& id, const std::string& member, const std::string& assignment);  // Fails unless
+                                                                                                       // the request
+                                                                                                       // waits.
+  void drop_request(const std::string& id, std::string_view status);  // Fails unless the request has that status.
 
   size_t size() const { return transaction_.actions.size(); }
   TransactWriteInput finish() && { return std::move(transaction_); }

@@ -8,8 +8,8 @@
 
 namespace freshet::filtered {
 
-// At least one. kValidation naming the member: unknown ones, wrong types, settings that validate() refuses, or that ask
-// for more than a transaction can hold, with the arithmetic.
+// At least one. kValidation naming the member: unknown ones, wrong types, settings that validate() refuses, or that
+// need more than a transaction can hold, with the calculation.
 Result<std::vector<Settings>> read_definitions(std::string_view json);
 
 }  // namespace freshet::filtered

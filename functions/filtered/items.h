@@ -1,6 +1,6 @@
 // The items of a filtered queue as they are read, and their keys: members, queues, entries of members, requests and
-// entries of requests. The shapes: docs/filtered-queue.md. kConflict naming attribute and item where something is not
-// as a queue writes it.
+// entries of requests. The shapes: docs/filtered-queue.md. kConflict naming attribute and item if something is not in
+// the form that a queue writes.
 #pragma once
 
 #include <optional>
@@ -28,13 +28,13 @@ inline constexpr std::string_view kAssigned = "assigned";
 struct QueueFacts {
   int64_t version = 0;
   int64_t depth = 0;
-  std::optional<int64_t> request_version;  // Empty: no request has ever waited for it.
+  std::optional<int64_t> request_version;  // Empty: no request has waited for it yet.
   int64_t requests = 0;
 };
 struct EntryFacts {
   std::string id;   // The member's id.
   std::string at;   // Its sort key.
-  QueueSet queues;  // All that the member waits in.
+  QueueSet queues;  // All queues in which the member waits.
 };
 struct WaitingFacts {  // The entry of a request in one queue.
   std::string id;
@@ -64,7 +64,7 @@ class Items {
   Result<void> check_id(const std::string& id, std::string_view what) const;
 
   Result<FilteredMember> member(const ItemRef& item) const;
-  // A null item is a queue that nobody has waited in yet, unless it must be there.
+  // A null item means that no member has waited in the queue yet, unless `must_be_there`.
   Result<QueueFacts> queue(const ItemRef& item, size_t queue, bool must_be_there) const;
   Result<EntryFacts> entry(const ItemRef& item, size_t found_in) const;
   Result<WaitingFacts> waiting(const ItemRef& item) const;

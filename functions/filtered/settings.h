@@ -1,5 +1,5 @@
-// How one filtered queue lies over its tables: attributes, keys, names, states. The table of them all, with defaults,
-// is in docs/filtered-queue.md; reading them from a file is definition.h. The defaults are the call centre's.
+// The mapping of one filtered queue to its tables: attributes, keys, names, states. docs/filtered-queue.md has the
+// table of all settings with their defaults; definition.h reads them from a file. The defaults are the call centre's.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@ namespace freshet::filtered {
 // An attribute of members that requests filter by.
 struct FilterAttribute {
   std::string name;
-  bool set = false;  // A string set: the member waits under each of its values. Else one string.
+  bool set = false;  // True: a string set; the member waits under each of its values. False: one string.
   std::vector<std::string> values;
-  size_t max_values = 0;  // That one member may have at once, of a set; 0: all.
+  size_t max_values = 0;  // For a set: the most values of one member; 0: any number.
 
   size_t most() const { return !set ? 1 : max_values == 0 ? values.size() : max_values; }
 };
 
-// How the key of a queue comes from its values.
+// How a queue's key is made from its values.
 enum class Keys {
   kText,     // Q#Spanish#F
-  kBitmask,  // Q#12: a bit for each value of each attribute, in the definition's order, the first one is 1.
+  kBitmask,  // Q#12: a bit for each value of each attribute, in the definition's order; the first bit is 1.
 };
 
 struct Names {
@@ -35,7 +35,7 @@ struct Names {
   std::string status = "AgentStatus";
   std::string version = "QueueVersionId";
   std::string depth = "QueueDepth";
-  // Ours.
+  // Not in the sample.
   std::string queued_at = "QueuedAt";
   std::string assignment = "AssignmentId";
   std::string request = "RequestId";
@@ -43,7 +43,7 @@ struct Names {
   std::string request_depth = "RequestDepth";
 };
 
-// Values of the partition key, and what sort keys (and the partition keys of entries) begin with.
+// The values of the partition key, and the prefixes of sort keys (and of entries' partition keys).
 struct Layout {
   std::string members = "Agents";
   std::string member_prefix = "Agent#";
@@ -71,24 +71,24 @@ struct Settings {
   std::string members_table;  // Empty: the same.
   std::string queues_table;   // Empty: the same.
   std::vector<FilterAttribute> attributes;
-  std::vector<std::string> copied;  // Attributes of members that entries have, besides id and those above.
+  std::vector<std::string> copied;  // Attributes that entries copy from members, besides id and those above.
   Keys keys = Keys::kText;
   bool newest_first = false;
   Names names;
   Layout layout;
   States states;
-  Retry retry;                  // When other callers are faster.
-  milliseconds matching{1000};  // How often waiting requests are held against members that others have queued.
+  Retry retry;                  // The waits when other callers are faster.
+  milliseconds matching{1000};  // How often waiting requests are matched with members that other programs have queued.
 
   const std::string& members_in() const { return members_table.empty() ? table : members_table; }
   const std::string& queues_in() const { return queues_table.empty() ? table : queues_table; }
 };
 
-// kValidation naming the setting: empty or equal names and prefixes, no attributes, values that are empty or twice
-// there, retries and times out of range. What members and requests need of a transaction: policy/combinations.h.
+// kValidation naming the setting: empty or equal names and prefixes, no attributes, empty or repeated values, retries
+// and times out of range. policy/combinations.h checks the needs of transactions.
 Result<void> validate(const Settings& settings);
 
-// One of its tables, as it is made if it is not there.
+// One of its tables, as it is made if it does not exist.
 TableDefinition table_of(const Settings& settings, const std::string& name);
 
 }  // namespace freshet::filtered

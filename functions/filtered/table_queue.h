@@ -1,9 +1,10 @@
-// A filtered queue over one to three tables (docs/filtered-queue.md). Every change is one transaction whose conditions
-// are what it relies on, so others may write the same items at any time, the sample's scripts too, and the store may
-// answer at once or late and out of step. Who was not fast enough tries again after a wait with jitter.
+// A filtered queue over one to three tables (docs/filtered-queue.md). Every change is one transaction with its
+// assumptions as conditions, so other programs may write the same items at any time, the sample's scripts too, and the
+// store may answer at once or late and out of step. A call that was not fast enough tries again after a wait with
+// jitter.
 //
-// In memory there is nothing that the store has not. Loop thread. Outlives every Async that it returned; services
-// outlive it.
+// It keeps no state in memory that the store does not have. Loop thread. Outlives every Async that it returned;
+// services outlive it.
 #pragma once
 
 #include <memory>
@@ -23,8 +24,8 @@ namespace freshet::filtered {
 
 class TableQueue final : public FilteredQueue {
  public:
-  // Makes the tables and the items of the queues that are not there. kValidation for wrong settings and for tables with
-  // other keys.
+  // Makes missing tables and items of queues. kValidation for wrong settings and for tables with other
+  // keys.
   static Async<Result<std::unique_ptr<TableQueue>>> open(Services& services, Settings settings);
   TableQueue(const TableQueue&) = delete;
   TableQueue& operator=(const TableQueue&) = delete;
@@ -32,8 +33,9 @@ class TableQueue final : public FilteredQueue {
   const std::string& name() const override { return settings_.name; }
   const Settings& settings() const { return settings_; }
 
-  // Holds waiting requests against members that wait, which only others can have brought about. The number of requests
-  // that were assigned; at most one a queue. An error only if there was none: that of the first queue that had one.
+  // Matches waiting requests with waiting members; only other programs can cause such pairs. Returns the number of
+  // assigned requests, at most one per queue. Returns an error only if none was assigned: that of the first queue with
+  // an error.
   Async<Result<size_t>> match_waiting();
 
   Async<Result<FilteredMember>> put_member(std::string id, Item attributes) override;
@@ -51,21 +53,21 @@ class TableQueue final : public FilteredQueue {
   Async<Result<Recount>> recount() override;
 
  private:
-  // The result of one attempt: empty if somebody else was faster.
+  // The result of one attempt: empty if another caller was faster.
   template <class T>
   using Attempt = Result<std::optional<T>>;
 
-  struct Head {  // The entry that is next in a queue.
+  struct Head {  // The next entry of a queue.
     ItemRef item;
     EntryFacts facts;
     size_t queue = 0;
-    std::optional<std::string> queued_at;  // The time that the member shows, if it was read; empty if none.
+    std::optional<std::string> queued_at;  // The time in the member, if it was read; empty if it has none.
   };
-  struct Job {  // One assign on its way.
+  struct Job {  // One assign in progress.
     Alternatives alternatives;
     std::string request;
     bool wait = false;
-    bool was_waiting = false;  // The request is there, with its entries.
+    bool was_waiting = false;  // True if the request exists, with its entries.
     bool check_members = false;
   };
   using Seen = std::vector<std::pair<size_t, ItemRef>>;  // Items of queues, by queue.

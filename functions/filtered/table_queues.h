@@ -1,5 +1,5 @@
-// The filtered queues of this daemon, by name, and the timer of each: requests that wait get members that others have
-// queued. Loop thread. Services outlive it; it outlives every Async that a queue returned.
+// The filtered queues of this daemon, by name, and the timer of each, which gives waiting requests members that other
+// programs have queued. Loop thread. Services outlive it; it outlives every Async that a queue returned.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ class TableQueues final : public FilteredQueues {
   Services& services_;
   const EventLog log_;
   std::map<std::string, std::unique_ptr<TableQueue>, std::less<>> queues_;
-  Scope scope_;  // Last: the timers use the queues.
+  Scope scope_;  // The last member: the timers use the queues.
 };
 
 }  // namespace freshet::filtered

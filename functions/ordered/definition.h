@@ -10,7 +10,7 @@ namespace freshet::ordered {
 
 struct Definition {
   Settings settings;
-  KeySchema keys;  // The table's keys if it is made.
+  KeySchema keys;  // The keys with which the table is made if it does not exist.
 };
 
 // One object, or {"ordered_writes": [...]}: at least one. kValidation naming the member: unknown ones, wrong types,

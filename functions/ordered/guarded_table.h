@@ -1,9 +1,9 @@
 // A table whose writes are ordered by their timestamps: an older one never overwrites a newer one, whenever it arrives
 // and however often, and a delete leaves a tombstone (docs/ordered-writes.md). Every write is one conditional write of
-// the store seam, so others may write too, and the store may answer at once or late and out of step; only a put or
-// delete that meets a newer guarded update reads first and writes then.
+// the store seam, so other programs may write too, and the store may answer at once or late and out of step. Only a put
+// or delete that meets a newer guarded update reads and then writes again.
 //
-// In memory there is nothing but the last time stamped here. Loop thread. Outlives every Async that it returned; the
+// In memory it keeps only the last timestamp that it gave. Loop thread. Outlives every Async that it returned; the
 // tables and the clock outlive it.
 #pragma once
 
@@ -31,7 +31,7 @@ class GuardedTable final : public OrderedWrites {
   const Settings& settings() const { return settings_; }
   const KeySchema& keys() const { return keys_; }
 
-  // The timestamp that this write has: for who repeats it. Refused if there is none or it is none.
+  // The timestamp of this write, for a caller that repeats it. Refused if there is none or it is not valid.
   std::variant<Value, Refusal> stamp_of_put(const OrderedPut& input);
   std::variant<Value, Refusal> stamp_of_delete(const OrderedDelete& input);
   std::variant<Value, Refusal> stamp_of_update(const OrderedUpdate& input);
@@ -63,7 +63,8 @@ class GuardedTable final : public OrderedWrites {
   OrderedResult result_of(const Result<WriteOutput>& written, const Write& write) const;
   Async<OrderedResult> answer(Async<Result<WriteOutput>> writing, Write write) const;
   PutItemInput guarded_put(Item item, const Write& write) const;
-  Async<OrderedResult> write_whole(Item&& item, Write&& write) const;  // No coroutine: nothing is kept of them.
+  Async<OrderedResult> write_whole(Item&& item, Write&& write) const;  // Not a coroutine: nothing of the arguments is
+                                                                       // kept.
   Async<OrderedResult> write_over_updates(Item item, Write write);
   UpdateItemInput update_of(OrderedUpdate input, const Write& write) const;
 
@@ -78,8 +79,8 @@ class GuardedTable final : public OrderedWrites {
   const Settings settings_;
   const KeySchema keys_;
   const Guard guard_;
-  std::vector<std::string> kept_;  // Attributes that no record may bring along.
-  WallTime last_stamp_{};          // So that a clock that steps back, by max_skew at most, makes nothing older here.
+  std::vector<std::string> kept_;  // Attributes that records may not contain.
+  WallTime last_stamp_{};          // Keeps timestamps from getting older if the clock steps back, by max_skew at most.
 };
 
 }  // namespace freshet::ordered

@@ -1,8 +1,9 @@
-// A client of ordered writes that hedges: reads and writes that take longer than the observed 95th percentile are made
-// a second time, and what the store cannot take for now is tried again. A write is stamped once, at its first attempt;
-// its hedge and its retries carry that timestamp, so that none of them can overwrite what somebody wrote meanwhile.
+// A client of ordered writes that hedges: reads and writes that take longer than the observed 95th percentile are sent
+// a second time, and calls that the store refuses for now are tried again. A write gets its timestamp once, at its
+// first attempt; its hedge and its retries have that timestamp, so that none of them can overwrite a write that was
+// made meanwhile.
 //
-// Loop thread. Stands over any table with ordered writes, wherever its store is. Outlives every Async that it returned;
+// Loop thread. Works on any table with ordered writes, wherever its store is. Outlives every Async that it returned;
 // table, scheduler and random outlive it.
 #pragma once
 
@@ -20,8 +21,8 @@ class HedgedWrites final : public OrderedWrites {
   const HedgeCounts& read_counts() const { return reads_.counts(); }
   const HedgeCounts& write_counts() const { return writes_.counts(); }
 
-  // OLDER of a write that was hedged or tried again may also mean that its first attempt was carried out, and then
-  // overwritten by a newer one: its time is over either way.
+  // For a write that was hedged or tried again, OLDER may also mean that its first attempt was carried out and then
+  // overwritten by a newer write: in both cases it is done.
   Async<OrderedResult> put(OrderedPut input) override;
   Async<OrderedResult> erase(OrderedDelete input) override;
   Async<OrderedResult> update(OrderedUpdate input) override;

@@ -1,6 +1,6 @@
 // Calls that are repeated when they take unusually long: a second one is made after the observed 95th percentile, and
-// the first answer counts. For calls that may be carried out twice: reads, and writes that carry the timestamp of their
-// first attempt. A call that the other side could not take is tried again, with growing waits.
+// the first answer counts. For calls that may be carried out twice: reads, and writes with the timestamp of their first
+// attempt. A call that the other side refuses for now is tried again, with growing waits.
 //
 // Loop thread. Outlives every Async that it returned; scheduler and random outlive it.
 #pragma once
@@ -16,11 +16,11 @@
 namespace freshet::ordered {
 
 struct HedgeSettings {
-  size_t window = 1000;                // Calls that the percentile is of.
+  size_t window = 1000;                // The percentile is that of the last so many calls.
   size_t least = 20;                   // The calls to observe before anything is hedged.
   nanoseconds least_delay{1'000'000};  // No hedge is made sooner: scheduling alone takes longer.
   double most_share = 0.1;   // The share of calls that may be hedged: when everything is slow, more load does not help.
-  int max_attempts = 4;      // Counts a call that is refused for now; each may be hedged.
+  int max_attempts = 4;      // The most attempts of a call that is refused for now; each may be hedged.
   milliseconds backoff{20};  // Before the second attempt, then doubled; a random half of it is left out.
   milliseconds most_backoff{2000};
 };
@@ -40,11 +40,11 @@ class Hedger {
   Hedger& operator=(const Hedger&) = delete;
 
   const HedgeCounts& counts() const { return counts_; }
-  // After which a call would be hedged now; nothing before enough calls were seen.
+  // The time after which a call would be hedged now; empty until enough calls were observed.
   std::optional<nanoseconds> delay() const;
 
-  // `begin` makes one attempt, and another one each time it is called; `again` says of an answer whether the call
-  // should be tried anew. Whichever attempt loses is ended where it waits.
+  // `begin` makes one attempt each time it is called; `again` tells by an answer if the call should be tried again. The
+  // attempt that loses is ended where it waits.
   template <class T>
   Async<T> call(std::function<Async<T>()> begin, bool (*again)(const T&)) {
     for (int attempt = 1;; ++attempt) {
@@ -80,7 +80,7 @@ class Hedger {
   Async<T> hedged(const std::function<Async<T>()>& begin) {
     const BootTime begun = scheduler_.clock().boot();
     Promise<std::shared_ptr<Answer<T>>> first(scheduler_);
-    Scope attempts;  // Ends the one that lost.
+    Scope attempts;  // Ends the losing attempt.
     ++counts_.calls;
     attempts.spawn(attempt<T>(begin(), false, first));
     const auto after = first.is_set() ? std::nullopt : delay();
@@ -89,11 +89,11 @@ class Hedger {
       ++counts_.hedges;
       attempts.spawn(attempt<T>(begin(), true, first));
     };
-    // A call that takes just as long as usual is not late.
+    // A call that takes exactly the usual time is not late.
     const Timer timer{scheduler_, after ? scheduler_.call_after(*after + nanoseconds(1), hedge) : TimerId{0}};
     const auto answer = co_await first.future();
     if (answer->by_hedge) ++counts_.won;
-    // Where the hedge won, the first attempt would have taken at least that long.
+    // If the hedge won, the first attempt would have taken at least that long.
     latency_.add(scheduler_.clock().boot() - begun);
     co_return std::move(answer->value);
   }

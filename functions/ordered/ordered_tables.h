@@ -17,7 +17,8 @@ class OrderedTables final : public OrderedDirectory {
   OrderedTables(const OrderedTables&) = delete;
   OrderedTables& operator=(const OrderedTables&) = delete;
 
-  // Errors as GuardedTable::open() says; kConflict for a name that is taken, or a table: two rules cannot hold for it.
+  // Errors as GuardedTable::open(); kConflict for a name or a table that is in use: a table can have only one
+  // definition.
   Async<Result<GuardedTable*>> open(Definition definition);
 
   OrderedWrites* find(std::string_view name) override;

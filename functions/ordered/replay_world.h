@@ -1,5 +1,5 @@
-// A replay of ordered writes runs on simulated time, a store in memory that answers late, and one table. Internal to
-// replay.cc.
+// The surroundings of a replay of ordered writes: simulated time, a store in memory that answers late, and one table.
+// Internal to replay.cc.
 #pragma once
 
 #include <map>
@@ -18,13 +18,13 @@ namespace freshet::ordered {
 
 // One write of a fixture.
 struct Record {
-  size_t number = 0;  // In the fixture, from 1.
+  size_t number = 0;  // Its number in the fixture, from 1.
   std::string place;  // The same for messages.
   std::variant<OrderedPut, OrderedDelete, OrderedUpdate> write;
   Item key;
   Value stamp;
-  WallTime stamped{};  // The same on the clock; of tokens the start.
-  WallTime arrived{};  // As the fixture says.
+  WallTime stamped{};  // The same by the clock; for tokens, the start.
+  WallTime arrived{};  // As in the fixture.
 };
 std::string_view write_name(const Record& record);  // "put", "delete", "update"
 
@@ -35,7 +35,7 @@ struct Delivery {
 
 class ReplayWorld {
  public:
-  // The clock stands at `start`.
+  // The clock begins at `start`.
   ReplayWorld(const Settings& settings, const KeySchema& keys, WallTime start, uint64_t seed);
   ~ReplayWorld() { loop_.loop().remove(*store_); }
   ReplayWorld(const ReplayWorld&) = delete;
@@ -47,7 +47,7 @@ class ReplayWorld {
   Result<void> fill(const Fixture& fixture);
   OrderedResult write(const Record& record);
 
-  // Each of the writers takes its deliveries one after the other, none before its time; all at once. Then it is `end`.
+  // Each writer makes its deliveries one after the other, none before its time; all writers at once. Ends at `end`.
   // Outcomes are counted by name.
   void deliver(const std::vector<std::vector<Delivery>>& of_writers, WallTime end,
                std::map<std::string, uint64_t>& outcomes);

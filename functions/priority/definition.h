@@ -13,7 +13,7 @@ namespace freshet::priority {
 
 struct Definition {
   Settings settings;
-  std::optional<TableDefinition> table;  // How the table is made if it is not there; nothing: with the key `id` (S).
+  std::optional<TableDefinition> table;  // How to make the table if it does not exist; empty: with the key `id` (S).
 };
 
 // At least one. kValidation naming the member: unknown ones, wrong types, a table without an index that can be a

@@ -1,4 +1,5 @@
-// A record as a queue sees it, read from its item; and the one form of its change: an update under the version read.
+// A record of a queue, read from its item; and the only form of its change: an update that requires the version that
+// was read.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@
 
 namespace freshet::priority {
 
-// Valid times lie between these: the milliseconds of the years 2001 to 2286. A smaller number is in seconds, a larger
+// Valid times are between these: the milliseconds of the years 2001 to 2286. A smaller number is in seconds, a larger
 // one in micro- or nanoseconds.
 inline constexpr int64_t kLeastMs = 1'000'000'000'000;
 inline constexpr int64_t kMostMs = 9'999'999'999'999;
@@ -26,13 +27,13 @@ inline constexpr std::string_view kStatus = "status";
 inline constexpr std::string_view kVersion = "version";
 inline constexpr std::string_view kQueued = "queued";  // 0 or 1.
 inline constexpr std::string_view kSelected = "queue_selected";
-inline constexpr std::string_view kEnqueued = "queue_added_timestamp";  // As enqueue spells it,
-inline constexpr std::string_view kAdded = "queue_add_timestamp";       // and as restore does.
+inline constexpr std::string_view kEnqueued = "queue_added_timestamp";  // The spelling of enqueue,
+inline constexpr std::string_view kAdded = "queue_add_timestamp";       // and that of restore.
 inline constexpr std::string_view kPeeked = "queue_peek_timestamp";
 inline constexpr std::string_view kPeekedMs = "peek_utc_timestamp";
 inline constexpr std::string_view kRemoved = "queue_remove_timestamp";
 inline constexpr std::string_view kDead = "dlq_add_timestamp";
-// Ours.
+// Not in the sample.
 inline constexpr std::string_view kReceipt = "queue_receipt";
 inline constexpr std::string_view kPeeks = "queue_peek_count";
 inline constexpr std::string_view kFailures = "queue_failure_count";
@@ -40,7 +41,7 @@ inline constexpr std::string_view kFailures = "queue_failure_count";
 
 struct RecordFacts {
   std::string id;
-  bool has_info = false;  // False: a plain item that no queue has seen yet; it counts as version 0.
+  bool has_info = false;  // False: a plain item without system_info; it counts as version 0.
   std::string status;     // The initial state if there is none.
   int64_t version = 0;
   std::string created;
@@ -56,34 +57,34 @@ struct RecordFacts {
   std::optional<int64_t> priority;
   Place place = Place::kOutside;
   ItemRef item;  // The item that they were read from.
-  // When the visibility timeout of a record in flight is over.
+  // The time at which the visibility timeout of a record in flight ends.
   int64_t due_ms(const Settings& settings) const;
 };
 
-// Id of an item, or of its key: the partition key, with a sort key behind the separator where there is one.
+// The id of an item, or of its key: the partition key, followed by the separator and the sort key if there is one.
 std::string id_of(const ItemRef& item, const KeySchema& keys, char separator);
 std::string id_of(const Item& key, const KeySchema& keys, char separator);
 // The key alone.
 Item key_in(const ItemRef& item, const KeySchema& keys);
-// Back again. kValidation when no item of the table can have that id (no number, no separator, too long).
+// The key of an id. kValidation if no item of the table can have that id (not a number, no separator, too long).
 Result<Item> key_of(const std::string& id, const KeySchema& keys, char separator);
 // A text for a key that an id cannot express: every item has one, and it names no other item.
 std::string cursor_of(const Item& key, const KeySchema& keys, char separator);
 Result<Item> key_at(const std::string& cursor, const KeySchema& keys, char separator);
 
-// kValidation naming attribute and item where something has a type or value that no queue writes; `now_ms` to tell
+// kValidation naming attribute and item if a type or value is not one that a queue writes; `now_ms` distinguishes
 // seconds from milliseconds.
 Result<RecordFacts> read_facts(const ItemRef& item, const KeySchema& keys, const Settings& settings, int64_t now_ms);
 
-// Bytes of the record's item (as the service counts them) with every attribute that a queue writes at its largest size:
-// from being peeked to the dead-letter queue.
+// The bytes of the record's item (as the service counts them) if every attribute that a queue writes has its largest
+// size: on the whole way from a peek to the dead-letter queue.
 size_t largest_bytes(const RecordFacts& facts, const Settings& settings);
 
 // True if the receipt is that of the record's last peek, by anybody.
 bool holds_receipt(const RecordFacts& facts, std::string_view receipt);
 std::string make_receipt(int64_t peeked_ms, uint64_t random);
 
-// One update. Of a record without system_info the whole map is set.
+// One update. For a record without system_info it sets the whole map.
 class RecordUpdate {
  public:
   RecordUpdate(const RecordFacts& facts, const Settings& settings) : facts_(facts), settings_(settings) {}
@@ -94,8 +95,8 @@ class RecordUpdate {
   RecordUpdate& remove_info(std::string_view name);
   // last_updated_timestamp in system_info, and the one that indexes sort by if `place` is to change.
   RecordUpdate& stamp(const std::string& now, bool place);
-  // Raises the version by one, under the condition that it is still the one of the facts, and of the same life: a put
-  // makes the record anew, at version 1.
+  // Raises the version by one, under the condition that it is still that of the facts, and that the record was not
+  // replaced: a put starts a record again at version 1.
   UpdateItemInput finish(Item key) &&;
 
  private:
@@ -107,7 +108,7 @@ class RecordUpdate {
   Placeholders placeholders_;
   std::string sets_;
   std::string removes_;
-  Map fresh_;  // system_info of a record that has none.
+  Map fresh_;  // system_info for a record that has none.
 };
 
 }  // namespace freshet::priority

@@ -1,9 +1,9 @@
-// A priority queue over any table: the items are its records, and their own attributes say where each one is
-// (docs/priority-queue.md). Every change is one conditional update under system_info.version, so the table may be
-// written by others at any time, by the sample's SDK too, and the store may answer at once or late and out of step.
+// A priority queue over any table: the items are its records, and their own attributes hold the state of each
+// (docs/priority-queue.md). Every change is one update with a condition on system_info.version, so other programs may
+// write to the table at any time, the sample's SDK too, and the store may answer at once or late and out of step.
 //
-// In memory there is only what can be found again: claims in flight, and who waits in strict mode.
-// Loop thread. Outlives every Async that it returned; services outlive it.
+// In memory it keeps only state that can be rebuilt: claims in flight, and callers that wait in strict mode. Loop
+// thread. Outlives every Async that it returned; services outlive it.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -29,8 +29,8 @@ namespace freshet::priority {
 class TableQueue final : public PriorityQueue {
  public:
   // Makes the tables with these keys (nothing: `id`, a string) if they are not there, and adds the indexes and books
-  // that the queue needs. kValidation for wrong settings and tables that cannot be a queue. `wall` says whether the
-  // wall clock is trusted, and outlives the queue; null: it always is.
+  // that the queue needs. kValidation for wrong settings and tables that cannot be a queue. `wall` tells if the wall
+  // clock is trusted, and outlives the queue; null: it always is.
   static Async<Result<std::unique_ptr<TableQueue>>> open(Services& services, Settings settings,
                                                          std::optional<TableDefinition> wanted = {},
                                                          WallGuard* wall = nullptr);
@@ -39,20 +39,20 @@ class TableQueue final : public PriorityQueue {
 
   const std::string& name() const override { return settings_.name; }
   const Settings& settings() const { return settings_; }
-  // Another queue has its dead letters in the same index: theirs are told apart by counting.
+  // Call it if another queue has its dead letters in the same index: this queue then counts its own one by one.
   void share_dead_index() { shares_dead_index_ = true; }
 
-  // Gives back, or sends to the dead-letter queue, what has been in flight for too long, and promotes what was delayed:
-  // at most `limit` of each. True if there may be more. Adds a sentence to `passed` for each record that has no room
-  // left to be written, and at most 10 in all; `passed` must outlive the call.
+  // Gives back, or sends to the dead-letter queue, records that have been in flight for too long, and promotes delayed
+  // records: at most `limit` of each. Returns true if there may be more. Adds a sentence to `passed` for each record
+  // that has no room left to be written, and at most 10 in all; `passed` must outlive the call.
   Async<Result<bool>> sweep(uint32_t limit, std::vector<std::string>* passed);
 
   struct IndexLook {
-    std::string lost;       // Names what a client had dropped and is made again; "" if nothing.
+    std::string lost;       // Names the indexes that a client has dropped and that are made again; "" if none.
     std::string broken;     // Why the queue cannot serve all requests now; "" if it can.
-    bool building = false;  // That is over once an index is built.
+    bool building = false;  // True if that ends when an index is built.
   };
-  // Looks whether the table still has the indexes that the queue needs.
+  // Checks that the table still has the indexes that the queue needs.
   Async<IndexLook> look_at_indexes();
 
   Async<PriorityResult> get(std::string id) override;
@@ -76,11 +76,11 @@ class TableQueue final : public PriorityQueue {
   Async<Result<DeadStats>> dlq_stats() override;
 
  private:
-  // A call's decision about the facts: a refusal, or the change of the record. Without an update it is a success as it
-  // is.
+  // The decision of a call about the facts: a refusal, or the change of the record. Without an update it succeeds
+  // without a change.
   using Decision = std::variant<Refusal, std::optional<RecordUpdate>>;
   using Decide = std::function<Decision(const RecordFacts&)>;
-  struct Found {  // The record that a call names, or why there is none.
+  struct Found {  // The record that a call names, or the reason why there is none.
     Item key;
     ItemRef item;
     RecordFacts facts;
@@ -93,16 +93,16 @@ class TableQueue final : public PriorityQueue {
     std::string receipt;
     int64_t visible_ms = 0;
   };
-  struct Peeking;    // One peek on its way through the index.
-  class Claiming;    // Marks claims in flight, for as long as it lives.
-  class StrictTurn;  // Lets one strict peek go after the other.
+  struct Peeking;    // One peek in progress.
+  class Claiming;    // Marks claims in flight during its lifetime.
+  class StrictTurn;  // Serialises strict peeks.
 
   TableQueue(Services& services, Settings asked, Settings settings, KeySchema keys, WallGuard* wall);
 
   // table_queue.cc
   int64_t now_ms() const { return epoch_ms(services_.scheduler.clock().wall()); }
-  // Timeouts and delays up to this time are over. While the wall clock is not trusted, it may be earlier than that
-  // shows.
+  // Timeouts and delays up to this time have passed. While the wall clock is not trusted, it may be earlier than the
+  // clock.
   int64_t over_by_ms() const { return wall_ ? epoch_ms(wall_->earliest()) : now_ms(); }
   std::string stamp();
   Result<RecordFacts> facts_of(const ItemRef& item) const;
@@ -168,11 +168,11 @@ class TableQueue final : public PriorityQueue {
   Async<void> redrive_slowly(RedriveRecordsInput input, std::shared_ptr<RedriveRecordsOutput> out);
   static void note(RedriveRecordsOutput& out, PriorityResult result);
 
-  // Constant after construction, but for the names of the indexes in `settings_`.
+  // Constant after construction, except the names of indexes in `settings_`.
   Services& services_;
-  const Settings asked_;  // Without the names of indexes that were found.
+  const Settings asked_;  // Without the names of the indexes that were found.
   Settings settings_;
-  std::string unfit_;  // Why the table cannot be a queue any more; "" if it can.
+  std::string unfit_;  // Why the table can no longer be a queue; "" if it can.
   const KeySchema keys_;
   WallGuard* const wall_;
 
@@ -181,8 +181,8 @@ class TableQueue final : public PriorityQueue {
   absl::flat_hash_set<std::string> claiming_;  // Records with a claim in flight.
   bool peeking_strictly_ = false;
   std::list<Promise<bool>> strict_waiters_;
-  std::shared_ptr<RedriveRecordsOutput> redrive_;  // At a rate: the last one.
-  Scope scope_;                                    // Last: what runs here uses all of the above.
+  std::shared_ptr<RedriveRecordsOutput> redrive_;  // The last redrive at a rate.
+  Scope scope_;                                    // The last member: the work that runs here uses all of the above.
 };
 
 }  // namespace freshet::priority

@@ -1,6 +1,6 @@
-// The priority queues of this daemon, by name, and the timers of each: what is in flight for too long or was delayed
-// comes back in time, also when nobody peeks, and an index that a client drops is made again. Loop thread. Services
-// outlive it; it outlives every Async that a queue returned.
+// The priority queues of this daemon, by name, and the timers of each: records that were in flight for too long or
+// delayed come back in time, even if nobody peeks, and an index that a client drops is made again. Loop thread.
+// Services outlive it; it outlives every Async that a queue returned.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace freshet::priority {
 
 class TableQueues final : public PriorityQueues {
  public:
-  // `wall` says whether the wall clock is trusted, and outlives it; null: it always is.
+  // `wall` tells if the wall clock is trusted, and outlives it; null: it always is.
   TableQueues(Services& services, EventLog log, WallGuard* wall = nullptr)
       : services_(services), log_(log), wall_(wall) {}
   TableQueues(const TableQueues&) = delete;
@@ -26,7 +26,7 @@ class TableQueues final : public PriorityQueues {
   // Errors as TableQueue::open() says; kConflict for a name that is taken, or numbers that another queue of the table
   // has.
   Async<Result<TableQueue*>> open(Definition definition);
-  // Why queues cannot serve all requests now, a line for each; "" if all can.
+  // Why queues cannot serve all requests now, one line for each; "" if all can.
   std::string broken() const;
   // At readiness: the timers start.
   void begin();
@@ -44,7 +44,7 @@ class TableQueues final : public PriorityQueues {
   WallGuard* const wall_;
   std::map<std::string, std::unique_ptr<TableQueue>, std::less<>> queues_;
   std::map<std::string, std::string> broken_;  // By name of the queue.
-  Scope scope_;                                // Last: the timers use the queues.
+  Scope scope_;                                // The last member: the timers use the queues.
 };
 
 }  // namespace freshet::priority

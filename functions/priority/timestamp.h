@@ -12,7 +12,7 @@ namespace freshet::priority {
 std::string format_timestamp(int64_t epoch_ns);
 
 // Reads every form that java.time.OffsetDateTime writes: without seconds, with 0 to 9 digits of fraction, with Z or an
-// offset. Nanoseconds since 1970; empty if it is none, or not of the years 1700 to 2200.
+// offset. Returns nanoseconds since 1970; empty if it is not a timestamp, or not of the years 1700 to 2200.
 std::optional<int64_t> parse_timestamp(std::string_view text);
 
 }  // namespace freshet::priority

@@ -127,6 +127,14 @@ std::vector<std::string> LeaseBook::ended(BootTime now, size_t limit) const {
   return out;
 }
 
+void LeaseBook::each(size_t most, const Visit& visit) const {
+  for (const auto& [end, id] : ends_) {
+    if (most-- == 0) return;
+    const Entry& entry = leases_.at(*id);
+    visit(*id, entry.lease, entry.claimed, end.first);
+  }
+}
+
 void LeaseBook::postpone(const std::string& id, BootTime until) {
   auto it = leases_.find(id);
   if (it == leases_.end()) return;

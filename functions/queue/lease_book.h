@@ -59,6 +59,9 @@ class LeaseBook {
   BootTime next_end() const;  // BootTime::max() if there are none.
   // Up to `limit` tasks whose lease has ended at `now`, the first to end first. They stay in the book.
   std::vector<std::string> ended(BootTime now, size_t limit) const;
+  // Calls `visit` for at most `most` leases, the first to end first. It does not change the book.
+  using Visit = std::function<void(const std::string& id, const Lease& lease, BootTime claimed, BootTime end)>;
+  void each(size_t most, const Visit& visit) const;
   // Lets an ended lease run until `until` before it is named by ended() again.
   void postpone(const std::string& id, BootTime until);
 
@@ -72,6 +75,7 @@ class LeaseBook {
   using Counts = std::map<std::string, uint64_t, std::less<>>;
   const Counts& by_group() const { return in_work_; }
   const Counts& by_key() const { return keys_; }
+  uint64_t ungrouped() const { return ungrouped_; }  // Watched tasks without a group.
   // Whether a watched task has that key.
   bool holds_key(std::string_view key) const { return keys_.contains(key); }
   bool holds_keys() const { return !keys_.empty(); }

@@ -114,7 +114,6 @@ class Queue final : public TaskQueue {
   void settle_later(std::vector<Settlement> settlements);
   // Whether a take would find something now, expired tasks included.
   Async<Result<bool>> has_work();
-
   Async<std::vector<Result<CreatedTask>>> create(std::vector<NewTask> tasks) override;
   Async<Result<std::vector<TakenTask>>> take(TakeInput input) override;
   Async<std::vector<Result<ItemRef>>> settle(std::vector<Settlement> settlements) override;
@@ -124,6 +123,9 @@ class Queue final : public TaskQueue {
   Async<Result<uint64_t>> redrive(RedriveInput input) override;
   Async<Result<QueueStats>> stats() override;
   Async<Result<std::vector<ItemRef>>> sheds(uint32_t limit) override;
+  Async<Result<QueueReading>> reading() override;
+  Async<Result<QueueShares>> shares(SharesInput input) override;
+  QueueHolders holders(uint32_t limit) override;
   Async<Result<Explanation>> explain(std::string id) override;
   QueuePolicy policy() override { return policy_environment(settings_); }
   Result<QueuePolicy> change_policy(const QueuePolicy& changes) override;
@@ -279,7 +281,6 @@ class Queue final : public TaskQueue {
   // queue_admin.cc
   Async<Result<ItemRef>> cancel_one(std::string id);
   Async<Result<void>> redrive_tasks(std::vector<ItemRef> tasks, uint64_t& done);
-
   std::string state_now();
 
   // queue_pauses.cc

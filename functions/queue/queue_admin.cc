@@ -11,6 +11,7 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kMaxPage = 1000;
+constexpr uint64_t kMostLookedAt = 2000;  // By one list with a filter.
 
 bool is_state(std::string_view name) {
   return std::find(state::kAll.begin(), state::kAll.end(), name) != state::kAll.end();
@@ -85,6 +86,18 @@ Result<Item> from_cursor(std::string_view cursor) {
   return key;
 }
 
+bool is_listed(const ItemRef& task, const ListInput& input, WallTime now) {
+  if (!matches(task, input.where)) return false;
+  if (input.older_than) {
+    const WallTime created(milliseconds(int_of(task, attribute::kCreated, 0)));
+    if (now - created < *input.older_than) return false;
+  }
+  if (input.text.empty()) return true;
+  std::string json;
+  append_plain_json(json, task);
+  return json.find(input.text) != std::string::npos;
+}
+
 }  // namespace
 
 Async<Result<ItemRef>> Queue::get(std::string id) {
@@ -114,11 +127,26 @@ Async<Result<TaskPage>> Queue::list(ListInput input) {
   query.forward = input.oldest_first;
   query.limit = input.limit;
   query.exclusive_start_key = std::move(*start);
-  // The cursor is the caller's.
-  auto reading = input.cursor.empty() ? read_index(std::move(query)) : services_.tables.query(std::move(query));
-  auto page = co_await reading;
-  if (!page) co_return fail(page.error());
-  co_return TaskPage{std::move(page->items), to_cursor(page->last_evaluated_key)};
+  TaskPage out;
+  if (auto never = never_matches(input.where)) co_return fail(std::move(*never));
+  bool is_first = input.cursor.empty();
+  do {
+    query.limit = input.limit - static_cast<uint32_t>(out.tasks.size());
+    // A cursor is the caller's, who may have made it up.
+    auto reading = is_first ? read_index(query) : services_.tables.query(query);
+    auto page = co_await reading;
+    if (!page) co_return fail(page.error());
+    is_first = false;
+    out.looked += page->items.size();
+    for (auto& task : page->items) {
+      if (is_listed(task, input, wall())) out.tasks.push_back(std::move(task));
+    }
+    query.exclusive_start_key = std::move(page->last_evaluated_key);
+    if (query.exclusive_start_key.empty() || out.tasks.size() >= input.limit || !input.filters()) break;
+    co_await sleep_for(services_.scheduler, nanoseconds(0));
+  } while (out.looked < kMostLookedAt);
+  out.cursor = to_cursor(query.exclusive_start_key);
+  co_return out;
 }
 
 Async<std::vector<Result<ItemRef>>> Queue::cancel(std::vector<std::string> ids) {
@@ -263,6 +291,7 @@ Async<Result<QueueStats>> Queue::stats() {
   for (auto status : state::kAll) out.depth[std::string(status)] = 0;
   for (auto& [status, count] : books->stock) out.depth[status] = count;
   out.bytes = books->bytes;
+  out.balanced = check_balance(*books).has_value();
   for (auto& [arrow, count] : books->flow) out.flow[arrow.from + "->" + arrow.to] += count;
   out.shed = shed_by_reason(*books, shed_log_->counts());
   out.shed_total = 0;
@@ -292,6 +321,11 @@ Async<Result<QueueStats>> Queue::stats() {
       limit.concurrency = learner->concurrency();
       limit.paused_ms = static_cast<uint64_t>(std::max(pause, milliseconds(0)).count());
     }
+  }
+  if (settings_.runner != RunnerKind::kNone) {
+    const auto& learner = core_.limits.downstream().concurrency;
+    const auto most = learner ? learner->limit() : static_cast<size_t>(settings_.work.concurrency);
+    out.concurrency = ConcurrencyStats{most, learner.has_value()};
   }
   out.pauses = core_.pauses.list();
   out.in_time = punctuality_.stats(boot());

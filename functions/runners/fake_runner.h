@@ -1,5 +1,5 @@
 // The sample's runner: pretends to work for a while on a few tasks at once and bounces the rest. Each task's result is
-// {"fake": true}, so that nobody takes its SUCCESS for real work.
+// {"fake": true}, so that nobody mistakes its SUCCESS for real work.
 #pragma once
 
 #include "base/scheduler.h"

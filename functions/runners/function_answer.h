@@ -1,4 +1,4 @@
-// Reading what a function answered, however it was invoked. Pure.
+// Interprets a function's result, however it was invoked. Pure.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// The text for people of a function's error document: "errorType: errorMessage", or what there is of the two. Any other
-// text is kept as it is. At most 1 KiB; see clean_text().
+// The text of a function's error document for people: "errorType: errorMessage", or one of the two. Any other text is
+// returned unchanged. At most 1 KiB; see clean_text().
 std::string error_text(std::string_view document);
 
 // Interprets a result: kept_result(), or a release if it is {"retryAfterMs": N} with or without "reason". N is a number

@@ -1,9 +1,10 @@
-// Invokes a function of this daemon, of any runtime, with each task as its event (task_json()). Its result is that of
-// the task, an error of it a failure with the error's text. A result {"retryAfterMs": N}, with or without a "reason",
-// gives the task back for that long. A function at its concurrency, without a place, or not there bounces the task.
+// Invokes a function of this daemon, of any runtime, with each task as its event (task_json()). Its result becomes that
+// of the task; its error becomes a failure with the error's text. A result {"retryAfterMs": N}, with or without a
+// "reason", gives the task back for that time. If the function is at its concurrency limit, has no place, or does not
+// exist, the task bounces.
 //
-// The invocation goes on with the trace of the processor. It ends when the Async is destroyed, and after `timeout`; its
-// own timeout ends it earlier.
+// The invocation continues the trace of the processor. It ends when the Async is destroyed, and after `timeout` or its
+// own timeout, whichever is earlier.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ namespace freshet {
 
 class FunctionRunner final : public Runner {
  public:
-  // `trace_id`: as of InvokeWishes.
+  // `trace_id`: see InvokeWishes.
   FunctionRunner(const RunnerSettings& settings, Services& services, std::string trace_id)
       : settings_(settings), services_(services), trace_id_(std::move(trace_id)) {}
   Async<RunResult> run(ItemRef task, std::string lease) override;

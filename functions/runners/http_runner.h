@@ -1,7 +1,8 @@
-// Posts each task to a URL. 2xx is success, its body the result; 429 and 503 bounce it, honouring Retry-After, and so
-// does a request that never left: no address, no connection, too many under way. Any other status, a timeout and a
-// connection that breaks are failures: the handler may have acted. So is an answer with X-Amz-Function-Error, as a
-// Lambda Invoke URL gives it, with the text of the error document in its body.
+// Posts each task to a URL. 2xx is success, with the body as the result. 429 and 503 bounce the task, with regard to
+// Retry-After, as does a request that was never sent: no address, no connection, too many in progress. Any other
+// status, a timeout and a broken connection are failures: the handler may have acted. A response with
+// X-Amz-Function-Error, as a Lambda Invoke URL gives it, is a failure, too, with the text of the error document in its
+// body.
 #pragma once
 
 #include "functions/runners/runner.h"
@@ -22,7 +23,7 @@ class HttpRunner final : public Runner {
 // At most the first `max_bytes` of `text`, cut between characters, with U+FFFD in place of what is not UTF-8.
 std::string clean_text(std::string_view text, size_t max_bytes);
 
-// A handler's answer as it is kept: JSON as the value that it is, other text as a string (see clean_text), nothing as
+// The stored form of a handler's response: JSON as its value, other text as a string (see clean_text), an empty one as
 // Null.
 Value kept_result(std::string_view text, size_t max_bytes);
 

@@ -36,15 +36,15 @@ class Runner {
   virtual Async<RunResult> run(ItemRef task, std::string lease) = 0;
 };
 
-// Null for RunnerSettings::Kind::kNone. Services outlive the runner. `trace_id`: the header of the trace that functions
-// are invoked with; empty: a new one each.
+// Null for RunnerSettings::Kind::kNone. Services outlive the runner. `trace_id`: the header of the trace for functions
+// that it invokes; empty: a new trace each.
 std::unique_ptr<Runner> make_runner(const RunnerSettings& settings, Services& services, std::string trace_id = {});
 
-// Where tasks are worked on, for people: a URL without its query, a program without its arguments (both may hold
-// secrets), or "function NAME". Empty if there is no such place.
+// The place where tasks are worked on, for people: a URL without its query, a program without its arguments (both may
+// hold secrets), or "function NAME". Empty if there is none.
 std::string place_of(const RunnerSettings& settings);
 
-// The body that the handler gets: one JSON object with plain values, every attribute by its name.
+// The body for the handler: one JSON object with plain values, every attribute by its name.
 std::string task_json(const ItemRef& task, std::string_view lease);
 
 }  // namespace freshet

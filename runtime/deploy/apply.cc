@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kKind = "deployment";
 constexpr std::string_view kId = "current";
-constexpr size_t kChangesPerPiece = 100;  // After that many, other work gets its turn.
+constexpr size_t kChangesPerPiece = 100;  // After this many changes, other work gets its turn.
 
 using NamesMember = std::vector<std::string> DeployedNames::*;
 constexpr std::pair<std::string_view, NamesMember> kMembers[] = {
@@ -54,7 +54,7 @@ auto find_named(const List& list, const std::string& name) {
   return *std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.name == name; });
 }
 
-// An Error that says which change it was.
+// Adds the failed change to the error's message.
 tl::unexpected<Error> failed(const DeploymentChange& change, Error error) {
   error.message = change.type + " " + change.name + ": " + error.message;
   return fail(std::move(error));
@@ -75,7 +75,7 @@ Async<Result<void>> change_table(DeploymentChange change, TableDefinition table,
   co_return without_value(std::move(altered));
 }
 
-// Publishes the function as it is now and points the alias at that version.
+// Publishes the current function as a version and points the alias at that version.
 Async<Result<void>> put_alias(AliasDefinition wanted, Runtime& runtime) {
   FunctionRegistry::Check no_check = [](const FunctionDefinition&) { return Result<void>(); };
   std::optional<std::string> description;
@@ -109,7 +109,7 @@ Async<Result<void>> remove_alias(std::string name, Runtime& runtime) {
   co_return without_value(std::move(done));
 }
 
-// The aliases of all functions, each with whether its version is the function as it is now.
+// The aliases of all functions, each with the information if its version is the current function.
 std::vector<AliasDefinition> aliases_of(const std::vector<FunctionDefinition>& functions, const Runtime& runtime) {
   std::vector<AliasDefinition> all;
   for (const FunctionDefinition& function : functions) {
@@ -153,7 +153,7 @@ Async<Result<void>> remove(DeploymentChange change, Runtime& runtime) {
   co_return done;
 }
 
-using Subscriptions = std::map<std::string, const SubscriptionDefinition*>;  // By name.
+using Subscriptions = std::map<std::string, const SubscriptionDefinition*>;  // Subscriptions by name.
 
 Async<Result<void>> make_change(DeploymentChange change, const Deployment& wanted, const DeploymentPlan& plan,
                                 const Subscriptions& subscriptions, Tables& tables, Runtime& runtime) {
@@ -234,7 +234,8 @@ Async<Result<DeploymentPlan>> apply_deployment(Deployment deployment, Tables& ta
   if (!state) co_return fail(std::move(state.error()));
   auto plan = plan_deployment(wanted, *state);
   if (!plan) co_return plan;
-  // Recorded first as both, so that a crash between the steps forgets nothing that has to be removed.
+  // First records both the old and the new names, so that after a crash between the steps nothing that must be removed
+  // is forgotten.
   DeployedNames names = plan->names;
   for (const auto& [name, member] : kMembers) {
     auto& list = names.*member;

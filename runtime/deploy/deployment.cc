@@ -111,7 +111,7 @@ void DeploymentBuilder::check_reference(const Reference& reference) {
 void DeploymentBuilder::check_names() {
   std::map<std::string_view, const Named*> first;
   for (const Named& named : names_) {
-    if (named.what.ends_with(' ')) continue;  // A name that does not resolve: that is an error already.
+    if (named.what.ends_with(' ')) continue;  // A name that does not resolve has been reported already.
     const auto [there, is_first] = first.try_emplace(named.what, &named);
     if (is_first) continue;
     diagnostics_.error(named.line, {named.id, ""},
@@ -149,7 +149,7 @@ void DeploymentBuilder::apply_overrides() {
   }
 }
 
-// A variable that nobody reads is most likely misspelt. In a template it may be meant for elsewhere.
+// A variable that no function reads is most likely misspelt. In a template it may be meant for another program.
 void DeploymentBuilder::check_variables() {
   if (!input_.known_variables) return;
   for (const FunctionDefinition& function : out_.functions) {

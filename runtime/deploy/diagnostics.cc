@@ -9,7 +9,7 @@
 namespace freshet {
 namespace {
 
-// A template with more faults than this is some other file.
+// A file with more faults than this is probably not a template.
 constexpr size_t kMaxDiagnostics = 500;
 constexpr size_t kMaxMessage = 2000;
 constexpr size_t kMaxPath = 500;
@@ -35,8 +35,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// For somebody who has written the first words of a name only: " (did you mean 'RATE_LIMIT' or 'RATE_BURST'?)", the
-// first three of those.
+// For a name of which only the first words were written: " (did you mean 'RATE_LIMIT' or 'RATE_BURST'?)", with the
+// first three candidates.
 std::string did_you_mean_longer(std::string_view name, const std::vector<std::string>& known) {
   constexpr size_t kLeastName = 3, kMost = 3;
   if (known.size() > kMaxCandidates || name.size() < kLeastName || name.size() > kMaxName) return "";

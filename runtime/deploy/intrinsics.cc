@@ -155,7 +155,7 @@ std::optional<Node> Intrinsics::reference(const std::string& name, int line, con
   return attribute(name, "", line, where);
 }
 
-// "FUNCTION.Alias", as SAM calls what it makes of AutoPublishAlias: the ARN of the alias.
+// "FUNCTION.Alias", SAM's name for the result of AutoPublishAlias: the ARN of the alias.
 std::optional<Node> Intrinsics::alias_named(const std::string& name, int line, const Where& where) {
   static constexpr std::string_view kSuffix = ".Alias";
   if (!name.ends_with(kSuffix)) return std::nullopt;
@@ -204,7 +204,7 @@ std::optional<Node> Intrinsics::attribute(const std::string& id, const std::stri
   static constexpr std::string_view kRole = "Role";
   auto found = resources_.find(id);
   if (found == resources_.end() && id.ends_with(kRole)) {
-    // SAM makes a role for each function that names none.
+    // SAM makes a role for each function that has none.
     found = resources_.find(id.substr(0, id.size() - kRole.size()));
     if (found != resources_.end() && found->second.type == "AWS::Serverless::Function") {
       return Node::scalar(expand(attribute_name == "Arn" ? "arn:aws:iam::{account}:role/{name}" : "{name}", id), line);
@@ -251,7 +251,7 @@ std::string Intrinsics::name_of(const std::string& id) {
   in_work_.push_back(id);
   auto value = resolve(*given, where);
   in_work_.pop_back();
-  if (declared.name) return *declared.name;  // A cycle through here.
+  if (declared.name) return *declared.name;  // A cycle leads through here.
   if (!value) return *(declared.name = id);
   if (!value->is_scalar() && !value->broken) broken(given->line, where, "expected text, found " + describe(*value));
   return *(declared.name = value->text);
@@ -408,7 +408,7 @@ std::optional<Node> Intrinsics::find_in_map(const Node& argument, const Where& w
   return copy_of(*at, argument.line, where);
 }
 
-// As many as most regions have: for templates that spread something over them.
+// As many as most regions have, for templates that spread something over zones.
 std::optional<Node> Intrinsics::zones(const Node& argument, const Where& where) {
   auto region = text(argument, "the region of Fn::GetAZs", where);
   if (!region) return broken_silently(argument.line);
@@ -440,7 +440,7 @@ std::optional<Node> Intrinsics::json_text(const Node& argument, const Where& whe
     return broken(argument.line, where,
                   "Fn::ToJsonString needs a map or a list, not " + (value ? describe(*value) : "AWS::NoValue"));
   }
-  std::string json = to_json(*value);  // Within another, each level may double it.
+  std::string json = to_json(*value);  // If nested, each level may double it.
   if (json.size() > kMaxText) return broken(argument.line, where, "Fn::ToJsonString makes more than 64 KB of text");
   return text_node(std::move(json), argument.line, where);
 }

@@ -1,4 +1,4 @@
-// Parameters, mappings and conditions: what the intrinsic functions look up.
+// Reads parameters, mappings and conditions, which the intrinsic functions use.
 #include <algorithm>
 #include <set>
 
@@ -92,7 +92,7 @@ void Intrinsics::define_parameter(const Member& member) {
   Properties properties(&member.value, where, diagnostics_);
   Node& value = parameters_[member.name];
   value.line = member.line;
-  value.broken = true;  // Until it is known.
+  value.broken = true;  // Until its value is known.
   if (!properties.present()) return;
   Rules rules = read_rules(properties);
   auto text = properties.text("Default");

@@ -116,7 +116,7 @@ TableDefinition with_parts_of_others(TableDefinition wanted, const TableDefiniti
   auto keep = [&](std::string_view name) {
     return std::find(ours.begin(), ours.end(), part(wanted, name)) == ours.end();
   };
-  wanted.settings = there.settings;  // Those of clients.
+  wanted.settings = there.settings;  // Clients make these settings.
   if (!wanted.stream && keep("stream")) wanted.stream = there.stream;
   if (!wanted.books && keep("books")) wanted.books = there.books;
   if (!wanted.ttl_attribute && keep("ttl")) {
@@ -151,7 +151,7 @@ std::string name_of(const SubscriptionDefinition& one) {
   return subscription_name(one);
 }
 
-// The elements of a list by their names. Shorter lived than the list.
+// The elements of a list by their names. Must not outlive the list.
 template <class List>
 class Index {
  public:
@@ -175,7 +175,7 @@ std::vector<std::string> names(const List& list) {
   return out;
 }
 
-// Makes or changes all that is missing of `wanted`.
+// Adds creations and changes for everything that `wanted` has and the current state lacks.
 template <class List>
 void bring(std::vector<DeploymentChange>& changes, const std::string& type, const List& wanted, const List& now) {
   const Index<List> known(now);
@@ -189,7 +189,7 @@ void bring(std::vector<DeploymentChange>& changes, const std::string& type, cons
   }
 }
 
-// The same for aliases. One whose function changes in this plan points to the version of then.
+// The same for aliases. If an alias's function changes in this plan, the alias will point to the resulting version.
 void bring_aliases(std::vector<DeploymentChange>& changes, const Deployment& wanted, const DeployedState& now) {
   std::set<std::string> changing;
   for (const DeploymentChange& change : changes) {
@@ -212,7 +212,7 @@ void bring_aliases(std::vector<DeploymentChange>& changes, const Deployment& wan
   }
 }
 
-// Removes what the deployment before made, is still there, and is no longer wanted.
+// Adds removals for everything that the previous deployment made, that still exists, and that is no longer wanted.
 template <class List>
 void remove(std::vector<DeploymentChange>& changes, const std::string& type, const List& wanted, const List& now,
             const std::vector<std::string>& before) {
@@ -233,7 +233,7 @@ bool is_numbered(std::string_view id, std::string_view begin) {
 std::vector<SubscriptionDefinition> with_their_ids(const Deployment& wanted, const DeployedState& now) {
   const Index asked(wanted.subscriptions);
   const Index known(now.subscriptions);
-  // Subscriptions that the last deployment made and that nobody wants under that name, by topic and endpoint.
+  // Subscriptions that the last deployment made and that are no longer wanted under that name, by topic and endpoint.
   const auto what = [](const SubscriptionDefinition& one) {
     return topic_name(one.topic) + ' ' + one.protocol + ' ' + endpoint_name(one);
   };

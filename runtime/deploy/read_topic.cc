@@ -1,4 +1,4 @@
-// AWS::SNS::Topic, AWS::SNS::Subscription and a function's SNS event.
+// Reads AWS::SNS::Topic, AWS::SNS::Subscription and a function's SNS event.
 #include "base/crypto.h"
 #include "base/url.h"
 #include "runtime/deploy/builder.h"
@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// Reports an endpoint that cannot be delivered to.
+// Reports an endpoint to which nothing can be delivered.
 void check_endpoint(Properties& properties, const SubscriptionDefinition& subscription) {
   if (subscription.protocol == "lambda" || subscription.endpoint.empty()) return;
   const auto url = parse_url(subscription.endpoint);
@@ -69,7 +69,7 @@ void DeploymentBuilder::add_topic(const Resource& resource, Properties& properti
     subscription.endpoint = subscription.protocol == "lambda" ? reference(Kind::kFunction, entry, "Endpoint")
                                                               : entry.required_text("Endpoint");
     check_endpoint(entry, subscription);
-    // Not by the place in the list: events that wait for an endpoint stay when another endpoint is removed.
+    // The position in the list is not used: events that wait for an endpoint stay when another endpoint is removed.
     const std::string begin = resource.id + "Subscription";
     subscription.id = begin + sha256_hex(subscription.protocol + ' ' + endpoint_name(subscription)).substr(0, 12);
     out_.listed_subscriptions[subscription_name(subscription)] = begin;

@@ -6,7 +6,7 @@ namespace {
 using Support = ResourceType::Support;
 
 constexpr std::string_view kTableArn = "arn:aws:dynamodb:{region}:{account}:table/{name}";
-// A stream's label is made with the table; `latest` stands for whichever it has.
+// A stream's label is made with the table; `latest` means the current one.
 constexpr std::string_view kStreamArn = "arn:aws:dynamodb:{region}:{account}:table/{name}/stream/latest";
 constexpr std::string_view kTopicArn = "arn:aws:sns:{region}:{account}:{name}";
 constexpr std::string_view kFunctionArn = "arn:aws:lambda:{region}:{account}:function:{name}";
@@ -55,7 +55,7 @@ const std::vector<ResourceType>& table() {
   return types;
 }
 
-// Whole families that change nothing about how tasks are processed.
+// Whole families without an effect on how tasks are processed.
 const std::vector<ResourceType>& families() {
   static const std::vector<ResourceType> types{
       {"AWS::IAM::", "", "{name}", {}, Support::kNoEffect, "access is not checked by policy"},

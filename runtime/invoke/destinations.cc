@@ -16,8 +16,8 @@ namespace freshet {
 namespace {
 constexpr size_t kMaxErrorMessage = 1024;
 
-// An event that the runtime itself sends may be as large as an event can be: it must not get lost because of the bound
-// on requests of clients.
+// An event that the runtime itself sends may be as large as an event can be: it must not be lost because of the bound
+// on clients' requests.
 constexpr size_t kMaxOwnMessage = limits::kMaxItemBytes;
 
 // At most that many bytes, ending with a whole character.

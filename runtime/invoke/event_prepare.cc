@@ -1,4 +1,4 @@
-// How an event of the queue begins: as an item that its giver writes.
+// Creates events of the queue as items that the caller writes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace {
 
 // An event's item has fewer bytes than this besides its payload.
 constexpr size_t kEventOverhead = 4096;
-// A larger payload is read again when the event starts: of a thousand endpoints each would keep some.
+// A larger payload is read again when the event starts: otherwise each of a thousand endpoints would keep several in
+// memory.
 constexpr size_t kKeptPayload = 4u << 10;
 
 }  // namespace
@@ -30,7 +31,7 @@ Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, Delivery 
     return fail(ErrorCode::kRequestTooLarge, fmt::format("An event of {} bytes is too large", bytes));
   }
   const Clock& clock = parts_.scheduler.clock();
-  // Rises with time, so that a restart takes the events up in their order.
+  // Rises with time, so that a restart handles the events in their order.
   last_id_ = std::max(last_id_ + 1, static_cast<uint64_t>(epoch_ms(clock.wall())) << 20);
   auto event = std::make_shared<EventPtr>(std::make_unique<Event>());
   Event& e = **event;

@@ -25,7 +25,8 @@ constexpr int kStartsPerStep = 64;
 // How often it checks if the wall clock is trusted, while ages depend on that.
 constexpr nanoseconds kAgesLook = seconds(1);
 
-// An endpoint of a topic, as opposed to a function: it has places of its own, and no host that can be full.
+// True for an endpoint of a topic, false for a function. An endpoint has places of its own, and no host that can be
+// full.
 bool is_endpoint(const std::string& name) {
   return name.starts_with("arn:aws:sns:");
 }
@@ -48,7 +49,7 @@ uint64_t number_of_event(std::string_view id) {
   return number;
 }
 
-// An event that was given to a host, for as long as the host has it.
+// An event in a host, for as long as the host has it.
 class EventQueue::InHost {
  public:
   explicit InHost(int& count) : count_(count) { ++count_; }
@@ -106,7 +107,7 @@ Async<Result<void>> EventQueue::load() {
     std::string function(item.string_or("function"));
     if (!trusted) {
       event->created = created;
-      // The event may be too old: it is neither started nor given up until that is known.
+      // The event may be too old: until that is known, it is neither started nor given up.
       const FunctionPtr definition = parts_.functions.find(function);
       if (definition && age_at(wall, created) >= definition->async.max_event_age) event->due = BootTime::max();
     }
@@ -116,7 +117,7 @@ Async<Result<void>> EventQueue::load() {
   co_return Result<void>();
 }
 
-// Once the wall clock is trusted, the events that a start has found get their ages from it.
+// Once the wall clock is trusted, the events that were found at the start get their ages from it.
 void EventQueue::certain_ages() {
   ages_timer_ = 0;
   if (!parts_.wall.trusted()) {
@@ -132,7 +133,7 @@ void EventQueue::certain_ages() {
   }
 }
 
-// For an event that a start has found.
+// Sets the age of an event that was found at the start.
 void EventQueue::settle_age(Event& event) {
   const BootTime now = parts_.scheduler.clock().boot();
   event.born = now - age_at(parts_.scheduler.clock().wall(), *event.created);
@@ -146,7 +147,7 @@ EventQueue::Queue& EventQueue::queue_of(const std::string& function) {
   return at->second;
 }
 
-// An event that is new here. In a group it stands behind the one that is there.
+// Adds a new event. In a group it waits behind the existing one.
 void EventQueue::accept(const std::string& function, EventPtr event) {
   if (event->group.empty()) return enqueue(function, std::move(event));
   Queue& queue = queue_of(function);
@@ -163,7 +164,7 @@ void EventQueue::endpoint_gone(const std::string& name) {
   wake(queue->second, name);
 }
 
-// Subscriptions come and go: nothing stays of an endpoint that is gone.
+// Removes all state of an endpoint that no longer exists: subscriptions are added and removed often.
 void EventQueue::tidy(const std::string& name) {
   if (!is_endpoint(name) || parts_.functions.find(name)) return;
   if (const auto found = queues_.find(name); found != queues_.end()) {
@@ -174,7 +175,7 @@ void EventQueue::tidy(const std::string& name) {
   parts_.forget_stats(name);
 }
 
-// The outcome of an event is settled. In a group it is the next one's turn.
+// The outcome of an event is settled; the next one of its group has its turn.
 void EventQueue::ended(const std::string& function, const std::string& group) {
   if (group.empty()) return tidy(function);
   Queue& queue = queue_of(function);
@@ -219,7 +220,7 @@ void EventQueue::head_changed(Queue& queue) {
   queue.head = head;
 }
 
-// Never from inside an event: the pump runs as a step of its own, in this turn if there is room.
+// Never called from inside an event: the pump runs as a step of its own, in this turn if there is room.
 void EventQueue::wake(Queue& queue, const std::string& function) {
   if (queue.pump_posted || paused_) return;
   queue.pump_posted = true;
@@ -314,12 +315,12 @@ void EventQueue::start_shared() {
   }
 }
 
-// The queue's first event, if there is room for it. False if nothing has changed.
+// Starts the queue's first event, if there is room for it. Returns false if nothing has changed.
 bool EventQueue::start_first(Queue& queue) {
   const std::string& name = *queue.name;
   const FunctionPtr definition = parts_.functions.find(name);
   if (!definition) {
-    wake(queue, name);  // Its events are given up.
+    wake(queue, name);  // Gives up its events.
     return false;
   }
   const Key first = *queue.head;
@@ -327,7 +328,7 @@ bool EventQueue::start_first(Queue& queue) {
   return queue.head != first || start_event(queue, definition);
 }
 
-// False if there is no room for it.
+// Returns false if there is no room for it.
 bool EventQueue::start_event(Queue& queue, const FunctionPtr& function) {
   if (!parts_.host_has_room(*function, in_hosts_[function->host])) {
     host_full_ = true;
@@ -352,7 +353,7 @@ void EventQueue::expire(Queue& queue, const FunctionPtr& function) {
   }
 }
 
-// The next time at which something happens without a place becoming free.
+// Sets the timer for the next time at which something happens without a place becoming free.
 void EventQueue::arm(Queue& queue, const std::string& function, const FunctionDefinition& definition) {
   BootTime next = BootTime::max();
   if (!queue.by_age.empty()) next = queue.by_age.begin()->first.first + definition.async.max_event_age;
@@ -379,17 +380,18 @@ void EventQueue::forget(const FunctionPtr& function) {
   queue.timer = 0;
   std::vector<EventPtr> events;
   while (!queue.waiting.empty()) events.push_back(dequeue(queue, queue.waiting.begin()));
-  // The queue itself may go with the last of them.
+  // The queue itself may be removed with the last of them.
   for (EventPtr& event : events) work_.spawn(give_up(function, std::move(event), "FunctionRemoved", nullptr));
 }
 
 Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Place place) {
   const InHost counted(in_hosts_[function->host]);
-  const Places::Place held = std::move(place);  // Until the outcome is written: who cannot write starts nothing more.
+  const Places::Place held = std::move(place);  // Held until the outcome is written: if writing fails, no more events
+                                                // start.
   if (event->payload.empty()) {
     GetItemInput get = get_system_item(kEventKind, event->id);
     auto item = co_await parts_.tables.get_item(std::move(get));
-    if (item && !*item) {  // Somebody has removed it.
+    if (item && !*item) {  // The event was removed.
       ended(function->name, event->group);
       co_return;
     }
@@ -452,7 +454,7 @@ Async<void> EventQueue::retry_later(FunctionPtr function, EventPtr event, Invoke
   std::string error = outcome.error->type + ": " + outcome.error->message;
   error.resize(std::min<size_t>(error.size(), 1000));
   update.placeholders.values.set(":e", Value(std::move(error)));
-  // Should this not be written, a restart tries once more than it had to.
+  // If this write is lost, a restart makes one attempt more than necessary.
   auto written = co_await parts_.tables.update_item(std::move(update));
   if (!written && written.error().code == ErrorCode::kConditionalCheckFailed) {
     ended(function->name, event->group);
@@ -544,7 +546,8 @@ Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::stri
     if (sent) {
       std::vector<WriteInput> writes;
       for (PreparedEvent& one : *sent) writes.push_back(std::move(one.write));
-      // Last: of more than one transaction a crash may leave the first ones, and then the event must still be there.
+      // The event's deletion comes last: with several transactions, a crash may leave only the first ones, and then the
+      // event must still exist.
       writes.emplace_back(delete_system_item(kEventKind, event->id));
       auto written = co_await write_together(parts_.tables, std::move(writes));
       if (written) {

@@ -145,9 +145,9 @@ Async<void> EventSourceMapping::run() {
   running_ = false;
 }
 
-// Works the stream until every lane has ended.
+// Reads the stream until every lane has ended.
 Async<void> EventSourceMapping::work() {
-  // Those of before: they say how it went until others do.
+  // Keeps the result of the previous lanes until the new ones have one.
   delivered_any_ = any_lane(&MappingLane::delivered_any) || delivered_any_;
   lanes_.clear();
   const size_t count = shared_.position.lanes.size();
@@ -169,7 +169,7 @@ void EventSourceMapping::lane_ended(End how) {
   if (--lanes_running_ == 0) {
     lanes_over_->set(true);
   } else if (how == End::kLookAgain) {
-    stop_lanes();  // The others would meet the same; all look for the stream together.
+    stop_lanes();  // The other lanes would have the same result; all look for the stream together.
   }
 }
 
@@ -177,7 +177,7 @@ Async<void> EventSourceMapping::save() {
   for (const auto& lane : lanes_) co_await lane->save();
 }
 
-// The stream to read now, by ARN: the one of its place, or the one after it. Empty if there is none.
+// The ARN of the stream to read now: that of the position, or the one after it. Empty if there is none.
 Async<std::optional<std::string>> EventSourceMapping::next_stream() {
   ListStreamsInput of_table;
   of_table.table = shared_.definition.table;
@@ -223,7 +223,7 @@ void EventSourceMapping::tell_lost_stream() const {
                                           {"reason", "the stream is gone with what was not read of it"}});
 }
 
-// Finds the stream and the places to go on from. False if there is none now.
+// Finds the stream and the positions at which to continue. Returns false if there is none now.
 Async<bool> EventSourceMapping::attach() {
   auto arn = co_await next_stream();
   if (!arn) co_return false;

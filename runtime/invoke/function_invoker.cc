@@ -26,7 +26,7 @@ Result<void> check_size(const std::string& payload, size_t limit) {
   return {};
 }
 
-// In a list as long as it lives.
+// Keeps an entry in a list during its lifetime.
 class Listed {
  public:
   Listed(std::list<std::string>& list, const std::string& text) : list_(list), at_(list.insert(list.end(), text)) {}
@@ -72,7 +72,7 @@ void FunctionInvoker::end_all() {
   events_.end_all();
 }
 
-// Nothing for an invocation that is not traced.
+// Empty for an invocation without a trace.
 std::optional<Span> FunctionInvoker::begin_span(const FunctionDefinition& function, const std::string& request_id,
                                                 const std::string& header) {
   if (!parts_.tracer || !is_sampled(header)) return std::nullopt;
@@ -127,7 +127,7 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
     FunctionStats& stats = stats_[function->name];
     ++stats.errors;
     if (outcome.error->type == "Sandbox.Timedout") ++stats.timeouts;
-    // The function's own text, of whatever length.
+    // The function's own text may have any length.
     const auto shown = [](std::string_view text) { return text.substr(0, kMaxShownError); };
     parts_.log.warn("FUNCTION_ERROR", {{"function", function->name},
                                        {"requestId", request_id},
@@ -188,7 +188,7 @@ Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string functio
     InvokeOutcome result = co_await outcome;
     co_return result;
   }
-  // On its own: the invocation outlives a caller that goes away.
+  // The invocation runs on its own, so that it outlives a caller that goes away.
   running_.spawn(run_to(std::move(definition), std::move(payload), std::move(wishes), std::move(*place), done));
   InvokeOutcome result = co_await outcome;
   co_return result;

@@ -105,7 +105,7 @@ Async<Result<void>> FunctionRegistry::load() {
   co_return Result<void>();
 }
 
-// Only changes of code and configuration count; concurrency and event invoke configs are no part of a version.
+// Only changes of code and configuration count; concurrency and event invoke configs do not belong to a version.
 void FunctionRegistry::stamp(FunctionDefinition& function, const FunctionDefinition* now) const {
   const int64_t wall = epoch_ms(scheduler_.clock().wall());
   if (!now) {
@@ -118,7 +118,7 @@ void FunctionRegistry::stamp(FunctionDefinition& function, const FunctionDefinit
   same.async_modified_ms = function.async_modified_ms;
   same.modified_ms = function.modified_ms;
   const bool changed = function.modified_ms == FunctionDefinition::kModifiedNow || !(same == function);
-  // Later than before in any case: whether a version is still what the function is goes by this time.
+  // Always later than before: the time tells if a version still equals the function.
   function.modified_ms = changed ? std::max(wall, now->modified_ms + 1) : now->modified_ms;
 }
 

@@ -1,4 +1,4 @@
-// Versions and aliases of the registry's functions.
+// The part of the registry for versions and aliases.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ tl::unexpected<Error> no_function(const std::string& name) {
   return fail(ErrorCode::kResourceNotFound, "Function not found: " + name);
 }
 
-// The names of a function's versions and aliases lie between these.
+// The names of a function's versions and aliases are between these.
 struct Range {
   std::string first, end;
 };
@@ -35,7 +35,7 @@ Range range_of(const std::string& name) {
   return {name + ":", name + static_cast<char>(':' + 1)};
 }
 
-// As it is published: what belongs to a qualifier of its own starts anew.
+// The version to publish: settings that each qualifier has for itself start from their defaults.
 FunctionDefinition version_of(const FunctionDefinition& latest, uint64_t number) {
   FunctionDefinition version = latest;
   version.version = std::to_string(number);
@@ -52,7 +52,7 @@ bool points_to(const FunctionAlias& alias, const std::string& version) {
 }  // namespace
 
 // Compares the time as well as the rest: programs in a folder change in place, and then all functions and versions of
-// that folder are of the same time.
+// that folder get the same time.
 bool FunctionRegistry::is_same_version(const FunctionDefinition& version, const FunctionDefinition& latest) {
   FunctionDefinition again = latest;
   again.name = version.name;
@@ -95,7 +95,8 @@ std::vector<std::string> FunctionRegistry::qualified_names(const std::string& na
   return names;
 }
 
-// After any change: versions have the function's concurrency, and aliases what they point to by now.
+// Call it after any change: versions have the function's concurrency, and aliases the definitions of their current
+// versions.
 void FunctionRegistry::refresh(const std::string& name) {
   const Range range = range_of(name);
   aliases_.erase(aliases_.lower_bound(range.first), aliases_.lower_bound(range.end));

@@ -1,4 +1,4 @@
-// How a lane of an event source mapping delivers: batches, retries, what is given up, tumbling windows.
+// The delivery of a lane of an event source mapping: batches, retries, batches that are given up, tumbling windows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,8 +68,8 @@ Async<MappingLane::Tried> MappingLane::invoke(std::vector<ChangeRecord> records,
   co_return Tried{true, false, std::move(outcome->payload)};
 }
 
-// One invocation; takes what succeeded off the part. False after an error of the function; true also when there was no
-// place for it, after a wait.
+// Makes one invocation, and removes the records that succeeded from the part. Returns false after an error of the
+// function; returns true, after a wait, if there was no place for it.
 Async<bool> MappingLane::try_part(Part& part) {
   std::vector<ChangeRecord> records;
   records.reserve(part.records.size());
@@ -83,7 +83,7 @@ Async<bool> MappingLane::try_part(Part& part) {
   co_return tried.good&& take_answer(part, tried.payload);
 }
 
-// False if something of the part has failed.
+// Returns false if something of the part has failed.
 bool MappingLane::take_answer(Part& part, const std::string& payload) {
   size_t good = part.records.size();
   if (definition().report_item_failures) {
@@ -110,7 +110,7 @@ bool MappingLane::take_answer(Part& part, const std::string& payload) {
   return false;
 }
 
-// Splits, gives up or waits.
+// Splits the part, gives it up or waits.
 Async<void> MappingLane::after_error(std::deque<Part>& parts) {
   Part& part = parts.front();
   if (definition().bisect_on_error && part.records.size() > 1) {
@@ -225,7 +225,7 @@ std::string MappingLane::window_text(bool last, bool early) {
                          .early = early});
 }
 
-// Nothing else is delivered before the function has taken the end of the window.
+// Nothing else is delivered until the function has accepted the end of the window.
 Async<void> MappingLane::finish_window() {
   const bool early = state_too_large();
   for (int tries = 1;; ++tries) {

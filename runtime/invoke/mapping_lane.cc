@@ -82,7 +82,7 @@ Async<void> MappingLane::run() {
   end(how);
 }
 
-// Reads until a batch can be cut or a window is over. Or how it ends.
+// Reads until a batch is complete or a window has ended. Returns how the lane ends, or empty.
 Async<std::optional<MappingLane::End>> MappingLane::fill() {
   while (!stop_) {
     const bool full = buffer_.size() >= definition().batch_size || buffer_bytes_ >= kMaxBatchBytes;
@@ -103,9 +103,9 @@ Async<std::optional<MappingLane::End>> MappingLane::fill() {
     const bool early = read_from_ == before && clock().boot() < wait_until;
     if (shared_.stream_end && read_from_ >= *shared_.stream_end && !buffer_.empty()) co_return std::nullopt;
     if (shared_.stream_end && read_from_ == before) {
-      co_await rest(kEarlyAnswer);  // Its window ends by the clock.
+      co_await rest(kEarlyAnswer);  // Its window may end by the clock meanwhile.
     } else if (early) {
-      // A store may answer early: one that has failed always does, and where the stream is no more.
+      // A store may answer early: a failed store always does, and so does one whose stream is gone.
       co_await rest(kEarlyAnswer);
       const bool there = co_await same_stream();
       if (!there) co_return End::kLookAgain;
@@ -190,7 +190,7 @@ bool MappingLane::passes(const ChangeRecord& record, size_t& done) {
     });
   };
   if (filters_see_items_) return evaluate();
-  // All records of a kind look the same to such filters.
+  // Such filters cannot tell records of one kind apart.
   std::optional<bool>& known = passing_[StreamSkip::kind_index(record.kind, record.by_ttl)];
   if (!known) known = evaluate();
   return *known;
@@ -218,7 +218,7 @@ std::vector<MappingLane::Pending> MappingLane::cut_batch() {
 }
 
 Async<void> MappingLane::save() {
-  // One write at a time: of two under way the older might be the last to arrive.
+  // One write at a time: of two writes in progress, the older might arrive last.
   if (saving_) co_return;
   saving_ = true;
   while (saved_ != place()) {

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::string_view kPositionKind = "mapping-position";
 constexpr std::string_view kStateKind = "mapping-state";
-// The state of a window is kept in parts, as an item holds less.
+// The state of a window is stored in parts, because an item may not hold all of it.
 constexpr size_t kStatePart = 300'000;
-// A state that is too large comes from one response.
+// A state that is too large comes from a single response.
 constexpr size_t kMaxStateParts = limits::kMaxInvokePayloadBytes / kStatePart + 1;
 
 // The first lane's item has the mapping's own id, as it had before there were lanes.
@@ -99,7 +99,7 @@ uint64_t MappingPosition::next() const {
 MappingPosition MappingPosition::with_lanes(size_t count) const {
   MappingPosition changed = *this;
   const uint64_t behind = next();
-  // Once all lanes are past it, it says nothing any more.
+  // Once all lanes are past it, it has no meaning any more.
   if (!done.empty() && behind >= *std::max_element(done.begin(), done.end())) changed.done.clear();
   if (count == lanes.size()) return changed;
   changed.lanes.assign(count, LanePosition{behind, {}});
@@ -194,7 +194,7 @@ Async<Result<std::map<std::string, MappingPosition>>> load_positions(Tables& tab
     if (first) place->second.lanes.resize(kept->lanes);
     if (kept->lane < place->second.lanes.size()) place->second.lanes[kept->lane] = kept->place.lanes.front();
   }
-  // A lane without an item has done nothing that its neighbours have not.
+  // A lane without an item has processed only what its neighbours have.
   for (auto& [mapping, position] : all) {
     for (LanePosition& lane : position.lanes) {
       if (lane.next == 0) lane.next = std::max<uint64_t>(1, position.lanes.front().next);

@@ -18,7 +18,7 @@ InvokeOutcome outcome_of(Result<std::string> result) {
   return failed_outcome(std::string(error_name(result.error().code)), std::move(result.error().message));
 }
 
-// Empty: the time is over.
+// Empty: the time has run out.
 using Finished = std::optional<InvokeOutcome>;
 
 Async<void> finish(Async<Result<std::string>> handler, Promise<Finished> finished) {
@@ -39,7 +39,7 @@ class Alarm {
   const TimerId id_;
 };
 
-// Up to its first wait it acts for its trace.
+// Until its first wait it runs with its trace as the current one.
 Async<Result<std::string>> begin(const NativeHandler& handler, Context& context, TraceLinks* links) {
   const TraceLinks::Scope scope(links, context.invocation.trace_id);
   return handler(context);
@@ -77,7 +77,7 @@ Async<InvokeOutcome> NativeHost::invoke(const FunctionDefinition& function, Invo
 
   Promise<Finished> finished(services_.scheduler);
   Alarm alarm(services_.scheduler, context.invocation.deadline, finished);
-  Scope scope;  // Ends the handler where it waits, when the time is over or this invocation is destroyed.
+  Scope scope;  // Ends the handler where it waits, at the timeout or when this invocation is destroyed.
   scope.spawn(finish(std::move(running), finished));
   Finished outcome = co_await finished.future();
   if (!outcome) co_return timed_out(function.timeout);

@@ -42,7 +42,7 @@ class ProcessHost::Caller {
  private:
   ProcessHost& host_;
   const std::string function_;
-  std::string request_id_;  // Empty: nothing is to end.
+  std::string request_id_;  // Empty: nothing has to be ended.
 };
 
 Async<InvokeOutcome> ProcessHost::invoke(const FunctionDefinition& function, Invocation invocation) {
@@ -102,8 +102,8 @@ void ProcessHost::place_or_wait(ProcessJob job) {
   place_waiting();
 }
 
-// One function's jobs must not hold up another's, so each of those that wait is tried, oldest first. But hundreds may
-// wait for one function: once there is no place for one of them, there is none for the others.
+// One function's jobs must not hold up another's, so each waiting job is tried, oldest first. Hundreds may wait for one
+// function: once there is no place for one of them, the others are skipped.
 void ProcessHost::place_waiting() {
   absl::flat_hash_set<const FunctionDefinition*> without_place;
   for (auto next = waiting_.begin(); next != waiting_.end();) {
@@ -140,7 +140,7 @@ void ProcessHost::abandon(const std::string& function, const std::string& reques
   }
 }
 
-// Stops the process that has been idle for longest. False if none is.
+// Stops the process that has been idle for longest. Returns false if none is idle.
 bool ProcessHost::make_room() {
   FunctionProcess* longest = nullptr;
   for (const auto& [name, pool] : pools_) {
@@ -159,7 +159,7 @@ void ProcessHost::place_waiting_soon() {
   });
 }
 
-// The one used last is the first to be used again, so that those which are not needed become old.
+// The most recently used process is used first, so that unnecessary ones become old.
 void ProcessHost::on_idle(FunctionProcess& process) {
   auto& processes = pools_[process.function().name].processes;
   const auto self =
@@ -173,7 +173,7 @@ void ProcessHost::on_ended(FunctionProcess& process, std::optional<ProcessJob> u
   const auto self =
       std::find_if(processes.begin(), processes.end(), [&](const auto& p) { return p.get() == &process; });
   --processes_;
-  // It is still at work below us.
+  // It is still on the call stack.
   parts_.scheduler.post([ended = std::move(*self)] {});
   processes.erase(self);
   if (unstarted) place_or_wait(std::move(*unstarted));
@@ -183,7 +183,7 @@ void ProcessHost::on_ended(FunctionProcess& process, std::optional<ProcessJob> u
 void ProcessHost::forget(const std::string& function) {
   const auto pool = pools_.find(function);
   if (pool == pools_.end()) return;
-  std::vector<FunctionProcess*> all;  // The pool's list loses those that end at once.
+  std::vector<FunctionProcess*> all;  // Processes that end at once remove themselves from the pool's list.
   for (const auto& process : pool->second.processes) all.push_back(process.get());
   for (FunctionProcess* process : all) process->retire();
 }

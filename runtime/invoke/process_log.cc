@@ -49,8 +49,8 @@ bool ProcessLog::full() {
   return in_second_ >= kMaxLinesASecond;
 }
 
-// All whole lines of `bytes` at once: a flood of empty lines must not cost more than one of long ones. How many bytes
-// that are.
+// Drops all complete lines of `bytes` at once, so that a flood of empty lines costs no more than one of long lines.
+// Returns their number of bytes.
 size_t ProcessLog::drop_lines(OutputStream stream, std::string_view bytes) {
   const size_t whole = bytes.rfind('\n') + 1;  // npos + 1 is 0.
   if (whole == 0) return 0;
@@ -63,7 +63,7 @@ size_t ProcessLog::drop_lines(OutputStream stream, std::string_view bytes) {
 
 void ProcessLog::add_to_tail(std::string_view text) {
   tail_ += text;
-  // Not at every line: moving the rest costs.
+  // Not at every line, because moving the rest is expensive.
   if (tail_.size() > 4 * kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
 }
 

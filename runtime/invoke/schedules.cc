@@ -98,7 +98,7 @@ Async<Result<void>> Schedules::put(ScheduleDefinition schedule) {
   const bool was_on = known != entries_.end() && known->second.definition.enabled;
   Entry entry{schedule, std::move(*expression), goes_on ? known->second.start : now,
               goes_on && was_on ? known->second.last : now};
-  // This includes a schedule that was off: a schedule that has fired does not fire again.
+  // This includes a schedule that was off: a firing that has happened is not repeated.
   if (goes_on) entry.last = std::max(entry.last, known->second.last);
   for (bool is_true = false; !is_true;) {
     std::vector<WriteInput> writes{put_system_item(to_item(schedule)),
@@ -136,6 +136,17 @@ std::vector<ScheduleDefinition> Schedules::list() const {
   return all;
 }
 
+std::vector<ScheduleState> Schedules::states() const {
+  std::vector<ScheduleState> all;
+  for (const auto& [name, entry] : entries_) {
+    ScheduleState& state = all.emplace_back();
+    state.definition = entry.definition;
+    if (entry.last > entry.start) state.last = entry.last;
+    if (entry.definition.enabled) state.next = entry.expression.next_fire(entry.last, entry.start);
+  }
+  return all;
+}
+
 void Schedules::add(Entry entry) {
   const std::string name = entry.definition.name;
   if (const auto old = entries_.find(name); old != entries_.end()) {
@@ -145,7 +156,7 @@ void Schedules::add(Entry entry) {
   arm(entries_.emplace(name, std::move(entry)).first->second);
 }
 
-// A time further ahead than that was written before the clock was set back: it counts as now.
+// A time further ahead was written before the clock was set back: it counts as now.
 void Schedules::follow(Entry& entry, WallTime now) {
   const bool is_over = entry.expression.is_once() && entry.last > entry.start;
   if (entry.last > now + kSmallStep && !is_over) entry.last = now;
@@ -157,7 +168,7 @@ void Schedules::arm(Entry& entry) {
   const WallTime now = parts_.wall.reckoned();
   follow(entry, now);
   const auto next = entry.expression.next_fire(entry.last, entry.start);
-  // A schedule with no time to come may get one when the clock is set back.
+  // A schedule without a next time may get one when the clock is set back.
   if (!next && !(entry.expression.is_once() && entry.last == entry.start)) return;
   // In milliseconds: a time centuries ahead is more nanoseconds than the type can hold.
   const milliseconds wait = next ? std::clamp<milliseconds>(*next - now, milliseconds(0), kLongestWait) : kLongestWait;
@@ -179,7 +190,7 @@ void Schedules::due(const std::string& name) {
 Async<void> Schedules::fire(std::string name, WallTime time) {
   const ScheduleDefinition definition = entries_.at(name).definition;
   const WallTime start = entries_.at(name).start;
-  // What was missed before now is skipped: the next one is after both.
+  // Firings that were missed before now are skipped: the next one is after both times.
   const WallTime last = std::max(time, parts_.wall.reckoned());
   std::string payload = definition.input.empty() ? event_of(definition, time) : definition.input;
   auto event = parts_.queue.prepare({definition.function, std::move(payload)});
@@ -201,7 +212,8 @@ Async<void> Schedules::fire(std::string name, WallTime time) {
   co_await fired(std::move(name), definition, done);
 }
 
-// The firing is over. The schedule may have changed since, or be gone. `last`: when it fired; empty to try again.
+// Ends a firing. The schedule may have changed since, or been removed. `last`: the time of the firing; empty to try
+// again.
 Async<void> Schedules::fired(std::string name, ScheduleDefinition definition, std::optional<WallTime> last) {
   const auto expression = ScheduleExpression::parse(definition.expression);
   auto entry = entries_.find(name);

@@ -1,9 +1,10 @@
-// Schedules: functions invoked asynchronously at times. The time of the last firing is written together with the event,
-// so that none is fired twice or forgotten; of those that were missed while the daemon was down, one is made up for.
-// Times are wall time, checked at least every minute, so that schedules follow a clock that is set. While the clock is
-// not trusted (base/wall_guard.h), time goes on as before. If the clock is set back by a minute or less, schedules do
-// not fire again; after a larger step a schedule goes on from the new time. An at() that has fired is over. A schedule
-// that is switched on again goes on from then: times that passed while it was off do not fire. Loop thread only.
+// Schedules invoke functions asynchronously at set times. The time of the last firing is written together with the
+// event, so that none is fired twice or forgotten. If the daemon was down at several of these times, the schedule fires
+// once for all of them. Times are wall time, checked at least every minute, so that schedules follow a clock that is
+// set. While the clock is not trusted (base/wall_guard.h), time goes on as before. If the clock is set back by a minute
+// or less, schedules do not fire again; after a larger step a schedule goes on from the new time. An at() fires once. A
+// schedule that is switched on again continues from that time: times that passed while it was off do not fire. Loop
+// thread only.
 #pragma once
 
 #include <map>
@@ -42,12 +43,13 @@ class Schedules {
   Schedules& operator=(const Schedules&) = delete;
   ~Schedules();
 
-  Async<Result<void>> load();  // Reads what the system table holds and starts it. Once, first.
+  Async<Result<void>> load();  // Loads the schedules of the system table and starts them. Call it once, first.
   Async<Result<void>> put(ScheduleDefinition schedule);
   Async<Result<void>> remove(std::string name);  // kNotFound.
   std::vector<ScheduleDefinition> list() const;
-  void pause();    // Fires nothing more.
-  void end_all();  // Also ends what is being fired.
+  std::vector<ScheduleState> states() const;
+  void pause();    // Fires no more schedules.
+  void end_all();  // Also ends the firings in progress.
 
  private:
   struct Entry {
@@ -68,9 +70,9 @@ class Schedules {
 
   const Parts parts_;
   std::map<std::string, Entry> entries_;
-  std::set<std::string> firing_;  // Schedules that are firing now: each is armed again after that.
+  std::set<std::string> firing_;  // Schedules that are firing now; each is armed again afterwards.
   bool paused_ = false;
-  Scope work_;  // Last: ended first.
+  Scope work_;  // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

@@ -14,7 +14,7 @@ Async<Result<void>> find_uploaded_code(Tables& tables, std::string directory) {
   if (!items) co_return fail(std::move(items.error()));
   for (const ItemRef& item : *items) {
     FunctionDefinition function = function_of(item.decode());
-    if (function.code_sha256.empty()) continue;  // A folder that somebody named: it is where it is.
+    if (function.code_sha256.empty()) continue;  // A folder that a client named stays where it is.
     std::string folder = directory + "/" + function.code.substr(function.code.rfind('/') + 1);
     if (folder == function.code) continue;
     function.code = std::move(folder);

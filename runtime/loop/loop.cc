@@ -5,7 +5,7 @@
 namespace freshet {
 
 namespace {
-// Reading the clock costs as much as a short work.
+// Reading the clock costs as much as a short piece of work.
 constexpr size_t kStepsPerLook = 32;
 }  // namespace
 
@@ -40,7 +40,7 @@ void Loop::cancel(TimerId id) {
   if (time == timer_times_.end()) return;
   const auto timer = timers_.find(TimerKey(time->second, id));
   timer_times_.erase(time);
-  // Destroyed last: what the work holds may call back into the loop.
+  // Destroyed last, because objects that the work holds may call the loop.
   Work dropped = std::move(timer->second);
   timers_.erase(timer);
 }
@@ -67,7 +67,7 @@ void Loop::take_mail() {
 }
 
 void Loop::run_timers(BootTime now) {
-  // Timers that a timer makes come in the next turn, so that one that is always due cannot hold the turn.
+  // Timers that a timer creates run in the next turn, so that one that is always due cannot block the turn.
   const TimerId newest = last_timer_;
   for (auto due = timers_.begin(); due != timers_.end() && due->first.first <= now;) {
     const TimerKey key = due->first;
@@ -134,7 +134,7 @@ void Loop::run() {
     turn();
     if (ready()) continue;
     sleeping_.store(true);
-    // A sender that came before the flag could be seen has left its work behind.
+    // A sender that came before the flag was visible has left its work behind.
     if (mail_.empty() && !stopping_.load()) waiter_.wait_until(next_deadline());
     sleeping_.store(false);
   }

@@ -21,7 +21,7 @@ namespace {
 constexpr int kSignal = SIGURG;  // Ignored unless a program asks for it.
 constexpr int kMostFrames = 64;
 constexpr size_t kMostNamed = 8;
-// How often and how long the watch observes the loop's thread to see if it computes: it may wait for a processor.
+// How many samples are taken to see if the loop's thread computes: it may be waiting for a processor.
 constexpr int kLooks = 15;
 constexpr milliseconds kLook{20};
 constexpr milliseconds kComputing{4};
@@ -45,7 +45,7 @@ extern "C" void freshet_sample_stack(int) {
 
 std::string name_of(void* address) {
   std::array<char, 1024> text;
-  // A return address may be that of the next function.
+  // A return address may belong to the next function.
   if (!absl::Symbolize(static_cast<char*>(address) - 1, text.data(), text.size())) return {};
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(text.data(), nullptr, nullptr, &status),
@@ -157,7 +157,7 @@ void TurnWatch::look() {
   tell_(turn);
 }
 
-// The processor's time of the loop's thread so far.
+// The processor time of the loop's thread so far.
 nanoseconds TurnWatch::used() const {
   clockid_t clock{};
   timespec now{};

@@ -57,7 +57,7 @@ Async<Result<WriteOutput>> LateTables::delete_item(DeleteItemInput input) {
   return late(&Tables::delete_item, std::move(input));
 }
 
-// As a store is told that knows expressions only.
+// Translates the put for a store that knows only expressions.
 Async<Result<PutItemInput>> LateTables::spelled_out(PutItemInput put) {
   if (!put.only_new && put.rising.empty()) co_return put;
   auto described = co_await tables_.describe_table(put.table);
@@ -91,7 +91,7 @@ Async<std::vector<Result<WriteOutput>>> LateTables::write_many(std::vector<Write
 
 Async<std::vector<Result<WriteOutput>>> LateTables::edit_many(std::vector<EditItemInput> inputs) {
   const size_t asked = inputs.size();
-  const auto refusal = refusal_;  // It may be taken back while this waits.
+  const auto refusal = refusal_;  // The refusal may be withdrawn while this waits.
   if (refusal) {
     inputs.resize(std::min(asked, still_edited_));
     still_edited_ -= inputs.size();

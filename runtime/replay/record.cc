@@ -52,8 +52,8 @@ Async<Result<Snapshot>> scan_all(Tables& tables, Scheduler& scheduler, TableDefi
   co_return snapshot;
 }
 
-// Brings a snapshot that was taken while changes [from, to) went on to what the table held at `to`: each item was seen
-// as it was at some moment in between, and applying all changes in order ends at the last one.
+// Rolls a snapshot that was taken during the changes [from, to) forward to the table's content at `to`: each item was
+// read at some moment in between, and applying all changes in order ends with the last one.
 Async<Result<Snapshot>> roll_forward(Tables& tables, Scheduler& scheduler, std::string table, Snapshot snapshot,
                                      uint64_t from, uint64_t to) {
   while (from < to) {

@@ -41,7 +41,7 @@ RecordedTables::Pending RecordedTables::begin(const WriteInput& input) {
   return std::visit([&](const auto& one) { return begin(kOperations[input.index()], one.table, subject(one)); }, input);
 }
 
-// `item` has the key, at least.
+// `item` has at least the key.
 RecordedTables::Pending RecordedTables::begin(std::string_view operation, const std::string& table, const Item& item) {
   Pending pending;
   pending.operation = operation;
@@ -110,7 +110,7 @@ Async<Result<WriteOutput>> RecordedTables::delete_item(DeleteItemInput input) {
   return write_one(std::move(input), &Tables::delete_item);
 }
 
-// One by one instead of together, so that each line tells its own write; on the embedded store that is the same.
+// Writes one by one, so that each line describes its own write; on the embedded store the effect is the same.
 Async<std::vector<Result<WriteOutput>>> RecordedTables::write_many(std::vector<WriteInput> inputs) {
   std::vector<Result<WriteOutput>> answers;
   for (WriteInput& input : inputs) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr seconds kMaxWait{600};
 
-// Everything of one replay, in the order in which it is built and, backwards, taken down.
+// The parts of one replay, in the order in which they are built; they are destroyed in reverse order.
 class Replay {
  public:
   Replay(const Fixture& fixture, const Deployment& deployment, ReplayProgram& program, const ReplayOptions& options)
@@ -54,7 +54,7 @@ class Replay {
   // Why the record is left out; empty if it is not.
   std::string_view reason_to_skip(const ChangeRecord& record, const TableDefinition& table) const;
   Result<void> write_ends();
-  // Checks that everything has come to rest.
+  // Checks that no work is left.
   Result<void> check_rest() const;
 
   const Fixture& fixture_;
@@ -125,7 +125,7 @@ Result<void> Replay::open() {
   return {};
 }
 
-// Before the table has a stream, so that no mapping sees the snapshot, wherever it starts.
+// Call it before the table has a stream, so that no mapping sees the snapshot, wherever it starts.
 Result<void> Replay::load_snapshot(TableDefinition table) {
   const std::string name = table.name;
   table.stream.reset();
@@ -210,7 +210,7 @@ Result<void> Replay::check_rest() const {
                   "for one that writes to the table, or publishes to the topic, by which it is invoked");
 }
 
-// The books of every queue, at the end.
+// Writes the final books of every queue.
 Result<void> Replay::write_ends() {
   for (const std::string& queue : deployment_.queues) {
     auto books = wait(tables_->books(queue));

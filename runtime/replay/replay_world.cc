@@ -31,7 +31,7 @@ void add_event(Journal::Line& line, const std::string& event) {
   line.json("changes", changes + "]");
 }
 
-// The line at the end of an invocation, also of one that is destroyed at its deadline.
+// Writes the line at the end of an invocation, even of one that is destroyed at its deadline.
 class InvocationEnd {
  public:
   InvocationEnd(Journal& journal, std::string function, int64_t number)
@@ -82,7 +82,7 @@ Async<Result<std::string>> InvocationRecorder::run(const NativeHandler& handler,
 void InvocationRecorder::add(NativeRegistry& out, const NativeRegistry& inner) {
   for (const std::string& name : inner.names()) {
     const NativeHandler* handler = inner.find(name);
-    // Not a coroutine itself: it hands over references to what outlives it.
+    // Not a coroutine: it passes references to objects that outlive it.
     out.add(name, [this, handler](Context& context) { return run(*handler, context); });
   }
 }

@@ -46,7 +46,7 @@ Async<bool> OtlpSender::post(std::string body) {
   std::string url = url_;
   auto answer = co_await http_.send(std::move(url), std::move(request), kTimeout);
   const bool good = answer && answer->status / 100 == 2;
-  // Once: an endpoint that is not there would fill the log.
+  // Logged once: a missing endpoint would fill the log.
   if (!good && !std::exchange(failing_, true)) {
     log_.warn("TRACE_EXPORT_FAILED",
               {{"url", url_}, {"error", answer ? "status " + std::to_string(answer->status) : answer.error().message}});

@@ -66,7 +66,7 @@ std::string otlp_json(std::span<const Span> spans) {
 std::string ChromeTrace::events(std::span<const Span> spans) {
   std::string out;
   for (const Span& span : spans) {
-    const Place place{track_of(span, out), span.start_ns, span.end_ns};
+    const Slice place{track_of(span, out), span.start_ns, span.end_ns};
     out += '{';
     member(out, "name", span.name);
     member(out, "cat", span.kind);
@@ -90,7 +90,7 @@ std::string ChromeTrace::events(std::span<const Span> spans) {
   return out;
 }
 
-// Names come from programs too: those beyond the bound share tracks.
+// Programs send names, too: names beyond the bound share tracks.
 std::pair<const std::string, std::vector<ChromeTrace::Track>>& ChromeTrace::tracks_of(const std::string& name) {
   const auto found = tracks_.find(name);
   if (found != tracks_.end()) return *found;
@@ -113,8 +113,8 @@ int ChromeTrace::track_of(const Span& span, std::string& out) {
   return free->id;
 }
 
-// From within what caused it to its begin.
-void ChromeTrace::arrow(std::string& out, const std::string& id, const Place& from, const Place& to) {
+// Draws an arrow from within the cause to the beginning of the effect.
+void ChromeTrace::arrow(std::string& out, const std::string& id, const Slice& from, const Slice& to) {
   const int64_t leaves = std::clamp(to.start, from.start, std::max(from.start, from.end));
   for (const bool end : {false, true}) {
     fmt::format_to(
@@ -124,8 +124,8 @@ void ChromeTrace::arrow(std::string& out, const std::string& id, const Place& fr
   }
 }
 
-// Most parents come soon after; that of another process's trace never does. So the oldest give way.
-void ChromeTrace::remember_orphan(const Span& span, const Place& place) {
+// Most parents come soon afterwards; a parent in another process's trace never does. So the oldest entries are dropped.
+void ChromeTrace::remember_orphan(const Span& span, const Slice& place) {
   orphans_.emplace(span.parent_id, std::pair(span.span_id, place));
   orphans_order_.push_back(span.parent_id);
   if (orphans_order_.size() <= kKnown) return;
@@ -134,7 +134,7 @@ void ChromeTrace::remember_orphan(const Span& span, const Place& place) {
   orphans_order_.pop_front();
 }
 
-void ChromeTrace::remember(const Span& span, const Place& place) {
+void ChromeTrace::remember(const Span& span, const Slice& place) {
   if (!known_.insert_or_assign(span.span_id, place).second) return;
   if (order_.size() < kKnown) {
     order_.push_back(span.span_id);

@@ -28,7 +28,7 @@ class ChromeTrace {
     int id = 0;
     int64_t free = 0;
   };
-  struct Place {
+  struct Slice {
     int track = 0;
     int64_t start = 0;
     int64_t end = 0;
@@ -40,15 +40,15 @@ class ChromeTrace {
 
   std::pair<const std::string, std::vector<Track>>& tracks_of(const std::string& name);
   int track_of(const Span& span, std::string& out);
-  void arrow(std::string& out, const std::string& id, const Place& from, const Place& to);
-  void remember(const Span& span, const Place& place);
-  void remember_orphan(const Span& span, const Place& place);
+  void arrow(std::string& out, const std::string& id, const Slice& from, const Slice& to);
+  void remember(const Span& span, const Slice& place);
+  void remember_orphan(const Span& span, const Slice& place);
 
   std::map<std::string, std::vector<Track>> tracks_;
   int last_track_ = 0;
-  std::map<std::string, Place> known_;  // By span id.
+  std::map<std::string, Slice> known_;  // By span id.
   // Children that arrived before their parent, by its id.
-  using Orphans = std::multimap<std::string, std::pair<std::string, Place>>;
+  using Orphans = std::multimap<std::string, std::pair<std::string, Slice>>;
   Orphans orphans_;
   std::deque<std::string> orphans_order_;  // The ids of their parents in order of arrival, including those that are
                                            // gone.

@@ -9,7 +9,7 @@ namespace {
 
 using Header = std::shared_ptr<const std::string>;
 
-// Where a request goes, without what may be secret.
+// The URL of a request without its query, which may be secret.
 std::string place_of(const std::string& url) {
   return url.substr(0, url.find_first_of("?#"));
 }

@@ -37,7 +37,7 @@ Tracer::~Tracer() {
 }
 
 int64_t Tracer::now_ns() {
-  constexpr int64_t kStep = 50'000'000;  // The wall clock was set.
+  constexpr int64_t kStep = 50'000'000;  // A larger difference means that the wall clock was set.
   const int64_t wall = epoch_ms(scheduler_.clock().wall()) * 1'000'000;
   const BootTime boot = scheduler_.clock().boot();
   const int64_t now = anchor_ns_ + (boot - anchor_).count();
@@ -104,7 +104,7 @@ size_t Tracer::finish_foreign(std::vector<Span> spans, bool trusted) {
   return refused;
 }
 
-// A batch a step: what it costs to write them bounds the turn.
+// Passes on one batch per step, so that writing it bounds the turn.
 void Tracer::hand_on() {
   timer_ = 0;
   const size_t count = std::min(waiting_.size(), kBatch);

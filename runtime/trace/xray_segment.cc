@@ -80,7 +80,7 @@ bool add_spans(std::vector<Span>& out, const JsonView& segment, std::string_view
   const auto end = time_of(segment, "end_time");
   if (!is_span_id(span.span_id) || span.name.empty() || !start) return false;
   span.start_ns = *start;
-  span.end_ns = std::max(*start, end.value_or(*start));  // The program's clock may have been set meanwhile.
+  span.end_ns = std::max(*start, end.value_or(*start));  // The program's clock may have been set in between.
   span.error = error_of(segment);
   add_attributes(span, segment);
   const std::string id = span.span_id;

@@ -13,11 +13,12 @@ namespace {
 constexpr std::string_view kSuffix = ".backup";
 constexpr std::string_view kPartSuffix = ".part";
 constexpr size_t kStepBytes = 256u << 10;
-constexpr uint64_t kSyncBytes = 4u << 20;           // Written between two syncs, so that none takes long,
+constexpr uint64_t kSyncBytes = 4u << 20;           // Bytes written between two syncs, so that no sync takes long
 constexpr uint64_t kMostUnsynced = 2 * kSyncBytes;  // however slow the disk is.
-constexpr size_t kMostAtOnce = 50;                  // Being made, and being restored; as the service.
+constexpr size_t kMostAtOnce = 50;                  // The most backups that are made, and tables that are restored, at
+                                                    // once; as the service.
 constexpr size_t kMostBackups = 10'000;             // The most backups: the description of each stays in memory.
-constexpr uint64_t kKnownMemory = 1536;             // Approximate size of what is known of one backup.
+constexpr uint64_t kKnownMemory = 1536;             // The approximate memory for the description of one backup.
 constexpr milliseconds kRetryPause{100};
 
 template <class T>
@@ -89,7 +90,7 @@ Result<void> BackupStore::find_backups() {
   return {};
 }
 
-// Items that have been restored already are passed over: nobody can have changed them.
+// Skips items that have been restored already: nobody can have changed them.
 void BackupStore::resume(Table& table) {
   const std::string id = table.restored()->backup;
   auto reader = backups_.contains(id) ? BackupReader::open(*files_, path(id))
@@ -140,7 +141,7 @@ Async<Result<BackupDescription>> BackupStore::create(std::string name, std::stri
   backup.table = table->describe();
   auto writer = BackupWriter::create(*files_, part_path(backup.id), backup);
   if (!writer) {
-    (void)files_->remove(part_path(backup.id));  // If it was made. The next start deletes what is left.
+    (void)files_->remove(part_path(backup.id));  // It may not exist. The next start deletes it.
     const bool full = writer.error().code == ErrorCode::kDiskFull;
     return Out(fail(full ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, writer.error().message));
   }
@@ -158,7 +159,7 @@ Async<Result<BackupDescription>> BackupStore::describe(std::string id) {
   return Out(found->second.description);
 }
 
-// All may be looked at, but only those that are asked for are copied.
+// All may be examined, but only the requested ones are copied.
 Async<Result<BackupPage>> BackupStore::list(ListBackupsInput input) {
   BackupPage page;
   const auto wanted = [&](const BackupDescription& backup) {
@@ -181,7 +182,8 @@ Async<Result<BackupDescription>> BackupStore::remove(std::string id) {
   if (!found->second.description.available) {
     return Out(fail(ErrorCode::kBackupInUse, "Backup is being created: " + id));
   }
-  // The file goes at once, and what was restored only with the log: a crash in between would leave neither.
+  // The file is deleted at once, but restored items become durable with the log: a crash in between would leave
+  // neither.
   const auto needs_it = [&](const Restoring& restoring) { return restoring.id == id && !restoring.is_over(); };
   if (std::any_of(restoring_.begin(), restoring_.end(), needs_it)) {
     return Out(fail(ErrorCode::kBackupInUse, "A table is being restored from the backup: " + id));
@@ -311,7 +313,7 @@ Result<bool> BackupStore::advance(Making& making) {
   return true;
 }
 
-// Far ahead of the disk only what writes have replaced, which nobody else keeps.
+// Goes far ahead of the disk only with items that writes have replaced, because nobody else keeps those.
 Result<void> BackupStore::write_some(Making& making) {
   const uint64_t bytes = std::min<uint64_t>(kStepBytes, making.table->live_bytes());
   if (auto ok = committer_.admit_bulk(bytes, committer_.log() ? 0 : bytes); !ok) return ok;
@@ -401,7 +403,7 @@ Result<bool> BackupStore::load_some(Restoring& restoring) {
     restoring.block = std::move(*block);
     restoring.next = 0;
   }
-  // An item counts as often as somebody is told of it.
+  // An item counts once for each structure that is told of it.
   size_t left = std::max<size_t>(1, options_.backfill_step / (1 + table.definition().indexes.size()));
   for (; restoring.next < restoring.block.size() && left > 0; ++restoring.next, --left) {
     const ItemRef& item = restoring.block[restoring.next];

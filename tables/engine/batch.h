@@ -66,7 +66,7 @@ struct StoredFlow {
 };
 
 // Appends records to `out`. A payload begins with the header.
-inline constexpr size_t kBatchHeaderBytes = 9;
+inline constexpr size_t kPayloadHeaderBytes = 9;
 void append_batch_header(std::string& out, WallTime at);
 void append_record(std::string& out, const StoredCounters& counters);
 void append_record(std::string& out, const StoredTable& table);

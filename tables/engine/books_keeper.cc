@@ -31,13 +31,13 @@ std::string_view status_of(const std::optional<ValueView>& status) {
 }
 
 uint32_t BooksKeeper::status(std::string_view name) {
-  // A handful of statuses is the rule: the walk beats the hash.
+  // There are usually few statuses: the walk is faster than the hash.
   for (uint32_t i = 0; i < statuses_.size() && i < 8; ++i) {
     if (statuses_[i].name == name) return i;
   }
   const auto known = status_numbers_.find(std::string(name));
   if (known != status_numbers_.end()) return known->second;
-  // Once full no name is added any more, so one that is not known has always been counted as "?".
+  // Once full, no name is added any more, so an unknown one has always been counted as "?".
   if (statuses_.size() >= kMostStatuses && !name.empty() && name != kNoStatus) return status(kNoStatus);
   const auto number = static_cast<uint32_t>(statuses_.size());
   status_numbers_.emplace(std::string(name), number);

@@ -70,7 +70,7 @@ ChangeStream* Catalog::stream_of(uint32_t table, uint64_t sequence) {
 }
 
 void Catalog::forget_closed(const std::function<bool(const ClosedEntry&)>& is_kept, size_t records) {
-  constexpr size_t kMost = 500;  // Every checkpoint says them.
+  constexpr size_t kMost = 500;  // Every checkpoint contains them.
   while (!closed_.empty() && (closed_.size() > kMost || !is_kept(closed_.front()))) {
     records -= closed_.front().stream->forget(records);
     if (records == 0) return;

@@ -9,7 +9,7 @@
 namespace freshet {
 namespace {
 
-constexpr uint64_t kMarkSpacing = 64u << 10;  // Log bytes between two places of the sparse index.
+constexpr uint64_t kMarkSpacing = 64u << 10;  // Log bytes between two entries of the sparse index.
 constexpr uint64_t kMostLookedAt = 16'384;    // Records of one read, skipped ones included.
 constexpr size_t kReadStep = 256u << 10;      // Log bytes read in one call,
 constexpr size_t kMostRead = 8u << 20;        // and by one page, once it has found a record.
@@ -95,7 +95,7 @@ void StreamMemory::added(ChangeStream& stream, size_t bytes) {
 void StreamMemory::shrink() {
   while (bytes_ > budget_) {
     ChangeStream* oldest = order_.front();
-    // Records that are not in the log yet are nowhere else.
+    // Records that are not in the log yet are kept nowhere else.
     if (oldest->tail_.front().sequence >= oldest->logged_next_) return;
     order_.pop_front();
     bytes_ -= oldest->drop_oldest();
@@ -114,10 +114,10 @@ size_t StreamMemory::forget(ChangeStream& stream, size_t most) {
 size_t ChangeStream::drop_oldest() {
   const size_t bytes = tail_.front().memory;
   const uint64_t sequence = tail_.front().sequence;
-  // Without a place in the log (trimmed, or there is no log) what memory forgets is gone.
+  // If there is no position in the log (trimmed, or no log), records that memory drops are lost.
   if (marks_.empty() || marks_.front().sequence > sequence) oldest_ = sequence + 1;
   tail_.pop_front();
-  // Nobody has looked at these images for long: the wait for the next ones begins before their turn comes.
+  // These images have not been used for long: load the next ones into the cache before their turn comes.
   if (tail_.size() > kFetchedAhead) tail_[kFetchedAhead].keys_of.prefetch();
   return bytes;
 }
@@ -160,7 +160,7 @@ void ChangeStream::restore(uint64_t next, uint64_t oldest) {
 }
 
 void ChangeStream::restored(StreamRecord record, LogPosition at) {
-  if (record.sequence < next_) return;  // Said again.
+  if (record.sequence < next_) return;  // The record is repeated.
   add_mark(record.sequence, at);
   next_ = logged_next_ = readable_ = std::max(next_, record.sequence + 1);
   add(std::move(record));
@@ -210,7 +210,7 @@ Result<StreamPage> ChangeStream::read(const ReadStreamInput& input, Log* log) {
   return page;
 }
 
-// The last mark that lies before that record.
+// The last mark before that record.
 LogPosition ChangeStream::place_before(uint64_t sequence) const {
   const auto after =
       std::partition_point(marks_.begin(), marks_.end(), [&](const Mark& m) { return m.sequence <= sequence; });

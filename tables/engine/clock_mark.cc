@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kName = "CLOCK";
 
-// Empty for what a crash left half written: then nothing was written in doubt.
+// Empty if a crash left the file incomplete: then nothing was written in doubt.
 std::optional<WallTime> parse(std::string_view text) {
   int64_t ms = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);

@@ -11,11 +11,11 @@ namespace {
 
 constexpr size_t kOwn = 100'000;              // Expiring items of our own that are not counted as growth.
 constexpr uint64_t kTableRecord = 64u << 10;  // A definition with its tags is smaller.
-constexpr size_t kGrowth = 256;               // A write that adds more counts as one that fills the store.
+constexpr size_t kGrowth = 256;               // A write that adds more than this counts as growth.
 constexpr milliseconds kRest{5};              // How long unhurried writes are left unsynced.
-// A disk that stalls does so several times within seconds (some of 55 to 400 ms within 15 s, seen on a virtual disk).
-// After a commit that took so long, syncs run beside the loop, so that it does not stand still in the next: for so many
-// times as long (5 s after 10 ms), but not for more than a minute.
+// A disk that stalls often does so several times within seconds (a virtual disk had several stalls of 55 to 400 ms
+// within 15 s). After a commit that took this long, syncs run beside the loop, so that the next stall does not stop it:
+// for 500 times as long (5 s after 10 ms), but for a minute at most.
 constexpr milliseconds kStall{10};
 constexpr int kStalling = 500;
 constexpr seconds kLongestStalling{60};
@@ -31,7 +31,7 @@ Result<void> Committer::set_log(std::unique_ptr<Log> log) {
     if (!table->definition().system) continue;
     for (const auto& entry : table->items()) kept_memory_ += kept_beside(*table, entry.item);
   }
-  // Reports the error there, if there was one.
+  // Reports the earlier error, if there was one.
   return log_->sync(scheduler_.clock().boot(), Waiting::kMany, 0);
 }
 
@@ -117,7 +117,7 @@ Result<void> Committer::admit(const Mutation& mutation) {
   uint64_t bytes = 0;
   uint64_t added = 0;
   uint64_t removed = 0;
-  uint64_t entries = 0;  // Memory entries of new items.
+  uint64_t entries = 0;  // The number of new index entries in memory.
   bool grows = false;
   bool waits = false;
   for (const auto& change : mutation) {
@@ -136,7 +136,7 @@ Result<void> Committer::admit(const Mutation& mutation) {
     waits = waits || own;
     grows = grows || (!own && change.after && (!change.before || after > before + kGrowth));
   }
-  // Among several changes deletes make up for what the others add, a token beside them included.
+  // Among several changes, deletes make up for the bytes that the others add, including those of a token.
   const bool more = added > removed;
   grows = grows && more;
   if (log_) {
@@ -287,9 +287,9 @@ std::string Committer::checkpoint() const {
 Result<LogPosition> Committer::append(BatchKind kind, const std::string& payload) {
   if (!log_->starts_segment(payload.size())) return log_->append(kind, payload);
   // The checkpoint says what holds after this batch; said first, it lets replay begin here.
-  std::string whole = payload.substr(0, kBatchHeaderBytes);
+  std::string whole = payload.substr(0, kPayloadHeaderBytes);
   whole += checkpoint();
-  whole.append(payload, kBatchHeaderBytes);
+  whole.append(payload, kPayloadHeaderBytes);
   return log_->append(kind, whole);
 }
 
@@ -313,7 +313,7 @@ bool Committer::flush() {
   for (const auto& item : placed_) catalog_.live.place(item, at->segment);
   placed_.clear();
   batch_.clear();
-  // Only where each turn has a sync one is worth a delay.
+  // Only if each turn has its sync is there a sync worth delaying.
   const bool hurried = hurried_ || !waiters_.empty() || options_.durability.mode != DurabilityMode::kSync;
   Release release{log_->last_sequence(), began, {}, std::move(waiters_), hurried};
   waiters_.clear();
@@ -374,13 +374,13 @@ void Committer::commit() {
     const Waiting waiting = busy ? Waiting::kBusy : in_bulk_ ? Waiting::kFew : Waiting::kMany;
     if (auto ok = log_->sync(now, waiting, wanted_); !ok) report(ok.error());
     in_bulk_ = false;
-    refresh_space();  // There may be space again, though nothing was written.
+    refresh_space();  // There may be space again, even if nothing was written.
   }
   if (!failure_) release();
   if (!lulls_.empty()) end_lulls(syncs);
 }
 
-// When what rests is to be synced though nothing else is.
+// The time at which unhurried writes are synced if nothing else is.
 BootTime Committer::rest_due() const {
   if (unreleased_.empty() || unreleased_.back().log_sequence <= wanted_) return BootTime::max();
   const auto first = std::partition_point(unreleased_.begin(), unreleased_.end(),
@@ -481,7 +481,7 @@ BootTime Committer::next_due() const {
   if (!log_ || failure_) return BootTime::max();
   const BootTime now = scheduler_.clock().boot();
   if (!batch_.empty()) return stalled_ ? now + milliseconds(100) : now;
-  // A small sync was put off: who waited for the one before is answered first.
+  // A small sync was postponed: the clients that waited for the previous one are answered first.
   if (log_->durable_sequence() < wanted_ && !log_->syncing() && options_.durability.mode == DurabilityMode::kSync) {
     return now;
   }

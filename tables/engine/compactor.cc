@@ -106,7 +106,7 @@ void Compactor::run_due() {
   if (now < blocked_until_) return;
   const bool begins = !cursor_;
   if (begins) begin_segment();
-  // The turn after is soon enough for the first read: it may be in memory by then.
+  // The first read may wait for the next turn: the segment may be in memory by then.
   if (begins && !space_is_low()) return;
   if (cursor_ && !step()) blocked_until_ = now + kBlockedPause;
 }
@@ -125,8 +125,8 @@ void Compactor::begin_segment() {
   if (auto opened = committer_.log()->will_read(*segment); !opened) committer_.report(opened.error());
 }
 
-// Keeps pace with what is written: what is looked at gives back only its share of garbage. A quarter faster than that,
-// and faster still the further the log is beyond its bound: the oldest segments may have less than their share.
+// Keeps pace with the writes: each examined byte frees only its share of garbage. A quarter faster than that, and
+// faster still the further the log is beyond its bound: the oldest segments may have less than their share.
 bool Compactor::step() {
   const uint64_t appended = committer_.appended_bytes();
   const uint64_t live = committer_.live_bytes();
@@ -136,8 +136,8 @@ bool Compactor::step() {
   const double share = static_cast<double>(garbage) / static_cast<double>(live + garbage);
   const auto written = static_cast<double>(appended - std::exchange(appended_before_, appended));
   const auto wanted = static_cast<uint64_t>(written * 1.25 / share * beyond * beyond);
-  // The oldest segments may hold nothing but live items, and what is done newest first makes its garbage in the newest:
-  // when space is low, get through all of them before it runs out, at the price of a longer turn.
+  // The oldest segments may hold only live items, and tasks that are done newest first make their garbage in the newest
+  // segments. When space is low, get through all of them before it runs out, at the price of a longer turn.
   const uint64_t most = std::clamp<uint64_t>(static_cast<uint64_t>(written), kLongStep, kLongestStep);
   const size_t budget = space_is_low() ? std::max<uint64_t>(wanted, kLongestStep)
                                        : std::clamp<uint64_t>(wanted, options_.move_step_bytes, most);
@@ -177,7 +177,7 @@ bool Compactor::find_live() {
     return ok;
   });
   if (!next) {
-    committer_.report(next.error());  // A log that is damaged under our hands: stop while everything is in memory.
+    committer_.report(next.error());  // The log was damaged while we used it: stop while everything is still in memory.
     return false;
   }
   *cursor_ = *next;
@@ -217,7 +217,7 @@ void Compactor::finish_segment() {
   cursor_.reset();
 }
 
-// Retired segments that nobody needs are removed; seldom while space is plenty, as little changes between.
+// Removes retired segments that nobody needs; seldom while there is plenty of space, as little changes in between.
 void Compactor::tidy() {
   const BootTime now = clock_.boot();
   const auto segments = committer_.log()->segments();
@@ -227,7 +227,7 @@ void Compactor::tidy() {
   note_new(segments);
   trim(segments);
   remove_files();
-  // Retired segments give their space back only behind the next header: do not wait for it when space is short.
+  // Retired segments free their space only after the next header: do not wait for it when space is short.
   const bool pending = !segments.front().retired && segments.front().id <= retired_through_;
   if (pending && space_is_low() && committer_.flush() && !committer_.roll()) blocked_until_ = now + kBlockedPause;
 }

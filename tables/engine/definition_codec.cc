@@ -1,4 +1,4 @@
-// Definitions as items: what the catalog in the log holds.
+// Encodes definitions as items for the catalog in the log.
 #include "tables/engine/batch.h"
 
 namespace freshet {

@@ -43,7 +43,7 @@ std::optional<WallTime> time_of_label(const std::string& label) {
          milliseconds(millis);
 }
 
-constexpr size_t kBulk = 16;                       // Writes of one request.
+constexpr size_t kBulk = 16;                       // From this number on, the writes of one request count as bulk.
 constexpr uint64_t kTableMemory = 4096;            // Approximate, for a table without items.
 constexpr uint64_t kSkippedBeforeAnswer = 10'000;  // Records.
 constexpr uint64_t kTurnEffort = 8u << 20;         // For one request, before other work gets its turn.
@@ -297,7 +297,7 @@ Async<Result<TableDescription>> Engine::alter_table(TableDefinition definition) 
     return Out(invalid("The key schema of table " + definition.name + " cannot be changed"));
   }
   if (definition == table->definition()) return Out(table->describe());
-  // Where a full store is to be deployed anew; but completions and compaction need most of what it has left.
+  // A full store must still accept a deployment; but completions and compaction need most of the remaining space.
   const uint64_t keep = (committer_.floor_bytes() + committer_.reserve_bytes()) / 2;
   if (auto ok = committer_.admit_record(keep); !ok) return Out(fail(ok.error()));
   if (auto ok = committer_.admit_upkeep(table->memory_to_become(definition)); !ok) return Out(fail(ok.error()));
@@ -370,7 +370,7 @@ Async<std::vector<Result<Output>>> Engine::finish(std::vector<Input> inputs, Res
   co_return outputs;
 }
 
-// Handles those without an output, until the effort of one turn is used up.
+// Handles inputs without an output, until the effort of one turn is used up.
 void Engine::go_on(std::vector<WriteInput>& inputs, Results<WriteOutput>& outputs) {
   uint64_t spent = 0;
   while (outputs.size() < inputs.size() && spent < kTurnEffort) {
@@ -503,10 +503,10 @@ Async<Result<StreamPage>> Engine::wait_stream(ReadStreamInput input) {
     if (!page || !page->records.empty() || scheduler_.clock().boot() >= input.wait_until) co_return page;
     // A closed stream gets nothing more.
     if (!input.label.empty() && catalog_.find_closed(input.table, input.label)) co_return page;
-    // The reader wants to know now and then how far it is.
+    // The reader needs to know its progress now and then.
     if (page->next >= first + kSkippedBeforeAnswer) co_return page;
     ChangeStream& stream = catalog_.find(input.table).value()->stream();
-    // There is more to read: nobody would wake the reader for it.
+    // There is more to read, and nothing else would wake the reader for it.
     if (page->next < stream.bounds().next) co_return page;
     input.from = page->next;
     Promise<bool> woken(scheduler_);

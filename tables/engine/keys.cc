@@ -139,8 +139,8 @@ std::optional<KeyView> table_key_of(std::string_view encoded_item, const KeySche
   return view;
 }
 
-// Numbers are no prefix of each other as they are. The others end with two zeros, and their own zeros are marked, so
-// that a shorter one comes before those that it begins.
+// Numbers are never a prefix of each other. Strings and binaries end with two zeros, and their own zeros are escaped,
+// so that a shorter value sorts before those that begin with it.
 void append_joined(std::string& out, Type type, std::string_view order_bytes) {
   if (type == Type::kNumber) {
     out.append(order_bytes);
@@ -236,7 +236,7 @@ Result<void> check_index_part(const KeyAttributes& part, bool partition, const s
   return part.size() > 1 ? check_total(size, partition) : Result<void>{};
 }
 
-// A bit that names of other lengths or endings seldom have.
+// A bit that differs for most names of other lengths or endings.
 uint64_t look_of(std::string_view name) {
   return name.empty() ? 0 : uint64_t{1} << ((name.size() + 5 * static_cast<unsigned char>(name.back())) % 64);
 }
@@ -310,7 +310,7 @@ Result<void> check_updated_index_keys(std::span<const ItemEdit> edits, const Ite
     return nullptr;
   };
   if (auto ok = check_index_values(definition, Writer::kUpdate, find); !ok) return ok;
-  // A part of several attributes may become too long by one of them.
+  // One attribute may make a part of several attributes too long.
   const auto check_part = [&](const KeyAttributes& part, bool partition) -> Result<void> {
     size_t size = 0;
     bool edited = false;

@@ -35,7 +35,7 @@ OrderedItems::OrderedItems(KeySchema keys, Kind kind, uint64_t seed, KeySchema m
       kind_(kind),
       by_number_(keys_.sort && keys_.more_sort.empty() && keys_.sort->type == Type::kNumber),
       seed_(seed),
-      // All entries of an index may stand in one partition, so that their hashes tell nothing apart.
+      // All entries of an index may be in one partition, so that their hashes do not separate them.
       set_(Order{this}, kind == Kind::kMain ? Set::Growth::kSplits : Set::Growth::kOneTree) {}
 
 // True if a prefix is the whole sort key, so that equal prefixes need no look into the items. The pairs of a positive
@@ -117,12 +117,12 @@ const ItemRef* OrderedItems::find(const KeyView& key) const {
   return place(key).item();
 }
 
-OrderedItems::Place OrderedItems::place(const KeyView& key) const {
+OrderedItems::Position OrderedItems::place(const KeyView& key) const {
   return {set_.place(probe(key)), version_};
 }
 
-void OrderedItems::change(const Place& known, const ItemRef& before, const ItemRef& after) {
-  const Place place = known.version == version_ ? known : this->place(key_of(after ? after : before, keys_));
+void OrderedItems::change(const Position& known, const ItemRef& before, const ItemRef& after) {
+  const Position place = known.version == version_ ? known : this->place(key_of(after ? after : before, keys_));
   FRESHET_CHECK(place.at.found() == static_cast<bool>(before),
                 "a write was planned against the state it is applied to");
   if (before && after) {
@@ -154,7 +154,7 @@ void OrderedItems::change(const ItemRef& before, const std::optional<KeyView>& o
     FRESHET_CHECK(added, "an index has an item once");
     return;
   }
-  // Looks up the item's own key once at most, not once for each entry that it is compared with.
+  // Looks up the item's own key at most once, not for each entry that it is compared with.
   const auto place = set_.place(probe_of(*new_key, after));
   FRESHET_CHECK(!place.found(), "an index has an item once");
   set_.insert(place, entry(*new_key, after));

@@ -53,7 +53,7 @@ class OrderedItems {
 
   // The position of a key, or where it would be inserted. A planner finds it once; applying the write uses it if no
   // entry was added or removed in between.
-  struct Place;
+  struct Position;
 
   // Keys of a main table are unique. Secondary indexes are sparse, and their keys are not unique. Entries of equal keys
   // stand in the order of the table's key (kByKey), so that a key says where a page ended even if its item is gone;
@@ -101,11 +101,11 @@ class OrderedItems {
 
   // Main tables: the item with that key, or null; valid until the next change.
   const ItemRef* find(const KeyView& key) const;
-  Place place(const KeyView& key) const;
+  Position place(const KeyView& key) const;
   // Prefetches partitions, by hash(), that are about to be looked up.
   void prefetch(std::span<const uint64_t> hashes) const { set_.prefetch(hashes); }
   // Applies a write at that position, where `before` is now. Null refs mean absent; not both.
-  void change(const Place& place, const ItemRef& before, const ItemRef& after);
+  void change(const Position& place, const ItemRef& before, const ItemRef& after);
 
   // Secondary indexes: applies a write; a key is empty where the item is not in the index.
   void change(const ItemRef& before, const std::optional<KeyView>& old_key, const ItemRef& after,
@@ -184,11 +184,11 @@ class OrderedItems {
   const bool by_number_;  // True if the sort key is a number.
   const uint64_t seed_;
   Set set_;
-  uint64_t version_ = 0;  // Counts the added and removed entries; a Place of an older version is not used.
+  uint64_t version_ = 0;  // Counts the added and removed entries; a Position of an older version is not used.
 };
 
-struct OrderedItems::Place {
-  Set::Place at;
+struct OrderedItems::Position {
+  Set::Position at;
   uint64_t version = UINT64_MAX;  // The initial value matches no version.
   const ItemRef* item() const { return at.found() ? &at->item : nullptr; }
 };

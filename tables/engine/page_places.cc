@@ -22,7 +22,7 @@ void PagePlaces::note(uint32_t table, const KeyView& key, uint64_t creation) {
 std::optional<uint64_t> PagePlaces::find(uint32_t table, const KeyView& key) const {
   if (places_.empty()) return std::nullopt;
   const uint64_t id = id_of(table, key);
-  const Place& place = places_[id % kPlaces];
+  const Entry& place = places_[id % kPlaces];
   if (place.id != id || place.creation == 0) return std::nullopt;
   return place.creation;
 }

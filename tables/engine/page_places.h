@@ -24,13 +24,13 @@ class PagePlaces {
   std::optional<uint64_t> find(uint32_t table, const KeyView& key) const;
 
  private:
-  struct Place {
+  struct Entry {
     uint64_t id = 0;
     uint64_t creation = 0;  // 0 means none.
   };
   static constexpr size_t kPlaces = 1u << 14;  // 256 KiB, allocated with the first one.
 
-  std::vector<Place> places_;
+  std::vector<Entry> places_;
 };
 
 }  // namespace freshet

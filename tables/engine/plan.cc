@@ -25,12 +25,12 @@ Result<void> check_returns(ReturnValues wanted) {
   return invalid("ReturnValues can only be ALL_OLD or NONE");
 }
 
-OrderedItems::Place current(const Table& table, const Item& keyed) {
+OrderedItems::Position current(const Table& table, const Item& keyed) {
   const ItemKey key(keyed, table.definition().keys);
   return table.place(key.view());
 }
 
-ItemRef item_at(const OrderedItems::Place& place) {
+ItemRef item_at(const OrderedItems::Position& place) {
   const ItemRef* item = place.item();
   return item ? *item : ItemRef{};
 }
@@ -62,7 +62,7 @@ bool guards_hold(const PutItemInput& input, const ItemRef& old, const ItemRef& a
 }
 
 template <class Input>
-Plan make_plan(Table& table, const OrderedItems::Place& place, ItemRef before, ItemRef after, const Input& input) {
+Plan make_plan(Table& table, const OrderedItems::Position& place, ItemRef before, ItemRef after, const Input& input) {
   Plan plan;
   if (input.measure) plan.output.cost = cost_of_write(table, input_key(input), before, after);
   if (!before && !after) return plan;
@@ -84,7 +84,7 @@ Result<ItemRef> create_item(const BoundUpdate& update, const TableDefinition& de
 }
 
 Result<ItemRef> edit_item(const ItemEdits& edits, const TableDefinition& definition, const ItemRef& old) {
-  uint64_t written = 0;  // More than an item may have is not even copied.
+  uint64_t written = 0;  // An item that would be too large is not even copied.
   for (const auto& edit : edits) written += edit.value ? billed_size(*edit.value) : 0;
   if (written > limits::kMaxItemBytes) return too_large_item(true);
   ItemRef after = old.with(edits);
@@ -95,10 +95,10 @@ Result<ItemRef> edit_item(const ItemEdits& edits, const TableDefinition& definit
   return after;
 }
 
-// Only what the update looks at is decoded, and for most updates that is nothing; the rest keeps its bytes.
+// Decodes only the attributes that the update uses, which for most updates are none; the rest keeps its bytes.
 Result<ItemRef> update_item(const BoundUpdate& update, const TableDefinition& definition, Effort& effort,
                             const ItemRef& old) {
-  constexpr uint64_t kDecoding = 16;  // Decoding and encoding again; in units for each byte.
+  constexpr uint64_t kDecoding = 16;  // The cost of decoding and encoding, in units for each byte.
   if (const auto edits = plain_edits(update)) return edit_item(*edits, definition, old);
   const auto names = top_level_attributes(update);
   Item some;
@@ -148,7 +148,7 @@ bool is_unchanged(const ItemRef& old, const EditItemInput& input) {
   return std::all_of(input.unchanged.begin(), input.unchanged.end(), same);
 }
 
-// Sorted, as items are edited.
+// The edits, sorted by name.
 Result<ItemEdits> edits_of(EditItemInput& input, const KeySchema& keys) {
   ItemEdits edits;
   for (auto& [name, value] : input.edits) {
@@ -177,7 +177,7 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& 
   if (auto ok = check_index_keys(input.item, definition); !ok) return fail(ok.error());
   if (auto ok = check_put_item(input.item); !ok) return fail(ok.error());
 
-  const OrderedItems::Place place = current(**table, input.item);
+  const OrderedItems::Position place = current(**table, input.item);
   ItemRef old = item_at(place);
   Expressions expressions(cache, input.placeholders);
   auto ok = check_condition(expressions, effort, input.condition, definition, old, input.return_item_on_failure);
@@ -196,7 +196,7 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& 
   const TableDefinition& definition = (*table)->definition();
   if (auto ok = check_key(input.key, definition.keys); !ok) return fail(ok.error());
 
-  const OrderedItems::Place place = current(**table, input.key);
+  const OrderedItems::Position place = current(**table, input.key);
   ItemRef old = item_at(place);
   Expressions expressions(cache, input.placeholders);
   auto ok = check_condition(expressions, effort, input.condition, definition, old, input.return_item_on_failure);
@@ -211,7 +211,7 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& 
   if (!table) return fail(table.error());
   const TableDefinition& definition = (*table)->definition();
   if (auto ok = check_key(input.key, definition.keys); !ok) return fail(ok.error());
-  const OrderedItems::Place place = current(**table, input.key);
+  const OrderedItems::Position place = current(**table, input.key);
   ItemRef old = item_at(place);
 
   Expressions expressions(cache, input.placeholders);
@@ -250,7 +250,7 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& 
   return plan;
 }
 
-// Tells the fault that the service would.
+// Returns the fault that the service would report.
 template <class Input>
 Result<Plan> plan_or_fault(const Catalog& catalog, ExpressionCache& cache, Effort& effort, Input& input) {
   auto planned = plan_write(catalog, cache, effort, input);
@@ -280,7 +280,7 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache&, Effort&, EditItemInp
   const TableDefinition& definition = (*table)->definition();
   const auto key = table_key_of(input.seen, definition.keys);
   if (!key) return invalid("The provided key element does not match the schema");
-  const OrderedItems::Place place = (*table)->place(*key);
+  const OrderedItems::Position place = (*table)->place(*key);
   ItemRef old = item_at(place);
   if (!is_unchanged(old, input)) return fail(condition_failed(old, input.return_item_on_failure).error());
   const auto edits = edits_of(input, definition.keys);

@@ -17,7 +17,7 @@ const std::string& table_of(const WriteInput& input) {
   return std::visit([](const auto& write) -> const std::string& { return write.table; }, input);
 }
 
-// Tells `each` the bytes of the partition key.
+// Calls `each` with the bytes of the partition key.
 template <class Each>
 void tell_partition(const ItemRef& item, const KeySchema& keys, const Each& each) {
   const auto key = item.find(keys.partition.name);

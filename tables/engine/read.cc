@@ -12,7 +12,7 @@
 namespace freshet {
 namespace {
 
-// The table or index that a query or scan walks over.
+// The table or index that a query or scan walks through.
 struct Source {
   const Table* table = nullptr;
   const SecondaryIndex* index = nullptr;  // Null for the table itself.
@@ -27,13 +27,13 @@ struct Shape {
   BoundProjection projection;
   uint32_t limit = 0;
   bool count_only = false;
-  std::optional<std::string> partition;       // Entries of others in the range are skipped.
-  std::vector<std::string> held;              // By an index that holds only some attributes, sorted; empty for all.
+  std::optional<std::string> partition;       // Entries of other partitions in the range are skipped.
+  std::vector<std::string> held;              // The attributes that the index holds, sorted; empty for all.
   std::vector<std::string> index_attributes;  // The attributes that are returned from an entry without a projection;
                                               // empty for all.
-  std::vector<std::string> filter_view;       // All that the filter sees of an item; empty for all of it.
+  std::vector<std::string> filter_view;       // The attributes that the filter sees; empty for all.
   size_t weight = 0;                          // The most operands and paths that are looked for in an item.
-  bool fetches = false;                       // The index lacks some of it: the table is read, too.
+  bool fetches = false;                       // True if the index lacks some of them: the table is read, too.
   bool measure = false;
 };
 
@@ -78,7 +78,7 @@ void fetch_rest(Shape& shape, bool all_attributes, bool filter_sees_all) {
   if (all_attributes || shape.projection) shape.index_attributes.clear();
 }
 
-// A global index must hold what is asked of it.
+// A global index must hold all requested attributes.
 Result<void> check_projected(const Source& source, const Shape& shape) {
   if (shape.held.empty() || !shape.projection || source.index->definition.local) return {};
   for (const auto name : top_level_attributes(shape.projection)) {
@@ -90,7 +90,7 @@ Result<void> check_projected(const Source& source, const Shape& shape) {
   return {};
 }
 
-// A query of a global index must not filter by what the index lacks.
+// A query of a global index must not filter by attributes that the index lacks.
 Result<void> check_filter_attributes(const Source& source, const Shape& shape) {
   if (shape.index_attributes.empty() || !shape.filter || source.index->definition.local) return {};
   for (const auto name : top_level_attributes(shape.filter)) {
@@ -238,8 +238,8 @@ class PageBuilder {
   std::vector<std::string_view> values_;  // Room for held_size().
 };
 
-// The entries of the range from its near end on, at most as many as are asked for before they are read: the items that
-// they hold lie anywhere in memory, and one that is on its way while another is read costs next to nothing.
+// The entries of the range from its near end on, fetched ahead: the items are spread over memory, and loading one while
+// another is read costs next to nothing.
 template <class Next>
 void walk_ahead(PageBuilder& builder, uint32_t limit, const Next& next) {
   constexpr size_t kAhead = 16;
@@ -265,7 +265,7 @@ Result<Page> walk(const Source& source, const Shape& shape, Range range, bool fo
   return builder.take();
 }
 
-// The service names the fault of a start key in one way or another, as it finds it.
+// The service reports the fault of a start key in different words, depending on where it finds it.
 constexpr const char* kWrongStart = "The provided starting key is invalid";
 constexpr const char* kWrongElement = "The provided key element does not match the schema";
 
@@ -278,7 +278,7 @@ bool has_types(const Item& item, const KeySchema& keys) {
   return std::all_of(attributes.begin(), attributes.end(), [&](const auto* key) { return fits(*key); });
 }
 
-// A start key has the key attributes of the table and of what is walked over, and no others.
+// A start key has the key attributes of the table and of the index, and no others.
 Result<void> check_start_key(const Source& source, const Item& start, bool scan) {
   const std::string wrong_in_table = std::string(kWrongStart) + ": " + kWrongElement;
   std::vector<std::string> names;
@@ -294,12 +294,12 @@ Result<void> check_start_key(const Source& source, const Item& start, bool scan)
   return {};
 }
 
-// The place where a page of an index by arrival ended, which the start key does not tell: at an item of that creation.
-// Empty if the item is gone and nobody remembers its place.
+// The position at which a page of an index by arrival ended, which the start key does not tell: the creation number of
+// its item. Empty if the item is gone and its position is not remembered.
 std::optional<uint64_t> arrival_of(const Source& source, const Item& start) {
   const ItemKey main_key(start, source.table->definition().keys);
   if (const auto noted = source.places->find(source.table->number(), main_key.view())) return noted;
-  // An item that left the index or came back keeps its creation.
+  // An item that left the index and came back keeps its creation number.
   const ItemRef* item = source.table->find(main_key.view());
   return item ? std::optional(item->creation()) : std::nullopt;
 }
@@ -314,7 +314,7 @@ OrderedItems::Iterator after_start(const Source& source, const Item& start, bool
   if (source.items->kind() == OrderedItems::Kind::kByArrival) {
     const auto creation = arrival_of(source, start);
     place.creation = creation.value_or(0);
-    // Repeats all ties, because none may be skipped.
+    // Repeats all equal keys, because none may be skipped.
     if (!creation) place.tie = forward ? Tie::kBefore : Tie::kAfter;
   } else {
     place.beside = main_key.view();
@@ -435,7 +435,7 @@ Result<void> check_query_start(const Source& source, const KeyRange& range, cons
   return invalid("The provided starting key is outside query boundaries based on provided conditions");
 }
 
-// The whole item goes to `whole`, if that is asked for.
+// Writes the whole item to `whole`, if that is not null.
 Result<ItemRef> read_one(const Catalog& catalog, const GetItemInput& input, const BoundProjection& projection,
                          ItemRef* whole) {
   auto table = catalog.find(input.table);

@@ -6,7 +6,7 @@
 namespace freshet {
 namespace {
 
-// Sees only what a checkpoint says.
+// Reads only checkpoints.
 class StartReader final : public BatchSink {
  public:
   SegmentStart start;
@@ -73,7 +73,7 @@ Result<void> Recovery::on_counters(const StoredCounters& counters) {
 Result<void> Recovery::on_table(StoredTable stored) {
   Table* table = catalog_.find_number(stored.number);
   if (!table) {
-    // A checkpoint tells what holds after its batch: the table that had the name is dropped in there.
+    // A checkpoint describes the state after its batch: the table that had the name is dropped in this batch.
     Table* namesake = catalog_.find_any(stored.description.definition.name);
     if (namesake) catalog_.remove(*namesake);
     table = &catalog_.add(stored.number, std::move(stored.description));
@@ -84,7 +84,7 @@ Result<void> Recovery::on_table(StoredTable stored) {
     }
     const bool same_stream = table->definition().stream == now.stream;
     table->reload(std::move(stored.description));
-    // Logs of payload version 1 do not say that it was closed; of others it has just begun.
+    // Logs of payload version 1 do not record that it was closed; in other logs it has just begun.
     if (!same_stream) table->stream().trim_all();
   }
   table->stream().restore(stored.stream_next, stored.stream_oldest);
@@ -92,7 +92,7 @@ Result<void> Recovery::on_table(StoredTable stored) {
   return {};
 }
 
-// Said before the table's own record, or its drop. Whether the records are known yet depends on where replay began.
+// Comes before the table's own record, or its drop. Whether the records are known yet depends on where replay began.
 Result<void> Recovery::on_closed_stream(StoredClosedStream stored) {
   const ClosedStream& said = stored.stream;
   if (catalog_.find_closed(said.table, said.label)) return {};
@@ -116,7 +116,7 @@ Result<void> Recovery::on_drop(uint32_t number) {
   return {};
 }
 
-// Null for a table that was dropped later in the batch that begins a segment: its catalog does not have it any more.
+// Null for a table that was dropped later in the batch that begins a segment: the segment's catalog no longer has it.
 Result<Table*> Recovery::table_of(uint32_t number) const {
   Table* table = catalog_.find_number(number);
   if (!table && number >= catalog_.counters.next_table) {
@@ -177,7 +177,7 @@ Result<void> Recovery::on_flow(const StoredFlow& flow) {
   return {};
 }
 
-// Streams go on in the segment where they stood when it began.
+// Streams continue in the segment at their positions when it began.
 void Recovery::mark_known(uint32_t segment, const SegmentStart& start) {
   for (const auto& [number, next] : start.stream_next) {
     Table* table = catalog_.find_number(number);

@@ -85,7 +85,7 @@ class ShardedSet {
   };
 
   // The position of an entry in its tree, or where it would be inserted.
-  class Place {
+  class Position {
    public:
     bool found() const { return found_; }
     const T& operator*() const { return *at_; }  // Valid only if found.
@@ -128,8 +128,8 @@ class ShardedSet {
     return {*this, &tree, tree.upper_bound(probe)};
   }
   template <class Probe>
-  Place place(const Probe& probe) const {
-    Place place;
+  Position place(const Probe& probe) const {
+    Position place;
     Tree& tree = tree_of(probe);
     place.tree_ = &tree;
     place.at_ = tree.lower_bound(probe);
@@ -150,7 +150,7 @@ class ShardedSet {
   }
 
   // Inserts at the position of `value`, which was not found.
-  void insert(const Place& place, T value) {
+  void insert(const Position& place, T value) {
     place.tree_->insert(place.at_, std::move(value));
     grown(*place.tree_);
   }
@@ -167,7 +167,7 @@ class ShardedSet {
     last.insert(last.end(), std::move(value));
     grown(last);
   }
-  void erase(const Place& place) {
+  void erase(const Position& place) {
     erase_from(*place.tree_, place.at_);
     resize();
   }

@@ -8,7 +8,7 @@
 
 namespace freshet {
 namespace {
-constexpr size_t kFetchedAhead = 16;  // The order of the table is none in memory: each item is a wait for it.
+constexpr size_t kFetchedAhead = 16;  // Items in the table's order are spread over memory: each is a cache miss.
 constexpr size_t kLoadedTogether = 1u << 16;
 constexpr size_t kFilledBeside = 100'000;
 constexpr size_t kBlock = 64;              // A node of a map, or a small block: approximate.
@@ -218,7 +218,7 @@ void Table::reload(TableDescription description) {
   indexes_.clear();
   ttl_.reset();
   make_observers();
-  if (same_books && books) books_ = std::move(books);  // Its flows were said before.
+  if (same_books && books) books_ = std::move(books);  // Its flows are in the log already.
 }
 
 void Table::apply(const Change& change) {
@@ -264,7 +264,7 @@ void Table::build_observers(absl::FunctionRef<void(const ItemRef&)> each) {
     if (ttl_) ttl_->add_to(expiries, entry.item, now.seen);
     if (books_) books_->count(now.counted);
   }
-  // Each is sorted and built on its own: together, large ones take as long as the longest of them.
+  // Each is sorted and built on a thread of its own: together they take as long as the longest.
   std::vector<std::future<void>> fills;
   const auto fill = [&fills](auto& order, auto& sorted) {
     const auto how =

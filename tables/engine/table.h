@@ -33,7 +33,7 @@ struct Change {
   ItemRef before;
   ItemRef after;
   Cause cause = Cause::kClient;
-  OrderedItems::Place place{};  // The position of its key in the main structure, if the planner has found it.
+  OrderedItems::Position place{};  // The position of its key in the main structure, if the planner has found it.
 };
 // A write's changes, applied all or none.
 using Mutation = absl::InlinedVector<Change, 1>;
@@ -88,7 +88,7 @@ class Table {
 
   const OrderedItems& items() const { return items_; }
   const ItemRef* find(const KeyView& key) const { return items_.find(key); }
-  OrderedItems::Place place(const KeyView& key) const { return items_.place(key); }
+  OrderedItems::Position place(const KeyView& key) const { return items_.place(key); }
   // Null if there is no such index, or it is still being built.
   const SecondaryIndex* index(std::string_view name) const;
 

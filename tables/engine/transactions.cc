@@ -46,7 +46,7 @@ const Item& key_of(const WriteInput& action) {
   return std::visit([](const auto& one) -> const Item& { return input_key(one); }, action);
 }
 
-// Says which item an action is about, or nothing where its key is none (planning says what is wrong with it).
+// Identifies the item of an action; empty if its key is invalid (planning reports the fault).
 std::string identity(const Item& keyed, const KeySchema& keys) {
   if (!check_item_keys(keyed, keys)) return {};
   const ItemKey key(keyed, keys);
@@ -70,7 +70,7 @@ Result<void> check_distinct(const Catalog& catalog, ExpressionCache& cache, cons
   return {};
 }
 
-// --- How large it is ---
+// --- Sizes ---
 
 // The service counts the items or keys of a request, and the values in its expressions.
 uint64_t payload_bytes(const std::vector<WriteInput>& actions) {
@@ -100,7 +100,7 @@ bool are_too_large(const Catalog& catalog, const std::vector<GetItemInput>& acti
   return bytes > limits::kMaxTransactionBytes;
 }
 
-// --- Why it is cancelled ---
+// --- Cancellation reasons ---
 
 // Empty for an error that is not about one action.
 std::optional<TransactionCanceled::Reason> reason_of(const Error& error) {
@@ -154,7 +154,7 @@ void append_item(std::string& out, const Item& item) {
   append_text(out, encoded);
 }
 
-// Everything that an action says, the same for requests that mean the same.
+// The content of an action; equal for requests with the same meaning.
 std::string fingerprint(const std::vector<WriteInput>& actions) {
   std::string out;
   for (const auto& action : actions) {
@@ -195,7 +195,7 @@ TableDefinition token_definition() {
   return table;
 }
 
-// A repeated request tells those who ask what reading its items takes.
+// For a repeated request, reports the cost of reading its items, if that is requested.
 TransactWriteOutput repeated(const Catalog& catalog, const std::vector<WriteInput>& actions) {
   TransactWriteOutput output;
   output.repeated = true;
@@ -222,7 +222,7 @@ Transactions::Seen Transactions::look_up(const std::string& token, const std::st
   const ItemRef* item = table->find(key);
   if (!item || FRESHET_PLANTED("token-forgotten")) return Seen::kNever;
   const Item seen = item->decode();
-  // The sweep may be late. While the wall clock is not trusted it is paused, and what is there is known.
+  // The sweep may be late. While the wall clock is not trusted, the sweep is paused and every stored token is valid.
   if (seen.int_or("until", 0) <= epoch_s(clock_.wall()) &&
       (guard_.trusted() || FRESHET_PLANTED("token-lost-by-a-clock-step")))
     return Seen::kNever;
@@ -251,7 +251,7 @@ Change Transactions::token_change(Table& table, const std::string& token, const 
   const int64_t until = epoch_s(std::chrono::ceil<seconds>(clock_.wall() + kTokenWindow));
   const Item item{{"token", Value(token)}, {"request", Value(Binary{request})}, {"until", Value::number(until)}};
   const KeyView key{token, {}};
-  const ItemRef* old = table.find(key);  // One whose window is over.
+  const ItemRef* old = table.find(key);  // Its window is over.
   return {&table, old ? *old : ItemRef{}, ItemRef::encode(item), Cause::kClient, {}};
 }
 

@@ -15,7 +15,7 @@ std::optional<int64_t> TtlOrder::expiry(const Seen& seen) {
   if (!held_.empty() && seen.status == held_) return std::nullopt;
   int64_t at = seen.ttl->number().floor_int64();
   if (at > kOnlyMilliseconds && milliseconds_) {
-    at = at / 1000 + (at % 1000 ? 1 : 0);  // Never early.
+    at = at / 1000 + (at % 1000 ? 1 : 0);  // Rounded up, so that it is never early.
   } else if (at > kOnlyMilliseconds) {
     if (!suspect_) suspect_ = at;
     return std::nullopt;  // Expires after the year 5138: never.

@@ -6,7 +6,7 @@
 
 namespace freshet {
 namespace {
-// The wall may be set at any time: how long a sweep sleeps at most.
+// The wall clock may be set at any time: the longest sleep of a sweep.
 constexpr seconds kLongestSleep{1};
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kWrongType = "Incorrect operand type for operator or function; ";
 constexpr size_t kMaxInCandidates = 100;
 
-// The types that an operand may turn out to have, as far as the text tells: of values only the request knows.
+// The possible types of an operand, as far as the text tells: only the request knows those of values.
 uint16_t static_types(const Operand& operand) {
   if (operand.kind != Operand::Kind::kFunction) return kAllTypes;
   if (operand.function == Function::kSize) return type_bit(Type::kNumber);
@@ -60,7 +60,7 @@ class Walk {
     }
   }
 
-  // The placeholders that an operand uses, its arguments first, then what its function asks of them.
+  // Checks the placeholders of an operand: first its arguments, then the requirements of its function.
   void operand(const Operand& operand) {
     if (operand.kind == Operand::Kind::kPath) {
       path(operand.path);
@@ -99,7 +99,7 @@ class Walk {
   }
   void types(const Operand& operand, uint16_t allowed, std::string_view who, std::string_view set_name) {
     if (operand.kind == Operand::Kind::kValue) {
-      // Between the two halves of the text stands the type.
+      // The type is between the two halves of the text.
       add({Check::Kind::kTypes, allowed, operand.slot, 0, nullptr, nullptr,
            set_name.empty() ? std::string(who) : concat(who, "|", set_name)});
     } else if ((static_types(operand) & allowed) == 0) {

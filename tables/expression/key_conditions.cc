@@ -157,7 +157,7 @@ auto missed(const KeyAttribute& key) {
   return invalid(concat("Query condition missed key schema element: ", key.name));
 }
 
-// All tests but those of the partition are of the first sort attributes.
+// All tests except those of the partition must be on the first sort attributes.
 Result<void> check_known(const std::vector<KeyTest>& tests, const KeySchema& keys) {
   const auto attributes = keys.sort_attributes();
   const size_t given = tests.size() - keys.partition_attributes().size();
@@ -207,7 +207,7 @@ Result<void> read_partition(const std::vector<KeyTest>& tests, const KeySchema& 
   for (const auto* key : attributes) {
     if (!find_test(tests, key->name)) return missed(*key);
   }
-  // The values of the others matter more than the operator for this part.
+  // Faults of the other attributes are reported before the operator of this part.
   if (auto done = check_known(tests, keys); !done) return done;
   for (const auto* key : attributes) {
     const KeyTest& test = *find_test(tests, key->name);
@@ -222,7 +222,7 @@ Result<void> read_partition(const std::vector<KeyTest>& tests, const KeySchema& 
   return {};
 }
 
-// From the left without a gap; only the last one that is given need not be an equality.
+// The sort attributes from the left, without a gap; only the last one given need not be an equality.
 Result<void> read_sort(const std::vector<KeyTest>& tests, const KeySchema& keys, KeyRange& range) {
   const auto attributes = keys.sort_attributes();
   const size_t given = tests.size() - keys.partition_attributes().size();

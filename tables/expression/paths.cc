@@ -19,8 +19,9 @@ Relation relation(const Path& a, const Path& b, const Bindings& bindings) {
   return Relation::kOverlap;
 }
 
-// Visits pairs (i, j), i < j, among them at least one that clashes if any does. Of few paths, all pairs. Of many, the
-// neighbours in order: whatever starts with a path follows it, and where names turn to indexes two neighbours conflict.
+// Visits pairs (i, j), i < j, with at least one that clashes if any does. For few paths, all pairs. For many,
+// neighbours in sorted order: a path that starts with another follows it, and where names turn to indexes two
+// neighbours conflict.
 template <class Visit>
 void each_candidate_pair(const std::vector<const Path*>& paths, const Bindings& bindings, Visit visit) {
   constexpr size_t kFew = 16;
@@ -124,7 +125,7 @@ std::vector<Group> groups_of(std::vector<Wanted>& wanted, const Bindings& bindin
   return groups;
 }
 
-// `in` are the entries of a map or an item; one walk finds all groups, as both are sorted.
+// `in` has the entries of a map or an item; one walk finds all groups, as both are sorted.
 bool extract_entries(std::vector<Wanted>& wanted, std::string_view in, const Bindings& bindings, Map& out) {
   std::vector<Group> groups = groups_of(wanted, bindings);
   std::erase_if(groups, [](const Group& group) { return is_index(*group.element); });

@@ -51,7 +51,7 @@ Action Parser::parse_set() {
   return action;
 }
 
-// Returns whether all of the value stood in parentheses.
+// Returns true if the whole value was in parentheses.
 bool Parser::parse_set_value(Action& action) {
   bool parenthesized = false;
   if (accept_symbol("(")) {

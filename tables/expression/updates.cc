@@ -45,7 +45,7 @@ Members united(const Members& a, const Members& b) {
   return out;
 }
 
-// Takes no longer for a large `b`, which may be the same in many actions of one 16 MB request.
+// The time does not grow with `b`, which may be large and the same in many actions of one 16 MB request.
 template <class Members>
 Members without(const Members& a, const Members& b) {
   Members out;
@@ -65,7 +65,8 @@ class Update {
       if (!write) return fail(write.error());
       if (!*write) continue;
       if (auto fits = check_depth(action.path, **write); !fits) return fits;
-      // Paths do not overlap, so the item will be larger than that: found out before anything large is copied.
+      // Paths do not overlap, so the item will be larger than their sum: this finds out before anything large is
+      // copied.
       if (!(*write)->remove) written_ += billed_size((*write)->value());
       if (written_ > limits::kMaxItemBytes) return too_large_item(true);
       writes_.push_back(std::move(**write));
@@ -73,7 +74,7 @@ class Update {
     return write_all();
   }
 
-  // Call after run(): where the actions' paths lead to now, except for those of removed values.
+  // Call it after run(): the present positions of the actions' paths, except those of removed values.
   std::vector<Path> places() const {
     std::vector<Path> out;
     for (const auto& action : actions_) {
@@ -89,7 +90,7 @@ class Update {
   }
 
  private:
-  using Planned = Result<std::optional<Write>>;  // Nothing: the action changes nothing.
+  using Planned = Result<std::optional<Write>>;  // Empty: the action changes nothing.
 
   Planned plan(const Action& action) {
     switch (action.kind) {
@@ -222,7 +223,7 @@ class Update {
     return is_index(path.back()) ? parent->is(Type::kList) : parent->is(Type::kMap);
   }
 
-  // Looks at the list as it was: elements that the same update appends do not count.
+  // Uses the list as it was: elements that the same update appends do not count.
   bool is_past_the_end(const Path& path) const {
     if (path.size() == 1 || !is_index(path.back())) return false;
     const auto* list = find_parent(path, item_, bindings_)->get_if<List>();
@@ -238,8 +239,8 @@ class Update {
   // The value that holds the last element of a path, in the item that is being written.
   Value* parent_of(const Path& path) { return const_cast<Value*>(find_parent(path, item_, bindings_)); }
 
-  // Indexes mean places in the lists as they were: so first what keeps all places, then what appends, lowest index
-  // first, and removals last, highest index first.
+  // Indexes mean positions in the lists as they were: so first the writes that keep all positions, then appends, lowest
+  // index first, and removals last, highest index first.
   Result<void> write_all() {
     absl::InlinedVector<Write*, 4> appends;
     absl::InlinedVector<Write*, 4> removals;
@@ -318,7 +319,7 @@ class Update {
     return true;
   }
 
-  // Handles siblings in order: in one walk over what holds them, which may be large.
+  // Handles siblings in order, in one walk over their container, which may be large.
   void remove(std::span<Write* const> siblings) {
     for (const Write* write : siblings) removed_.push_back(write->action);
     const Path& first = siblings[0]->action->path;
@@ -408,7 +409,7 @@ bool creates(const BoundUpdate& update) {
 }
 
 namespace {
-// The values that the update looks at in an item; null for none.
+// The attributes that the update uses, from an item; empty for a null item.
 Item looked_at(const BoundUpdate& update, const ItemRef& item) {
   Item some;
   if (!item) return some;
@@ -437,7 +438,7 @@ Item updated_attributes(const BoundUpdate& update, const Item& before, const Ite
   if (std::none_of(written.begin(), written.end(), has_index)) return updated_attributes(update, after);
   Item again = before;
   expression::Update done(update, again);
-  if (!done.run()) return {};  // apply() cannot have made an item of this one.
+  if (!done.run()) return {};  // The item cannot be a result of apply().
   const auto places = done.places();
   std::vector<const expression::Path*> paths;
   for (const auto& place : places) paths.push_back(&place);

@@ -55,7 +55,7 @@ std::string encode(const SegmentHeader& header) {
 
 namespace {
 
-// A header that this program wrote, if only its version were ours: that of no newer one, but one with flipped bits.
+// True if the header has our format except for its version: it is not that of a newer program, but has flipped bits.
 bool is_ours_but_for_the_version(std::string_view bytes) {
   if (bytes.size() < kSegmentHeaderBytes) return false;
   std::string ours(bytes.substr(0, kSegmentHeaderBytes));

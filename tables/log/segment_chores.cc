@@ -5,7 +5,7 @@
 
 namespace freshet::log_detail {
 
-// When space is short, what gives it back and what keeps it is not left for later, at the price of a longer turn.
+// When space is short, work that frees or reserves space is not postponed, at the price of a longer turn.
 bool SegmentLog::is_short() const {
   return bytes_left() < reserve_ + 2 * segment_bytes_;
 }
@@ -20,14 +20,14 @@ void SegmentLog::do_chores() {
   } while (chore_ != Chore::kNone && is_short());
 }
 
-// First what gives space back.
+// Work that frees space comes first.
 void SegmentLog::begin_chore() {
   if (!cuts_.empty()) {
     chore_ = Chore::kCut;
     options_.chores->begin([&files = files_, cut = cuts_.front()]() -> Result<void> {
       auto file = files.open(cut.path, OpenMode::kReadWrite);
       if (file) return (*file)->truncate(cut.bytes);
-      if (file.error().code == ErrorCode::kNotFound) return {};  // In the trash already.
+      if (file.error().code == ErrorCode::kNotFound) return {};  // It is in the trash already.
       return fail(std::move(file.error()));
     });
   } else if (!trash_.empty()) {

@@ -12,16 +12,16 @@ import struct
 import threading
 import zlib
 
-from daemon import Daemon, main
+from daemon import LARGER, Daemon, main
 from malformed_test import PATIENCE, TABLE, HealthyClient, head, memory, post, settled
 
 BIG = "Big"
 ITEMS, ITEM_BYTES = 64, 300_000
-LIMIT = 16 << 20  # Of a body.
+LIMIT = 16 << 20  # The limit of a body.
 # Bytes above what the daemon has at rest: bodies that arrive together are 32 of 16 MB, answers that nobody takes up to
 # 256 MB, and what is read out of one body comes on top.
-MAX_PEAK = 1_000 << 20
-MAX_GROWTH = 64 << 20  # When all is over.
+MAX_PEAK = LARGER * (1_000 << 20)
+MAX_GROWTH = LARGER * (64 << 20)  # When all is over.
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closing resets the connection.
 
 GET = post(json.dumps({"TableName": TABLE, "Key": {"id": {"S": "good"}}}), "GetItem")[0]

@@ -14,11 +14,11 @@ import tempfile
 import threading
 import time
 
-from daemon import Daemon, Refused, kill_options
+from daemon import SLOWER, Daemon, Refused, kill_options
 
 ITEMS = 2500
 PAD = "x" * 300  # More than one block, turn and segment.
-PATIENCE = 60
+PATIENCE = 60 * SLOWER
 
 
 class Writer:

@@ -25,15 +25,15 @@ import time
 import unittest
 import zipfile
 
-from daemon import QUEUE, ROOT, Daemon, Refused, check_books
+from daemon import QUEUE, ROOT, SLOWER, Daemon, Refused, check_books
 
 OPTIONS = None
-PATIENCE = 20
+PATIENCE = 20 * SLOWER
 ALWAYS = 0xffffffff
 
 
 class BadDisk:
-    """What the library is to do, in a file that it has mapped."""
+    """The library's instructions, in a file that it has mapped."""
 
     def __init__(self, folder):
         self.path = folder / "orders"

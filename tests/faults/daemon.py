@@ -18,6 +18,23 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 QUEUE = "/queues/QueueTable"
 
 
+def slower():
+    """How many times slower than a release the program under test is; bounds of time are scaled by it.
+
+    A build with sanitizers is known by the libraries that it names (--binary of the command line, or FRESHET_BINARY).
+    """
+    named = [after for before, after in zip(sys.argv, sys.argv[1:]) if before == "--binary"] + [os.environ.get("FRESHET_BINARY", "")]
+    try:
+        program = pathlib.Path(named[0]).read_bytes()
+    except OSError:
+        return 1
+    return 20 if b"libtsan.so" in program else 8 if b"libasan.so" in program else 1
+
+
+SLOWER = slower()
+LARGER = 8 if SLOWER > 1 else 1  # Bounds of memory: sanitizers keep what is freed for a while, and shadow the rest.
+
+
 class Refused(Exception):
     """An answer with an error status."""
 
@@ -33,6 +50,7 @@ class Daemon:
         self.log_path = self.data / "daemon.log"
         self.store = self.data / "store"  # Or ":memory:".
         self.process = None
+        self.prefix, self.environment = [], {}  # A program that starts the daemon, and what its environment has more.
         self.local = threading.local()
 
     def launch(self):
@@ -45,7 +63,8 @@ class Daemon:
             argv += [str(self.template), "--set", f"ProcessTasksFunction.TASK_RUNNER={self.runner}"]
         argv += ["--data", str(self.store), "--listen", "127.0.0.1:0", "--ready-file", str(self.ready)]
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen(argv + [str(o) for o in self.options], stdout=log, stderr=log)
+            self.process = subprocess.Popen(self.prefix + argv + [str(o) for o in self.options], stdout=log, stderr=log,
+                                            env={**os.environ, **self.environment})
         return self
 
     def start(self):
@@ -63,7 +82,7 @@ class Daemon:
     def call(self, method, path, document=None, headers=None):
         """One request on this thread's kept-alive connection. OSError if the daemon is gone."""
         if getattr(self.local, "port", None) != self.port:
-            self.local.connection, self.local.port = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30), self.port
+            self.local.connection, self.local.port = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30 * SLOWER), self.port
         try:
             body = json.dumps(document) if document is not None else None
             self.local.connection.request(method, path, body, headers or {"Content-Type": "application/json"})
@@ -103,10 +122,10 @@ class Daemon:
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(60)
+                self.process.wait(60 * SLOWER)
             except subprocess.TimeoutExpired:
                 self.kill()
-                raise RuntimeError("SIGTERM did not end the daemon in 60 s")
+                raise RuntimeError(f"SIGTERM did not end the daemon in {60 * SLOWER} s")
         return self.process.returncode if self.process else None
 
 

@@ -12,13 +12,13 @@ import threading
 import time
 import zlib
 
-from daemon import Daemon, main
+from daemon import LARGER, SLOWER, Daemon, main
 
 TABLE = "Healthy"
 TARGET = "DynamoDB_20120810."
-PATIENCE = 60  # Seconds: the safety net of a hanging test.
-MAX_GROWTH = 24 << 20  # Bytes between the first pass and the last.
-MAX_PEAK = 256 << 20   # Bytes ever, above what the daemon has at rest: bodies of 16 MB and what is read out of one.
+PATIENCE = 60 * SLOWER  # Seconds: the safety net of a hanging test.
+MAX_GROWTH = LARGER * (24 << 20)  # Bytes between the first pass and the last.
+MAX_PEAK = LARGER * (256 << 20)  # Bytes ever, above what the daemon has at rest: bodies of 16 MB and what is read out of one.
 
 REFUSED = {"SerializationException", "ValidationException"}
 SERIAL, INVALID, UNKNOWN = {"SerializationException"}, {"ValidationException"}, {"UnknownOperationException"}
@@ -270,7 +270,7 @@ def send(daemon, case):
         try:
             sock.sendall(request)
             if not ends or None in statuses:
-                sock.shutdown(socket.SHUT_WR)  # What may wait for more is told that there is none.
+                sock.shutdown(socket.SHUT_WR)  # Tells a server that waits for more that there is none.
         except OSError:
             pass  # Closed while we sent: the answer, if there is one, is still to be read.
         try:
@@ -326,7 +326,7 @@ def memory(daemon, field):
 
 
 def settled(daemon, bound):
-    """What the daemon has once what it has freed is given back, or after a while."""
+    """The daemon's memory once it has given back what it freed, or after a while."""
     deadline = time.monotonic() + PATIENCE
     while (now := memory(daemon, "VmRSS")) > bound and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the daemon says that it takes of memory, against what it has, through the real binary.
+"""The daemon's metric of its memory, compared with its actual memory, through the real binary.
 
 Resident memory beyond that of an empty daemon is at most a quarter more than the metric says: with one large table, with
 many small ones, at the cap, and again when all is deleted. The test waits for that and not for a time; a daemon that does
@@ -10,15 +10,16 @@ import io
 import json
 import random
 import socket
+import sys
 import threading
 import time
 import urllib.parse
 import urllib.request
 import zipfile
 
-from daemon import ROOT, Daemon, main
+from daemon import ROOT, SLOWER, Daemon, main
 
-PATIENCE = 60  # Seconds within which memory must be given back.
+PATIENCE = 60 * SLOWER  # Seconds within which memory must be given back.
 FACTOR = 1.25
 SLACK = 6 << 20  # Bytes that a daemon that has worked has beyond an empty one: caches of threads, expressions, buffers.
 BATCH = 25
@@ -209,7 +210,7 @@ def five_thousand_tables(binary, folder):
 
 
 def the_cap(binary, folder):
-    """What is written until nothing more is taken stays within the bound, and all of it can be deleted."""
+    """A client that writes until it is refused stays within the bound, and can delete everything."""
     cap = 48 * MIB
     names = [f"Table{i}" for i in range(60)]
     refused = threading.Event()
@@ -321,5 +322,8 @@ def waiting_polls(binary, folder):
 
 
 if __name__ == "__main__":
+    if SLOWER > 1:
+        print("SKIPPED: faults.memory: a build with sanitizers has another allocator, whose blocks the daemon does not count")
+        sys.exit(77)
     main(__doc__, "memory is what the metric says", one_table, tables_beyond_a_few_thousand_items, three_hundred_tables,
          five_thousand_tables, the_cap, definitions, waiting_polls)

@@ -21,14 +21,14 @@ import urllib.request
 
 import yaml
 
-from daemon import QUEUE, ROOT, Daemon, Refused, main
+from daemon import QUEUE, ROOT, SLOWER, Daemon, Refused, main
 
 DASHBOARD = ROOT / "config/grafana/freshet.json"
 ALERTS = ROOT / "config/alerts.yaml"
 PAGE = ROOT / "docs/monitoring.md"
 SAMPLE = re.compile(r"^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"(,|$)')
-PATIENCE = 120  # Seconds. An event that has not come by then will not come.
+PATIENCE = 120 * SLOWER  # Seconds. An event that has not come by then will not come.
 
 
 # The page.

@@ -19,8 +19,10 @@ import socket
 import subprocess
 import time
 
+from daemon import SLOWER
+
 SOURCES = pathlib.Path(__file__).resolve().parents[2]
-PATIENCE = 90
+PATIENCE = 90 * SLOWER
 PORTS = re.compile(r"(?<![\d.])(7070|8000|8001)(?![\d.])")
 FENCE = re.compile(r"^```(\S*)[ \t]*([^\n]*)\n(.*?)^```$", re.M | re.S)
 SAVED = ("python", "js", "yaml", "json")
@@ -42,7 +44,7 @@ def sections_of(text, level="## "):
 
 
 def pattern_of(output):
-    """What is printed may have more lines around it; lines are compared without blanks at their ends."""
+    """The output may have more lines around the printed ones; lines are compared without blanks at their ends."""
     lines = [r"[^\n]*".join(map(re.escape, line.rstrip().split("…"))) for line in output.rstrip("\n").split("\n")]
     return re.compile("^" + "\n".join(lines) + "$", re.M)
 
@@ -95,7 +97,7 @@ class Page:
             raise Wrong(f"'```{language} {' '.join(words)}' is not known: see tests/faults/printed.py")
 
     def run(self, code):
-        """What is exported and where the shell is stays for the next block."""
+        """Exported variables and the shell's folder stay for the next block."""
         state = f"[ -f {self.shell_state} ] && . {self.shell_state}\n"
         keep = f"\n{{ export -p; echo cd \"$(pwd)\"; }} > {self.shell_state}\n"
         return subprocess.run(["bash", "-c", f"{state}set -eu -o pipefail\n{code}{keep}"], cwd=self.folder, env=self.environment,

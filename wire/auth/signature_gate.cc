@@ -70,11 +70,13 @@ class SignatureGate final : public RequestGate {
     const auto name = path.substr(kBefore.size(), path.size() - kBefore.size() - kAfter.size());
     return name.find('/') == std::string_view::npos;
   }
+  // The dashboard's own files, which are the same in every daemon of this release. What they show is not open.
+  static bool is_page(std::string_view path) { return path == "/ui" || path.starts_with("/ui/"); }
   // Requests that only ask if the server is there, and the confirmation of a subscription, whose token is the proof.
   bool is_open(const HttpRequest& request) const {
     if (request.method != "GET" && request.method != "HEAD") return false;
     const std::string_view path = sigv4::path_of(request.target);
-    if (path == "/" || path == "/healthz" || path == "/readyz") return true;
+    if (path == "/" || path == "/healthz" || path == "/readyz" || is_page(path)) return true;
     return options_.open_metrics && (path == "/metrics" || is_backlog(path));
   }
 

@@ -46,7 +46,8 @@ Async<Result<BackupDescription>> find_backup(Backups& backups, std::string arn) 
   co_return found;
 }
 
-void append_details(std::string& json, const BackupDescription& backup, std::string_view status, const Place& place) {
+void append_details(std::string& json, const BackupDescription& backup, std::string_view status,
+                    const ResponseScope& place) {
   append_member(json, "BackupArn", place.backup_arn(backup));
   append_member(json, "BackupName", backup.name);
   json += ",\"BackupSizeBytes\":" + std::to_string(backup.table.bytes);
@@ -59,7 +60,7 @@ std::string_view status_of(const BackupDescription& backup) {
   return backup.available ? "AVAILABLE" : "CREATING";
 }
 
-void append_source(std::string& json, const TableDescription& table, const Place& place) {
+void append_source(std::string& json, const TableDescription& table, const ResponseScope& place) {
   const TableDefinition& definition = table.definition;
   append_member(json, "TableName", definition.name);
   append_member(json, "TableId", table.id);
@@ -87,7 +88,7 @@ void append_features(std::string& json, const TableDefinition& table) {
 }
 
 void append_description(std::string& json, const BackupDescription& backup, std::string_view status,
-                        const Place& place) {
+                        const ResponseScope& place) {
   json += "{\"BackupDescription\":{\"BackupDetails\":{";
   append_details(json, backup, status, place);
   json += "},\"SourceTableDetails\":{";
@@ -109,7 +110,7 @@ class CreateBackup final : public Operation {
     backup_ = std::move(*made);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place& place) const override {
+  void write(std::string& json, const ResponseScope& place) const override {
     json += "{\"BackupDetails\":{";
     append_details(json, backup_, status_of(backup_), place);
     json += "}}";
@@ -132,7 +133,7 @@ class DescribeBackup final : public Operation {
     backup_ = std::move(*found);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place& place) const override {
+  void write(std::string& json, const ResponseScope& place) const override {
     append_description(json, backup_, status_of(backup_), place);
   }
 
@@ -154,7 +155,7 @@ class DeleteBackup final : public Operation {
     backup_ = std::move(*gone);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place& place) const override {
+  void write(std::string& json, const ResponseScope& place) const override {
     append_description(json, backup_, "DELETED", place);
   }
 
@@ -175,7 +176,7 @@ class ListBackups final : public Operation {
     page_ = std::move(*page);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place& place) const override {
+  void write(std::string& json, const ResponseScope& place) const override {
     json += "{\"BackupSummaries\":[";
     for (const BackupDescription& backup : page_.backups) {
       json += json.ends_with('[') ? "{" : ",{";
@@ -290,7 +291,7 @@ class RestoreTableFromBackup final : public Operation {
     table_ = std::move(*made);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place& place) const override {
+  void write(std::string& json, const ResponseScope& place) const override {
     json += "{\"TableDescription\":";
     append_table_json(json, table_, "CREATING", place);
     json += '}';

@@ -65,7 +65,7 @@ class BatchGet final : public Operation {
     co_return Result<void>{};
   }
 
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"Responses\":{";
     for (const TableGets& gets : gets_) {
       if (!json.ends_with('{')) json += ',';
@@ -245,7 +245,7 @@ class BatchWrite final : public Operation {
     co_return Result<void>{};
   }
 
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"UnprocessedItems\":{";
     std::string_view open;
     for (const Write& write : writes_) {

@@ -27,7 +27,7 @@ class WriteOperation final : public Operation {
     return keep_later(std::move(answer));
   }
 
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += '{';
     if (output_.attributes) {
       json += "\"Attributes\":";
@@ -93,7 +93,7 @@ class GetOperation final : public Operation {
     return keep_later(std::move(answer));
   }
 
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += '{';
     if (item_) {
       json += "\"Item\":";

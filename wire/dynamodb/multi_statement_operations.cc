@@ -100,7 +100,7 @@ class BatchStatements final : public Operation {
     co_return Result<void>{};
   }
 
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"Responses\":[";
     for (const BatchMember& member : members_) {
       if (!json.ends_with('[')) json += ',';
@@ -241,7 +241,7 @@ class ReadTransaction final : public TransactionStatements {
   ReadTransaction(std::vector<TransactionMember> members, CapacityReport report)
       : TransactionStatements(std::move(members), report, UnitKind::kRead) {}
 
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"Responses\":[";
     for (size_t i = 0; i < outputs_.size(); ++i) {
       json += i == 0 ? "{" : ",{";
@@ -284,7 +284,7 @@ class WriteTransaction final : public TransactionStatements {
     input_.token = std::move(token);
   }
 
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"Responses\":[]";
     capacities_.append(json);
     json += '}';

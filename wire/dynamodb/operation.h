@@ -14,7 +14,7 @@
 namespace freshet::dynamodb {
 
 // The account, region and address in responses.
-struct Place {
+struct ResponseScope {
   std::string region;
   std::string account;
   std::string table_arn(std::string_view table) const;
@@ -27,7 +27,7 @@ class Operation {
   virtual ~Operation() = default;
   virtual Async<Result<void>> run(Tables& tables) = 0;  // Loop thread; call it once.
   // Appends the response's JSON document. I/O thread, after run() has succeeded.
-  virtual void write(std::string& json, const Place& place) const = 0;
+  virtual void write(std::string& json, const ResponseScope& place) const = 0;
 };
 
 using Parsed = Result<std::unique_ptr<Operation>>;

@@ -67,7 +67,7 @@ class PageOperation final : public Operation {
     return keep_later(std::move(answer));
   }
 
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += '{';
     if (select_ != Select::kCount) {
       json += "\"Items\":";

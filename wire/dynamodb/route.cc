@@ -12,15 +12,15 @@ namespace freshet {
 
 namespace dynamodb {
 
-std::string Place::backup_arn(const BackupDescription& backup) const {
+std::string ResponseScope::backup_arn(const BackupDescription& backup) const {
   return backup_arn(backup.table.definition.name, backup.id);
 }
 
-std::string Place::backup_arn(std::string_view table, std::string_view id) const {
+std::string ResponseScope::backup_arn(std::string_view table, std::string_view id) const {
   return table_arn(table) + "/backup/" + std::string(id);
 }
 
-std::string Place::table_arn(std::string_view table) const {
+std::string ResponseScope::table_arn(std::string_view table) const {
   return "arn:aws:dynamodb:" + region + ":" + account + ":table/" + std::string(table);
 }
 
@@ -170,10 +170,10 @@ void append_error(std::string& json, const Error& error) {
 struct Shared {
   Tables& tables;
   StreamReader streams;  // Loop thread only.
-  Place place;
+  ResponseScope place;
   RequestIds ids;
 
-  Shared(Tables& t, StreamReader s, Place p, uint64_t seed)
+  Shared(Tables& t, StreamReader s, ResponseScope p, uint64_t seed)
       : tables(t), streams(std::move(s)), place(std::move(p)), ids(seed) {}
 };
 
@@ -234,7 +234,7 @@ class EndpointsOperation final : public Operation {
  public:
   explicit EndpointsOperation(std::string host) : host_(std::move(host)) {}
   Async<Result<void>> run(Tables&) override { return Result<void>{}; }
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"Endpoints\":[{\"Address\":";
     append_json_string(json, host_);
     json += ",\"CachePeriodInMinutes\":1440}]}";
@@ -331,7 +331,8 @@ class ProtocolRoute final : public Route {
 std::unique_ptr<Route> make_dynamodb_route(Tables& tables, const Clock& clock, DynamoDbOptions options) {
   StreamReader streams(tables, clock, Account{options.region, options.account});
   auto shared = std::make_shared<dynamodb::Shared>(
-      tables, std::move(streams), dynamodb::Place{std::move(options.region), std::move(options.account)}, options.seed);
+      tables, std::move(streams), dynamodb::ResponseScope{std::move(options.region), std::move(options.account)},
+      options.seed);
   return std::make_unique<dynamodb::ProtocolRoute>(std::move(shared));
 }
 

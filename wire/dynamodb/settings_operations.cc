@@ -49,7 +49,7 @@ class TagResource final : public TagOperation {
  public:
   TagResource(std::string arn, std::map<std::string, std::string> tags)
       : TagOperation(std::move(arn)), tags_(std::move(tags)) {}
-  void write(std::string&, const Place&) const override {}  // An empty body, as the service.
+  void write(std::string&, const ResponseScope&) const override {}  // An empty body, as the service.
 
  private:
   Result<bool> change(std::map<std::string, std::string>& tags) override {
@@ -64,7 +64,7 @@ class UntagResource final : public TagOperation {
  public:
   UntagResource(std::string arn, std::vector<std::string> keys)
       : TagOperation(std::move(arn)), keys_(std::move(keys)) {}
-  void write(std::string&, const Place&) const override {}
+  void write(std::string&, const ResponseScope&) const override {}
 
  private:
   Result<bool> change(std::map<std::string, std::string>& tags) override {
@@ -77,7 +77,7 @@ class UntagResource final : public TagOperation {
 class ListTags final : public TagOperation {
  public:
   ListTags(std::string arn, std::string after) : TagOperation(std::move(arn)), after_(std::move(after)) {}
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"Tags\":[";
     for (const auto& [key, value] : page_) {
       json += json.ends_with('[') ? "{\"Key\":" : ",{\"Key\":";
@@ -132,7 +132,7 @@ class ContinuousBackups final : public Operation {
     }
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json +=
         "{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"ENABLED\",\"PointInTimeRecoveryDescription\":"
         "{\"PointInTimeRecoveryStatus\":";

@@ -93,7 +93,7 @@ class SelectOperation final : public Operation {
     co_return Result<void>{};
   }
 
-  void write(std::string& json, const Place&) const override { answer_.write(json, statement_); }
+  void write(std::string& json, const ResponseScope&) const override { answer_.write(json, statement_); }
 
  private:
   Async<Result<Page>> read(Tables& tables, const SelectPlan& plan, const StatementPosition& position) const {
@@ -173,7 +173,7 @@ class WriteStatementOperation final : public Operation {
     co_return Result<void>{};
   }
 
-  void write(std::string& json, const Place&) const override { answer_.write(json, statement_); }
+  void write(std::string& json, const ResponseScope&) const override { answer_.write(json, statement_); }
 
  private:
   const Statement statement_;

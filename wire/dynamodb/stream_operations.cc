@@ -22,7 +22,7 @@ class ListStreams final : public Operation {
     list_ = std::move(*list);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"Streams\":[";
     for (const StreamList::Stream& stream : list_.streams) {
       json += json.ends_with('[') ? "{" : ",{";
@@ -54,7 +54,7 @@ class DescribeStream final : public Operation {
     stream_ = std::move(*stream);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"StreamDescription\":{";
     append_member(json, "StreamArn", stream_.source.arn);
     append_member(json, "StreamLabel", stream_.label);
@@ -98,7 +98,7 @@ class GetShardIterator final : public Operation {
     iterator_ = std::move(*iterator);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += '{';
     append_member(json, "ShardIterator", iterator_);
     json += '}';
@@ -120,7 +120,7 @@ class GetRecords final : public Operation {
     records_ = std::move(*records);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"Records\":[";
     for (const ChangeRecord& record : records_.records) {
       if (!json.ends_with('[')) json += ',';

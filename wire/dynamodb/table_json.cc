@@ -105,7 +105,7 @@ void append_indexes(std::string& json, const TableDescription& table, bool local
   if (any) json += ']';
 }
 
-void append_restore_summary(std::string& json, const RestoreOrigin& restored, const Place& place) {
+void append_restore_summary(std::string& json, const RestoreOrigin& restored, const ResponseScope& place) {
   json += ",\"RestoreSummary\":{";
   append_member(json, "SourceBackupArn", place.backup_arn(restored.table, restored.backup));
   append_member(json, "SourceTableArn", place.table_arn(restored.table));
@@ -182,7 +182,8 @@ std::string seconds_of(WallTime time) {
   return std::to_string(ms / 1000) + "." + std::string(3 - fraction.size(), '0') + fraction;
 }
 
-void append_table_json(std::string& json, const TableDescription& table, std::string_view status, const Place& place) {
+void append_table_json(std::string& json, const TableDescription& table, std::string_view status,
+                       const ResponseScope& place) {
   const TableDefinition& definition = table.definition;
   const std::string arn = place.table_arn(definition.name);
   json += '{';
@@ -208,7 +209,7 @@ void append_table_json(std::string& json, const TableDescription& table, std::st
   json += '}';
 }
 
-void append_deleted_table_json(std::string& json, const TableDescription& table, const Place& place) {
+void append_deleted_table_json(std::string& json, const TableDescription& table, const ResponseScope& place) {
   json += '{';
   append_member(json, "TableName", table.definition.name);
   append_member(json, "TableStatus", "DELETING");

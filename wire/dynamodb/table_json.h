@@ -13,10 +13,11 @@ namespace freshet::dynamodb {
 
 // {"TableName":...,"KeySchema":[...],...}. `status` is ACTIVE, UPDATING or DELETING; a table that is being restored or
 // built shows CREATING.
-void append_table_json(std::string& json, const TableDescription& table, std::string_view status, const Place& place);
+void append_table_json(std::string& json, const TableDescription& table, std::string_view status,
+                       const ResponseScope& place);
 
 // The same without keys, indexes, stream and times: the response of DeleteTable.
-void append_deleted_table_json(std::string& json, const TableDescription& table, const Place& place);
+void append_deleted_table_json(std::string& json, const TableDescription& table, const ResponseScope& place);
 
 void append_member(std::string& json, std::string_view name, std::string_view text);  // Appends ,"name":"text"
 // Appends ,"ProvisionedThroughput":{...}: zeros if the table is billed by request.

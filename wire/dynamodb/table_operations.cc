@@ -18,7 +18,7 @@ class CreateTable final : public Operation {
     table_ = std::move(*made);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place& place) const override {
+  void write(std::string& json, const ResponseScope& place) const override {
     json += "{\"TableDescription\":";
     append_table_json(json, table_, "ACTIVE", place);
     json += '}';
@@ -40,7 +40,7 @@ class DescribeTable final : public Operation {
     table_ = std::move(*found);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place& place) const override {
+  void write(std::string& json, const ResponseScope& place) const override {
     json += "{\"Table\":";
     append_table_json(json, table_, "ACTIVE", place);
     json += '}';
@@ -62,7 +62,7 @@ class DeleteTable final : public Operation {
     table_ = std::move(*gone);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place& place) const override {
+  void write(std::string& json, const ResponseScope& place) const override {
     json += "{\"TableDescription\":";
     append_deleted_table_json(json, table_, place);
     json += '}';
@@ -85,7 +85,7 @@ class ListTables final : public Operation {
     names_ = std::move(*all);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"TableNames\":[";
     for (const std::string& name : names_) {
       if (!json.ends_with('[')) json += ',';
@@ -128,7 +128,7 @@ class UpdateTimeToLive final : public Operation {
     if (!altered) co_return fail(altered.error());
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"TimeToLiveSpecification\":{\"AttributeName\":";
     append_json_string(json, attribute_);
     json += enabled_ ? ",\"Enabled\":true}}" : ",\"Enabled\":false}}";
@@ -151,7 +151,7 @@ class DescribeTimeToLive final : public Operation {
     attribute_ = found->definition.ttl_attribute;
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"TimeToLiveDescription\":{\"TimeToLiveStatus\":";
     if (attribute_) {
       json += "\"ENABLED\",\"AttributeName\":";
@@ -170,7 +170,7 @@ class DescribeTimeToLive final : public Operation {
 class DescribeLimits final : public Operation {
  public:
   Async<Result<void>> run(Tables&) override { return Result<void>{}; }
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json +=
         "{\"AccountMaxReadCapacityUnits\":80000,\"AccountMaxWriteCapacityUnits\":80000,"
         "\"TableMaxReadCapacityUnits\":40000,\"TableMaxWriteCapacityUnits\":40000}";

@@ -39,7 +39,7 @@ class TransactWrite final : public Operation {
     co_return Result<void>{};
   }
 
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     std::string members;
     capacities_.append(members);
     collections_.append(members);
@@ -75,7 +75,7 @@ class TransactGet final : public Operation {
     co_return Result<void>{};
   }
 
-  void write(std::string& json, const Place&) const override {
+  void write(std::string& json, const ResponseScope&) const override {
     json += "{\"Responses\":[";
     for (const ReadOutput& output : outputs_) {
       if (!json.ends_with('[')) json += ',';

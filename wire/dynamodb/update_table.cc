@@ -134,7 +134,7 @@ class UpdateTable final : public Operation {
     table_ = std::move(*altered);
     co_return Result<void>{};
   }
-  void write(std::string& json, const Place& place) const override {
+  void write(std::string& json, const ResponseScope& place) const override {
     json += "{\"TableDescription\":";
     append_table_json(json, table_, "UPDATING", place);
     json += '}';

@@ -83,12 +83,12 @@ PeerOwner peer_by_kernel(uint8_t protocol, const sockaddr_in& peer, const sockad
 }
 
 // An address as /proc/net spells it: words of eight hex digits in the machine's order, and the port.
-struct Place {
+struct SocketEnd {
   std::string_view address;  // 8 or 32 digits.
   unsigned port = 0;
 };
 
-bool is_at(const Place& place, const sockaddr_in& address, bool or_any) {
+bool is_at(const SocketEnd& place, const sockaddr_in& address, bool or_any) {
   if (place.port != ntohs(address.sin_port)) return false;
   std::array<char, 9> digits{};
   std::snprintf(digits.data(), digits.size(), "%08X", address.sin_addr.s_addr);
@@ -104,8 +104,8 @@ bool is_at(const Place& place, const sockaddr_in& address, bool or_any) {
 struct Line {
   std::array<char, 33> local{};
   std::array<char, 33> remote{};
-  Place local_place;
-  Place remote_place;
+  SocketEnd local_place;
+  SocketEnd remote_place;
   unsigned user = 0;
   unsigned long long inode = 0;
 

@@ -41,7 +41,7 @@ Result<std::string> required(const QueryForm& form, std::string_view name) {
   return invalid(fmt::format("Invalid parameter: {} Reason: no value for required parameter", name));
 }
 
-Result<std::string> topic_in(const QueryForm& form, const Place& place, std::string_view parameter) {
+Result<std::string> topic_in(const QueryForm& form, const ServerAddress& place, std::string_view parameter) {
   auto text = required(form, parameter);
   if (!text) return text;
   const auto wrong = [&](std::string_view reason) {

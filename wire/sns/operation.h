@@ -16,14 +16,14 @@
 namespace freshet::sns {
 
 // The server that a request came to.
-struct Place {
+struct ServerAddress {
   Account account;
   std::string server;  // http://HOST:PORT, as the client spells it.
 };
 
 class Operation {
  public:
-  explicit Operation(const Place& place) : account_(place.account) {}
+  explicit Operation(const ServerAddress& place) : account_(place.account) {}
   virtual ~Operation() = default;
   virtual Async<Result<void>> run(Runtime& runtime) = 0;  // Loop thread; once.
   // Appends what stands within the answer's result. I/O thread, after run() has succeeded.
@@ -36,28 +36,28 @@ class Operation {
 using Parsed = Result<std::unique_ptr<Operation>>;
 
 // The parser of an action by its name ("Publish"); null if there is none of that name.
-using Parser = Parsed (*)(const QueryForm& form, const Place& place);
+using Parser = Parsed (*)(const QueryForm& form, const ServerAddress& place);
 Parser find_parser(std::string_view action);
 
-Parsed parse_create_topic(const QueryForm& form, const Place& place);
-Parsed parse_delete_topic(const QueryForm& form, const Place& place);
-Parsed parse_list_topics(const QueryForm& form, const Place& place);
-Parsed parse_get_topic_attributes(const QueryForm& form, const Place& place);
-Parsed parse_set_topic_attributes(const QueryForm& form, const Place& place);
-Parsed parse_publish(const QueryForm& form, const Place& place);
-Parsed parse_publish_batch(const QueryForm& form, const Place& place);
-Parsed parse_subscribe(const QueryForm& form, const Place& place);
-Parsed parse_confirm_subscription(const QueryForm& form, const Place& place);
-Parsed parse_unsubscribe(const QueryForm& form, const Place& place);
+Parsed parse_create_topic(const QueryForm& form, const ServerAddress& place);
+Parsed parse_delete_topic(const QueryForm& form, const ServerAddress& place);
+Parsed parse_list_topics(const QueryForm& form, const ServerAddress& place);
+Parsed parse_get_topic_attributes(const QueryForm& form, const ServerAddress& place);
+Parsed parse_set_topic_attributes(const QueryForm& form, const ServerAddress& place);
+Parsed parse_publish(const QueryForm& form, const ServerAddress& place);
+Parsed parse_publish_batch(const QueryForm& form, const ServerAddress& place);
+Parsed parse_subscribe(const QueryForm& form, const ServerAddress& place);
+Parsed parse_confirm_subscription(const QueryForm& form, const ServerAddress& place);
+Parsed parse_unsubscribe(const QueryForm& form, const ServerAddress& place);
 // The link that unsubscribes an endpoint: with its token, without a signature.
-Parsed parse_unsubscribe_by_token(const QueryForm& form, const Place& place);
-Parsed parse_list_subscriptions(const QueryForm& form, const Place& place);
-Parsed parse_list_subscriptions_by_topic(const QueryForm& form, const Place& place);
-Parsed parse_get_subscription_attributes(const QueryForm& form, const Place& place);
-Parsed parse_set_subscription_attributes(const QueryForm& form, const Place& place);
-Parsed parse_tag_resource(const QueryForm& form, const Place& place);
-Parsed parse_untag_resource(const QueryForm& form, const Place& place);
-Parsed parse_list_tags_for_resource(const QueryForm& form, const Place& place);
+Parsed parse_unsubscribe_by_token(const QueryForm& form, const ServerAddress& place);
+Parsed parse_list_subscriptions(const QueryForm& form, const ServerAddress& place);
+Parsed parse_list_subscriptions_by_topic(const QueryForm& form, const ServerAddress& place);
+Parsed parse_get_subscription_attributes(const QueryForm& form, const ServerAddress& place);
+Parsed parse_set_subscription_attributes(const QueryForm& form, const ServerAddress& place);
+Parsed parse_tag_resource(const QueryForm& form, const ServerAddress& place);
+Parsed parse_untag_resource(const QueryForm& form, const ServerAddress& place);
+Parsed parse_list_tags_for_resource(const QueryForm& form, const ServerAddress& place);
 
 // How an error is told.
 struct ErrorForm {
@@ -71,7 +71,8 @@ tl::unexpected<Error> named(std::string_view name, std::string message);
 // Readers of parameters. Their errors are the service's.
 Result<std::string> required(const QueryForm& form, std::string_view name);
 // The plain name of one of our topics. A region, an account or a form that is not ours has its error.
-Result<std::string> topic_in(const QueryForm& form, const Place& place, std::string_view parameter = "TopicArn");
+Result<std::string> topic_in(const QueryForm& form, const ServerAddress& place,
+                             std::string_view parameter = "TopicArn");
 // {"Name": "Value"} of a map's entries, whose members are called so.
 std::map<std::string, std::string> pairs_in(const QueryForm& form, std::string_view list, std::string_view name,
                                             std::string_view value);

@@ -96,7 +96,7 @@ void write_published(XmlWriter& xml, const Published& published) {
 
 class Publish final : public Operation {
  public:
-  Publish(const Place& place, Message message) : Operation(place), message_(std::move(message)) {}
+  Publish(const ServerAddress& place, Message message) : Operation(place), message_(std::move(message)) {}
   Async<Result<void>> run(Runtime& runtime) override {
     auto published =
         co_await runtime.topic_service().publish(std::move(message_.input), std::move(message_.by_protocol));
@@ -120,7 +120,7 @@ struct Entry {
 
 class PublishBatch final : public Operation {
  public:
-  PublishBatch(const Place& place, std::string topic, std::vector<Entry> entries)
+  PublishBatch(const ServerAddress& place, std::string topic, std::vector<Entry> entries)
       : Operation(place), topic_(std::move(topic)), entries_(std::move(entries)) {}
   // In order. An entry that fails does not keep the others back.
   Async<Result<void>> run(Runtime& runtime) override {
@@ -209,7 +209,7 @@ Result<void> check_batch(const std::vector<Entry>& entries) {
 
 }  // namespace
 
-Parsed parse_publish(const QueryForm& form, const Place& place) {
+Parsed parse_publish(const QueryForm& form, const ServerAddress& place) {
   if (form.find("PhoneNumber")) {
     return invalid("Invalid parameter: PhoneNumber Reason: there are no text messages here; name a TopicArn");
   }
@@ -221,7 +221,7 @@ Parsed parse_publish(const QueryForm& form, const Place& place) {
   return std::make_unique<Publish>(place, std::move(*message));
 }
 
-Parsed parse_publish_batch(const QueryForm& form, const Place& place) {
+Parsed parse_publish_batch(const QueryForm& form, const ServerAddress& place) {
   auto topic = topic_in(form, place);
   if (!topic) return fail(std::move(topic.error()));
   std::vector<Entry> entries;

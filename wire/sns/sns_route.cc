@@ -108,7 +108,7 @@ std::string_view query_of(std::string_view target) {
   return mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
 }
 
-Parsed parse(const HttpRequest& request, const QueryForm& form, const Place& place) {
+Parsed parse(const HttpRequest& request, const QueryForm& form, const ServerAddress& place) {
   const std::string action = form.text("Action");
   if (action.empty()) return named("MissingAction", "The request must name an Action");
   if (const std::string* version = form.find("Version"); version && *version != kVersion) {
@@ -137,8 +137,8 @@ class SnsRoute final : public Route {
     if (!form) {
       return std::make_unique<QueryExchange>(shared_, "", named("MalformedQueryString", form.error().message));
     }
-    const Place place{shared_->account,
-                      (shared_->options.tls ? "https://" : "http://") + std::string(header(request.headers, "Host"))};
+    const ServerAddress place{shared_->account, (shared_->options.tls ? "https://" : "http://") +
+                                                    std::string(header(request.headers, "Host"))};
     return std::make_unique<QueryExchange>(shared_, form->text("Action"), parse(request, *form, place));
   }
 

@@ -19,7 +19,7 @@ std::string shown_endpoint(const Account& account, const SubscriptionDefinition&
 
 class Subscribe final : public Operation {
  public:
-  Subscribe(const Place& place, SubscriptionDefinition asked, ChangeSubscription configure, bool wants_arn)
+  Subscribe(const ServerAddress& place, SubscriptionDefinition asked, ChangeSubscription configure, bool wants_arn)
       : Operation(place),
         server_(place.server),
         asked_(std::move(asked)),
@@ -47,7 +47,7 @@ class Subscribe final : public Operation {
 
 class ConfirmSubscription final : public Operation {
  public:
-  ConfirmSubscription(const Place& place, std::string topic, std::string token, bool authenticated)
+  ConfirmSubscription(const ServerAddress& place, std::string topic, std::string token, bool authenticated)
       : Operation(place), topic_(std::move(topic)), token_(std::move(token)), authenticated_(authenticated) {}
   Async<Result<void>> run(Runtime& runtime) override {
     auto state = co_await runtime.confirm_subscription(std::move(topic_), std::move(token_), authenticated_);
@@ -66,7 +66,7 @@ class ConfirmSubscription final : public Operation {
 
 class Unsubscribe final : public Operation {
  public:
-  Unsubscribe(const Place& place, std::string arn) : Operation(place), arn_(std::move(arn)) {}
+  Unsubscribe(const ServerAddress& place, std::string arn) : Operation(place), arn_(std::move(arn)) {}
   // A subscription that is not there counts as unsubscribed.
   Async<Result<void>> run(Runtime& runtime) override {
     auto done = co_await runtime.unsubscribe(std::move(arn_));
@@ -80,7 +80,7 @@ class Unsubscribe final : public Operation {
 
 class UnsubscribeByToken final : public Operation {
  public:
-  UnsubscribeByToken(const Place& place, std::string arn, std::string token)
+  UnsubscribeByToken(const ServerAddress& place, std::string arn, std::string token)
       : Operation(place), arn_(std::move(arn)), token_(std::move(token)) {}
   Async<Result<void>> run(Runtime& runtime) override {
     const auto found = runtime.topic_service().find_subscription(arn_);
@@ -101,7 +101,7 @@ class UnsubscribeByToken final : public Operation {
 class ListSubscriptions final : public Operation {
  public:
   // Lists those of that topic, or all for "".
-  ListSubscriptions(const Place& place, std::string topic, std::string after)
+  ListSubscriptions(const ServerAddress& place, std::string topic, std::string after)
       : Operation(place), topic_(std::move(topic)), after_(std::move(after)) {}
   Async<Result<void>> run(Runtime& runtime) override {
     const TopicService& topics = runtime.topic_service();
@@ -135,7 +135,7 @@ class ListSubscriptions final : public Operation {
 
 class GetSubscriptionAttributes final : public Operation {
  public:
-  GetSubscriptionAttributes(const Place& place, std::string arn) : Operation(place), arn_(std::move(arn)) {}
+  GetSubscriptionAttributes(const ServerAddress& place, std::string arn) : Operation(place), arn_(std::move(arn)) {}
   Async<Result<void>> run(Runtime& runtime) override {
     auto found = runtime.topic_service().find_subscription(arn_);
     if (!found) return Result<void>(fail(ErrorCode::kNotFound, "Subscription does not exist"));
@@ -170,7 +170,7 @@ class GetSubscriptionAttributes final : public Operation {
 
 class SetSubscriptionAttributes final : public Operation {
  public:
-  SetSubscriptionAttributes(const Place& place, std::string arn, ChangeSubscription change)
+  SetSubscriptionAttributes(const ServerAddress& place, std::string arn, ChangeSubscription change)
       : Operation(place), arn_(std::move(arn)), change_(std::move(change)) {}
   Async<Result<void>> run(Runtime& runtime) override {
     return runtime.topic_service().change_subscription(arn_, change_);
@@ -200,7 +200,7 @@ ChangeSubscription setter_of(std::map<std::string, std::string> attributes) {
 
 }  // namespace
 
-Parsed parse_subscribe(const QueryForm& form, const Place& place) {
+Parsed parse_subscribe(const QueryForm& form, const ServerAddress& place) {
   auto topic = topic_in(form, place);
   if (!topic) return fail(std::move(topic.error()));
   SubscriptionDefinition asked;
@@ -218,7 +218,7 @@ Parsed parse_subscribe(const QueryForm& form, const Place& place) {
       place, std::move(asked), setter_of(pairs_in(form, "Attributes.entry", "key", "value")), wants_arn == "true");
 }
 
-Parsed parse_confirm_subscription(const QueryForm& form, const Place& place) {
+Parsed parse_confirm_subscription(const QueryForm& form, const ServerAddress& place) {
   auto topic = topic_in(form, place);
   if (!topic) return fail(std::move(topic.error()));
   auto token = required(form, "Token");
@@ -230,25 +230,25 @@ Parsed parse_confirm_subscription(const QueryForm& form, const Place& place) {
   return std::make_unique<ConfirmSubscription>(place, std::move(*topic), std::move(*token), authenticated == "true");
 }
 
-Parsed parse_unsubscribe_by_token(const QueryForm& form, const Place& place) {
+Parsed parse_unsubscribe_by_token(const QueryForm& form, const ServerAddress& place) {
   auto arn = subscription_in(form);
   if (!arn) return fail(std::move(arn.error()));
   return std::make_unique<UnsubscribeByToken>(place, std::move(*arn), form.text("Token"));
 }
 
-Parsed parse_unsubscribe(const QueryForm& form, const Place& place) {
+Parsed parse_unsubscribe(const QueryForm& form, const ServerAddress& place) {
   auto arn = subscription_in(form);
   if (!arn) return fail(std::move(arn.error()));
   return std::make_unique<Unsubscribe>(place, std::move(*arn));
 }
 
-Parsed parse_list_subscriptions(const QueryForm& form, const Place& place) {
+Parsed parse_list_subscriptions(const QueryForm& form, const ServerAddress& place) {
   auto after = read_token(form);
   if (!after) return fail(std::move(after.error()));
   return std::make_unique<ListSubscriptions>(place, "", std::move(*after));
 }
 
-Parsed parse_list_subscriptions_by_topic(const QueryForm& form, const Place& place) {
+Parsed parse_list_subscriptions_by_topic(const QueryForm& form, const ServerAddress& place) {
   auto topic = topic_in(form, place);
   if (!topic) return fail(std::move(topic.error()));
   auto after = read_token(form);
@@ -256,13 +256,13 @@ Parsed parse_list_subscriptions_by_topic(const QueryForm& form, const Place& pla
   return std::make_unique<ListSubscriptions>(place, std::move(*topic), std::move(*after));
 }
 
-Parsed parse_get_subscription_attributes(const QueryForm& form, const Place& place) {
+Parsed parse_get_subscription_attributes(const QueryForm& form, const ServerAddress& place) {
   auto arn = subscription_in(form);
   if (!arn) return fail(std::move(arn.error()));
   return std::make_unique<GetSubscriptionAttributes>(place, std::move(*arn));
 }
 
-Parsed parse_set_subscription_attributes(const QueryForm& form, const Place& place) {
+Parsed parse_set_subscription_attributes(const QueryForm& form, const ServerAddress& place) {
   auto arn = subscription_in(form);
   if (!arn) return fail(std::move(arn.error()));
   auto name = required(form, "AttributeName");

@@ -15,7 +15,7 @@ tl::unexpected<Error> no_resource() {
 
 class ChangeTags final : public Operation {
  public:
-  ChangeTags(const Place& place, std::string topic, ChangeTopic change)
+  ChangeTags(const ServerAddress& place, std::string topic, ChangeTopic change)
       : Operation(place), topic_(std::move(topic)), change_(std::move(change)) {}
   Async<Result<void>> run(Runtime& runtime) override {
     std::string topic = topic_;
@@ -31,7 +31,7 @@ class ChangeTags final : public Operation {
 
 class ListTags final : public Operation {
  public:
-  ListTags(const Place& place, std::string topic) : Operation(place), topic_(std::move(topic)) {}
+  ListTags(const ServerAddress& place, std::string topic) : Operation(place), topic_(std::move(topic)) {}
   Async<Result<void>> run(Runtime& runtime) override {
     auto found = runtime.topic_service().find_topic(topic_);
     if (!found) return Result<void>(no_resource());
@@ -56,7 +56,7 @@ class ListTags final : public Operation {
 
 }  // namespace
 
-Parsed parse_tag_resource(const QueryForm& form, const Place& place) {
+Parsed parse_tag_resource(const QueryForm& form, const ServerAddress& place) {
   auto topic = topic_in(form, place, "ResourceArn");
   if (!topic) return fail(std::move(topic.error()));
   auto change = [tags = pairs_in(form, "Tags.member", "Key", "Value")](TopicSettings& settings) {
@@ -65,7 +65,7 @@ Parsed parse_tag_resource(const QueryForm& form, const Place& place) {
   return std::make_unique<ChangeTags>(place, std::move(*topic), std::move(change));
 }
 
-Parsed parse_untag_resource(const QueryForm& form, const Place& place) {
+Parsed parse_untag_resource(const QueryForm& form, const ServerAddress& place) {
   auto topic = topic_in(form, place, "ResourceArn");
   if (!topic) return fail(std::move(topic.error()));
   std::vector<std::string> keys;
@@ -77,7 +77,7 @@ Parsed parse_untag_resource(const QueryForm& form, const Place& place) {
   return std::make_unique<ChangeTags>(place, std::move(*topic), std::move(change));
 }
 
-Parsed parse_list_tags_for_resource(const QueryForm& form, const Place& place) {
+Parsed parse_list_tags_for_resource(const QueryForm& form, const ServerAddress& place) {
   auto topic = topic_in(form, place, "ResourceArn");
   if (!topic) return fail(std::move(topic.error()));
   return std::make_unique<ListTags>(place, std::move(*topic));

@@ -15,7 +15,7 @@ auto no_topic() {
 
 class CreateTopic final : public Operation {
  public:
-  CreateTopic(const Place& place, std::string name, TopicSettings settings)
+  CreateTopic(const ServerAddress& place, std::string name, TopicSettings settings)
       : Operation(place), name_(std::move(name)), settings_(std::move(settings)) {}
   Async<Result<void>> run(Runtime& runtime) override { return runtime.topic_service().create_topic(name_, settings_); }
   void write(XmlWriter& xml) const override { xml.element("TopicArn", topic_arn(account_, name_)); }
@@ -27,7 +27,7 @@ class CreateTopic final : public Operation {
 
 class DeleteTopic final : public Operation {
  public:
-  DeleteTopic(const Place& place, std::string name) : Operation(place), name_(std::move(name)) {}
+  DeleteTopic(const ServerAddress& place, std::string name) : Operation(place), name_(std::move(name)) {}
   // One that is not there is deleted.
   Async<Result<void>> run(Runtime& runtime) override {
     std::string name = name_;
@@ -42,7 +42,7 @@ class DeleteTopic final : public Operation {
 
 class ListTopics final : public Operation {
  public:
-  ListTopics(const Place& place, std::string after) : Operation(place), after_(std::move(after)) {}
+  ListTopics(const ServerAddress& place, std::string after) : Operation(place), after_(std::move(after)) {}
   Async<Result<void>> run(Runtime& runtime) override {
     names_ = runtime.topic_service().topics_after(after_, kPage + 1);
     return Result<void>();
@@ -75,7 +75,7 @@ std::string default_policy(const Account& account, const std::string& arn) {
 
 class GetTopicAttributes final : public Operation {
  public:
-  GetTopicAttributes(const Place& place, std::string name) : Operation(place), name_(std::move(name)) {}
+  GetTopicAttributes(const ServerAddress& place, std::string name) : Operation(place), name_(std::move(name)) {}
   Async<Result<void>> run(Runtime& runtime) override {
     auto found = runtime.topic_service().find_topic(name_);
     if (!found) return Result<void>(no_topic());
@@ -107,7 +107,7 @@ class GetTopicAttributes final : public Operation {
 
 class ChangeTopicOperation final : public Operation {
  public:
-  ChangeTopicOperation(const Place& place, std::string name, ChangeTopic change)
+  ChangeTopicOperation(const ServerAddress& place, std::string name, ChangeTopic change)
       : Operation(place), name_(std::move(name)), change_(std::move(change)) {}
   Async<Result<void>> run(Runtime& runtime) override { return runtime.topic_service().change_topic(name_, change_); }
 
@@ -131,31 +131,31 @@ Result<TopicSettings> settings_in(const QueryForm& form) {
 
 }  // namespace
 
-Parsed parse_create_topic(const QueryForm& form, const Place& place) {
+Parsed parse_create_topic(const QueryForm& form, const ServerAddress& place) {
   auto settings = settings_in(form);
   if (!settings) return fail(std::move(settings.error()));
   return std::make_unique<CreateTopic>(place, form.text("Name"), std::move(*settings));
 }
 
-Parsed parse_delete_topic(const QueryForm& form, const Place& place) {
+Parsed parse_delete_topic(const QueryForm& form, const ServerAddress& place) {
   auto name = topic_in(form, place);
   if (!name) return fail(std::move(name.error()));
   return std::make_unique<DeleteTopic>(place, std::move(*name));
 }
 
-Parsed parse_list_topics(const QueryForm& form, const Place& place) {
+Parsed parse_list_topics(const QueryForm& form, const ServerAddress& place) {
   auto after = read_token(form);
   if (!after) return fail(std::move(after.error()));
   return std::make_unique<ListTopics>(place, std::move(*after));
 }
 
-Parsed parse_get_topic_attributes(const QueryForm& form, const Place& place) {
+Parsed parse_get_topic_attributes(const QueryForm& form, const ServerAddress& place) {
   auto name = topic_in(form, place);
   if (!name) return fail(std::move(name.error()));
   return std::make_unique<GetTopicAttributes>(place, std::move(*name));
 }
 
-Parsed parse_set_topic_attributes(const QueryForm& form, const Place& place) {
+Parsed parse_set_topic_attributes(const QueryForm& form, const ServerAddress& place) {
   auto name = topic_in(form, place);
   if (!name) return fail(std::move(name.error()));
   auto attribute = required(form, "AttributeName");

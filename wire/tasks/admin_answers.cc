@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "tables/value/json.h"
+#include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"
 
 namespace freshet::tasks {
@@ -66,10 +67,21 @@ void append_summary(std::string& out, const QueueSummary& queue, WallTime now) {
   json.number("dead", depth_of(stats, "DEAD"));
   // The clock may have been set back.
   if (stats.oldest) json.number("oldestAgeMs", std::max<int64_t>(0, (now - *stats.oldest).count()));
+  if (stats.newest) json.number("newestAgeMs", std::max<int64_t>(0, (now - *stats.newest).count()));
   json.text("runner", stats.runner);
   const auto rate = queue.policy.find("RATE_LIMIT");
   if (rate != queue.policy.end()) json.text("rateLimit", rate->second);
   if (!stats.pauses.empty()) append_pauses(json.raw("pauses"), stats.pauses);
+  json.flag("booksBalance", stats.balanced);
+  append_in_time(json.raw("lastMinute"), stats.in_time.last_minute);
+  {
+    JsonObject shed(json.raw("shedLastMinute"));
+    for (const auto& [reason, count] : queue.shed) shed.number(reason, count);
+  }
+  std::string& limits = json.raw("now") += R"({"running":)" + std::to_string(stats.running);
+  append_limits(limits, stats);
+  append_trouble(limits, stats, now);
+  limits += '}';
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// Answers about queues as a whole, as JSON: what each is at, pauses, jobs, the audit log. I/O threads.
+// Responses about queues as a whole, as JSON: their state, pauses, jobs, the audit log. I/O threads.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,13 @@ struct QueueSummary {
   std::string name;
   Result<QueueStats> stats;
   QueuePolicy policy;
+  std::map<std::string, uint64_t> shed = {};  // Sheds of the last minute, by reason, from its history.
 };
 
-// {"queues": names, "details": [...]}. A queue that has no stats at the moment has their error instead.
+// {"queues": names, "details": [...]}. A queue whose stats are unavailable has their error instead.
 std::string queues_json(const std::vector<std::string>& names, const std::vector<QueueSummary>& queues, WallTime now);
 void append_pauses(std::string& out, const std::vector<Pause>& pauses);
-// {"of": …, "name": …}: of a group or key its name.
+// {"of": …, "name": …}: for a group or key its name.
 std::string part_json(Pause::Of of, const std::string& name);
 std::string pause_json(const Pause& pause);
 std::string job_json(const BulkJob& job);

@@ -113,6 +113,8 @@ void append_items(std::string& out, const std::vector<ItemRef>& items) {
   out += ']';
 }
 
+}  // namespace
+
 void append_in_time(std::string& out, const InTimeCounts& counts) {
   JsonObject json(out);
   json.number("ended", counts.ended());
@@ -126,8 +128,6 @@ void append_in_time(std::string& out, const InTimeCounts& counts) {
   json.number("wastedCalls", counts.wasted);
   if (const auto share = counts.share()) json.raw("inTimeShare") += fmt::format("{:.6g}", *share);
 }
-
-}  // namespace
 
 int status_of(ErrorCode code) {
   switch (code) {
@@ -228,7 +228,32 @@ std::string page_json(const TaskPage& page) {
     out += ',';
     append_member(out, "cursor", page.cursor);
   }
-  return out += '}';
+  return out += ",\"looked\":" + std::to_string(page.looked) + "}";
+}
+
+void append_trouble(std::string& out, const QueueStats& stats, WallTime now) {
+  if (const auto& trouble = stats.runner_trouble) {
+    JsonObject json(out += R"(,"runnerTrouble":)");
+    json.text_if("runner", trouble->runner);
+    json.text("message", trouble->message);
+    json.flag("reachable", trouble->reachable);
+    json.number("bounces", trouble->bounces);
+    json.number("sinceMs", std::max<int64_t>(0, (now - trouble->since).count()));
+  }
+}
+
+void append_limits(std::string& out, const QueueStats& stats) {
+  if (const auto& limit = stats.rate_limit) {
+    out += R"(,"rateLimit":{"perSecond":)" + fmt::format("{:.4g}", limit->per_second) + R"(,"learnt":)" +
+           (limit->learnt ? "true" : "false");
+    if (limit->concurrency > 0) out += R"(,"concurrency":)" + std::to_string(limit->concurrency);
+    if (limit->paused_ms > 0) out += R"(,"pausedMs":)" + std::to_string(limit->paused_ms);
+    out += '}';
+  }
+  if (const auto& limit = stats.concurrency) {
+    out += R"(,"concurrency":{"most":)" + std::to_string(limit->most) + R"(,"learnt":)" +
+           (limit->learnt ? "true}" : "false}");
+  }
 }
 
 std::string stats_json(const QueueStats& stats, WallTime now) {
@@ -248,30 +273,18 @@ std::string stats_json(const QueueStats& stats, WallTime now) {
   };
   append_age("newestAgeMs", stats.newest);
   append_age("oldestAgeMs", stats.oldest);
-  if (const auto& trouble = stats.runner_trouble) {
-    JsonObject json(out += R"(,"runnerTrouble":)");
-    json.text_if("runner", trouble->runner);
-    json.text("message", trouble->message);
-    json.flag("reachable", trouble->reachable);
-    json.number("bounces", trouble->bounces);
-    json.number("sinceMs", std::max<int64_t>(0, (now - trouble->since).count()));
-  }
+  append_trouble(out, stats, now);
   if (stats.clock_doubted) out += ",\"clockTrusted\":false";
   out += R"(,"state":")" + stats.state + '"';
   if (!stats.pauses.empty()) append_pauses(out += R"(,"pauses":)", stats.pauses);
-  if (const auto& limit = stats.rate_limit) {
-    out += R"(,"rateLimit":{"perSecond":)" + fmt::format("{:.4g}", limit->per_second) + R"(,"learnt":)" +
-           (limit->learnt ? "true" : "false");
-    if (limit->concurrency > 0) out += R"(,"concurrency":)" + std::to_string(limit->concurrency);
-    if (limit->paused_ms > 0) out += R"(,"pausedMs":)" + std::to_string(limit->paused_ms);
-    out += '}';
-  }
+  append_limits(out, stats);
   if (const auto& limits = stats.key_limits) {
     out += R"(,"keyLimits":{"by":")" + limits->by + R"(","atLimit":)" + std::to_string(limits->at_limit) +
            ",\"known\":" + std::to_string(limits->known) + ",\"bytes\":" + std::to_string(limits->bytes) + "}";
   }
   append_in_time(out += ",\"lastMinute\":", stats.in_time.last_minute);
   append_in_time(out += ",\"sinceStart\":", stats.in_time.since_start);
+  out += std::string(R"(,"booksBalance":)") + (stats.balanced ? "true" : "false");
   return out += ",\"running\":" + std::to_string(stats.running) + R"(,"runner":")" + stats.runner + "\"}";
 }
 

@@ -271,12 +271,26 @@ class Names final : public Exchange {
       TaskQueue* queue = desk_.queues.find(name);
       if (queue == nullptr) continue;
       auto stats = co_await queue->stats();
-      queues_.push_back({name, std::move(stats), queue->policy()});
+      queues_.push_back({name, std::move(stats), queue->policy(), shed_of(name)});
     }
   }
   HttpResponse respond() override { return json_answer(queues_json(names_, queues_, now_)); }
 
  private:
+  std::map<std::string, uint64_t> shed_of(const std::string& queue) const {
+    constexpr std::string_view kShed = "shed.";
+    std::map<std::string, uint64_t> out;
+    const QueueSeries* series = desk_.series ? desk_.series->find(queue) : nullptr;
+    if (series == nullptr) return out;
+    for (const SeriesPoint& point : series->last(SeriesStep::kSecond, 60).points) {
+      for (size_t i = 0; i < kQueueFlows; ++i) {
+        if (point.flows[i] == 0 || !kQueueFlowNames[i].starts_with(kShed)) continue;
+        out[std::string(kQueueFlowNames[i].substr(kShed.size()))] += point.flows[i];
+      }
+    }
+    return out;
+  }
+
   Desk& desk_;
   std::vector<std::string> names_;
   std::vector<QueueSummary> queues_;

@@ -8,16 +8,18 @@
 #include "base/clock.h"
 #include "runtime/audit_log.h"
 #include "runtime/ports.h"
+#include "runtime/queue_series.h"
 #include "runtime/task_queue.h"
 #include "wire/tasks/requests.h"
 
 namespace freshet::tasks {
 
-// Every exchange works on these; they outlive it.
+// The objects that every exchange uses; they outlive it.
 struct Desk {
   TaskQueues& queues;
   const Clock& clock;
-  AuditLog* audit = nullptr;  // Null: changes have no lines there.
+  AuditLog* audit = nullptr;           // Null: changes are not logged.
+  const SeriesBook* series = nullptr;  // Null: queues have no history.
 };
 
 std::unique_ptr<Exchange> refuse(Error error);

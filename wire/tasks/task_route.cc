@@ -10,6 +10,7 @@
 #include "wire/tasks/admin_exchanges.h"
 #include "wire/tasks/exchanges.h"
 #include "wire/tasks/requests.h"
+#include "wire/tasks/view_exchanges.h"
 
 namespace freshet {
 namespace {
@@ -28,29 +29,49 @@ std::optional<Error> stray_parameter(const HttpRequest& request, const Target& t
   const bool looks_into = request.method == "GET" && path.size() == 3;
   if (looks_into && path[2] == "tasks") return {};
   const bool is_audit = request.method == "GET" && path.size() == 1 && path[0] == "audit";
-  const std::string known = looks_into && path[2] == "sheds" ? "limit" : is_audit ? "limit and queue" : "";
+  // The second name; the first one is `limit`.
+  const std::string_view other = is_audit                            ? "queue"
+                                 : looks_into && path[2] == "groups" ? "by"
+                                 : looks_into && path[2] == "series" ? "step"
+                                                                     : "";
+  const bool is_limited = !other.empty() || (looks_into && (path[2] == "sheds" || path[2] == "holders"));
+  std::string known = is_limited ? "limit" : "";
+  if (!other.empty()) known.append(" and ").append(other);
   for (const auto& [name, value] : target.query) {
-    if (!known.empty() && (name == "limit" || (is_audit && name == "queue"))) continue;
+    if (is_limited && (name == "limit" || (!other.empty() && name == other))) continue;
     return Error{ErrorCode::kValidation,
                  "'" + name + "' in the query of " + request.method + " " + shown_path(request.target) + ": " +
                      (request.method == "POST" ? "the body has all parameters"
                       : known.empty()          ? "there are no parameters"
-                                               : (is_audit ? "there are " : "there is ") + known),
+                                               : (other.empty() ? "there is " : "there are ") + known),
                  nullptr};
   }
   return {};
 }
 
+std::optional<uint64_t> number_in(const std::string& text) {
+  uint64_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
 Result<uint32_t> limit_of(const Target& target, uint32_t fallback, uint32_t most) {
   const auto member = target.query.find("limit");
   if (member == target.query.end()) return fallback;
-  const std::string& text = member->second;
-  uint32_t limit = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-  if (error != std::errc{} || end != text.data() + text.size() || limit < 1 || limit > most) {
+  const auto limit = number_in(member->second);
+  if (!limit || *limit < 1 || *limit > most) {
     return invalid("'limit' must be a number from 1 to " + std::to_string(most));
   }
-  return limit;
+  return static_cast<uint32_t>(*limit);
+}
+
+constexpr std::string_view kWhere = "where.";
+constexpr uint64_t kLongestAge = 1'000'000'000'000'000;
+
+std::string query_or(const Target& target, const char* name, std::string_view fallback) {
+  const auto member = target.query.find(name);
+  return member == target.query.end() ? std::string(fallback) : member->second;
 }
 
 Result<ListInput> list_input(const Target& target) {
@@ -65,16 +86,24 @@ Result<ListInput> list_input(const Target& target) {
       input.cursor = value;
     } else if (name == "order" && (value == "newest" || value == "oldest")) {
       input.oldest_first = value == "oldest";
+    } else if (name == "text") {
+      input.text = value;
+    } else if (name == "olderThanMs") {
+      const auto age = number_in(value);
+      if (!age || *age > kLongestAge) return invalid("'olderThanMs' must be a whole number of milliseconds");
+      input.older_than = milliseconds(*age);
+    } else if (name.starts_with(kWhere) && name.size() > kWhere.size()) {
+      input.where.emplace_back(name.substr(kWhere.size()), value);
     } else if (name != "limit") {
       // Not the value of another name: this may be a signature, and messages stand in the log.
       return invalid("'" + name + (name == "order" ? "=" + value : "") +
-                     "': there are state, limit, cursor and order (newest or oldest)");
+                     "': there are state, limit, cursor, order (newest or oldest), text, olderThanMs and where.NAME");
     }
   }
   return input;
 }
 
-// Whether the target is that path, or one below it.
+// True if the target is that path, or one below it.
 bool is_below(std::string_view target, std::string_view root) {
   return target.starts_with(root) &&
          (target.size() == root.size() || target[root.size()] == '/' || target[root.size()] == '?');
@@ -83,7 +112,7 @@ bool is_below(std::string_view target, std::string_view root) {
 class TaskRoute final : public Route {
  public:
   TaskRoute(TaskQueues& queues, const Clock& clock, TaskRouteOptions options)
-      : desk_{queues, clock, options.audit}, is_signed_(options.is_signed) {}
+      : desk_{queues, clock, options.audit, options.series}, is_signed_(options.is_signed) {}
 
   bool matches(const HttpRequest& request) const override {
     const std::string_view target = request.target;
@@ -144,7 +173,32 @@ class TaskRoute final : public Route {
       const auto limit = limit_of(target, 100, 10'000);
       return limit ? tasks::sheds(desk_, std::move(path[1]), *limit) : tasks::refuse(limit.error());
     }
-    return nullptr;
+    return view(target);
+  }
+
+  // The same: how a queue was and who uses it.
+  std::unique_ptr<Exchange> view(Target& target) {
+    auto& path = target.segments;
+    if (path[2] == "series") {
+      const std::string step = query_or(target, "step", "second");
+      if (step != "second" && step != "minute") {
+        return tasks::refuse(Error{ErrorCode::kValidation, "'step' must be second or minute", nullptr});
+      }
+      const bool by_minute = step == "minute";
+      const auto most = static_cast<uint32_t>(by_minute ? QueueSeries::kMinutes : QueueSeries::kSeconds);
+      const auto limit = limit_of(target, by_minute ? most : 300, most);
+      if (!limit) return tasks::refuse(limit.error());
+      return tasks::series(desk_, std::move(path[1]), by_minute ? SeriesStep::kMinute : SeriesStep::kSecond, *limit);
+    }
+    if (path[2] != "groups" && path[2] != "holders") return nullptr;
+    const auto limit = limit_of(target, 100, 1000);
+    if (!limit) return tasks::refuse(limit.error());
+    if (path[2] == "holders") return tasks::holders(desk_, std::move(path[1]), *limit);
+    const std::string by = query_or(target, "by", "group");
+    if (by != "group" && by != "key") {
+      return tasks::refuse(Error{ErrorCode::kValidation, "'by' must be group or key", nullptr});
+    }
+    return tasks::shares(desk_, std::move(path[1]), {by == "key", *limit});
   }
 
   // The same.
@@ -179,7 +233,7 @@ class TaskRoute final : public Route {
     return make(desk_, std::move(target.segments[1]), std::move(*input));
   }
 
-  // Of changes that have a line in the audit log.
+  // Parses changes that are logged in the audit log.
   template <class Input, class Make>
   std::unique_ptr<Exchange> start(const HttpRequest& request, Target& target, Result<Input> input, Make make) {
     if (!input) return tasks::refuse(input.error());

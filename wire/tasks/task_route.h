@@ -6,13 +6,15 @@
 #include "base/clock.h"
 #include "runtime/audit_log.h"
 #include "runtime/ports.h"
+#include "runtime/queue_series.h"
 #include "runtime/task_queue.h"
 
 namespace freshet {
 
 struct TaskRouteOptions {
-  AuditLog* audit = nullptr;  // Has the lines of changes, and GET /audit shows them. Outlives the route.
-  bool is_signed = false;     // Requests are let in only with a good signature.
+  AuditLog* audit = nullptr;           // The audit log for changes, which GET /audit shows. Outlives the route.
+  bool is_signed = false;              // True if every request must have a valid signature.
+  const SeriesBook* series = nullptr;  // The history of queues, for GET /queues/NAME/series. Outlives the route.
 };
 
 // /queues/... and /audit. Both outlive the route.

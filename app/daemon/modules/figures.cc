@@ -4,6 +4,7 @@
 #include "app/daemon/modules.h"
 #include "app/daemon/process_metrics.h"
 #include "app/version.h"
+#include "wire/http/server.h"
 
 namespace freshet {
 namespace {
@@ -106,6 +107,12 @@ class FiguresModule final : public Module {
     metrics.gauge("freshet_build_info", "1; the labels say which program this is", {{"version", version()}}).set(1);
     set_loop(metrics, parts_->loop);
     set_store(metrics, stats, parts_->memory_limit);
+    if (const HttpServer* server = parts_->server) {
+      metrics.gauge("freshet_http_connections", "Open connections of clients")
+          .set(static_cast<double>(server->connections()));
+      metrics.gauge("freshet_http_requests_in_flight", "Requests that are not answered yet")
+          .set(static_cast<double>(server->in_flight()));
+    }
     set_functions(metrics, *parts_->runtime);
     set_processes(metrics, *parts_->runtime);
     const Deployer::Counts& deployed = parts_->deployer->counts();

@@ -1,7 +1,4 @@
-#include <utility>
-
-#include "app/daemon/modules.h"
-#include "app/daemon/modules/definition_files.h"
+#include "app/daemon/modules/defined_tables.h"
 #include "functions/priority/definition.h"
 #include "functions/priority/table_queues.h"
 #include "wire/priority/priority_route.h"
@@ -9,44 +6,27 @@
 namespace freshet {
 namespace {
 
-class PriorityModule final : public Module {
+class PriorityModule final : public DefinedTablesModule<priority::TableQueues, priority::Definition> {
  public:
-  explicit PriorityModule(std::vector<priority::Definition> definitions) : definitions_(std::move(definitions)) {}
+  using DefinedTablesModule::DefinedTablesModule;
 
   Result<void> join(DaemonParts& parts) override {
-    queues_ = std::make_unique<priority::TableQueues>(parts.runtime->services(), parts.log, &parts.store->wall_guard());
+    tables_ = std::make_unique<priority::TableQueues>(parts.runtime->services(), parts.log, &parts.store->wall_guard());
     return {};
   }
-  Async<Result<void>> start() override {
-    for (auto& definition : definitions_) {
-      auto opened = co_await queues_->open(std::move(definition));
-      if (!opened) co_return fail(opened.error());
-    }
-    co_return Result<void>();
-  }
-  void add_routes(Routes& routes) override { routes.push_back(make_priority_route(*queues_)); }
-  void begin() override { queues_->begin(); }
-  std::string broken() const override { return queues_->broken(); }
-  void leave() override { queues_.reset(); }
-
- private:
-  std::vector<priority::Definition> definitions_;  // Until they are opened.
-  std::unique_ptr<priority::TableQueues> queues_;
+  void add_routes(Routes& routes) override { routes.push_back(make_priority_route(*tables_)); }
+  void begin() override { tables_->begin(); }
+  std::string broken() const override { return tables_->broken(); }
 };
 
 Result<std::unique_ptr<Module>> make(const DaemonOptions& options) {
-  auto definitions = read_definition_files("--priority-queue", options.priority_queues, priority::read_definitions);
-  if (!definitions) return fail(std::move(definitions.error()));
-  return std::unique_ptr<Module>(std::make_unique<PriorityModule>(std::move(*definitions)));
+  return make_from_files<PriorityModule>("--priority-queue", options.priority_queues, priority::read_definitions);
 }
 
 void add_options(cli::Command command, DaemonOptions& options) {
-  command
-      .add_option("--priority-queue", options.priority_queues,
-                  "File that defines priority queues over tables (docs/priority-queue.md); repeatable")
-      .one_value_each()
-      .shipped_file()
-      .envname("FRESHET_PRIORITY_QUEUES");
+  add_definition_files(command, "--priority-queue", options.priority_queues,
+                       "File that defines priority queues over tables (docs/priority-queue.md); repeatable",
+                       "FRESHET_PRIORITY_QUEUES");
 }
 
 }  // namespace

@@ -2,13 +2,37 @@
 
 #include "app/daemon/modules.h"
 #include "app/daemon/plan.h"
+#include "app/daemon/queue_history.h"
 #include "app/daemon/queue_metrics.h"
 #include "functions/queue/queues.h"
 #include "functions/register.h"
+#include "functions/settings.h"
+#include "wire/http/simple_route.h"
+#include "wire/tasks/answers.h"
+#include "wire/tasks/json_object.h"
 #include "wire/tasks/task_route.h"
 
 namespace freshet {
 namespace {
+
+// The table of docs/settings.md, for forms.
+std::string settings_json() {
+  std::string out;
+  {
+    JsonObject json(out);
+    std::string& list = json.raw("settings") += '[';
+    for (const SettingHelp& row : setting_table()) {
+      if (&row != setting_table().data()) list += ',';
+      JsonObject one(list);
+      one.text("name", row.name);
+      one.text("value", row.value);
+      one.text("default", row.fallback);
+      one.text("meaning", row.meaning);
+    }
+    list += ']';
+  }
+  return out;
+}
 
 class QueueModule final : public Module {
  public:
@@ -19,6 +43,7 @@ class QueueModule final : public Module {
     queues_ = std::make_unique<Queues>(parts.runtime->services(), parts.log, std::move(identity), &parts.metrics,
                                        &parts.store->wall_guard(), parts.audit);
     parts.task_queues = queues_.get();
+    history_ = std::make_unique<QueueHistory>(*queues_, parts.loop);
     register_queue_functions(parts.natives, *queues_, parts.log);
     return {};
   }
@@ -51,10 +76,15 @@ class QueueModule final : public Module {
   }
 
   void add_routes(Routes& routes) override {
-    routes.push_back(
-        make_task_route(*queues_, parts_->loop.clock(), {parts_->audit, parts_->plan.credentials.has_value()}));
+    routes.push_back(make_task_route(*queues_, parts_->loop.clock(),
+                                     {parts_->audit, parts_->plan.credentials.has_value(), &history_->book()}));
+    const auto settings = [](const HttpRequest&) -> Async<HttpResponse> { return tasks::json_answer(settings_json()); };
+    routes.push_back(make_simple_route("GET", "/settings", settings));
   }
-  void begin() override { queues_->begin(); }
+  void begin() override {
+    queues_->begin();
+    history_->begin();
+  }
   Async<void> measure(Metrics& metrics, std::string& histograms) override {
     const auto queues = queues_->all();
     for (Queue* queue : queues) {
@@ -68,11 +98,15 @@ class QueueModule final : public Module {
   void drain() override { queues_->drain(); }
   Async<bool> returned(BootTime deadline) override { return queues_->all_returned(deadline); }
   Async<void> release() override { return queues_->release_held(); }
-  void leave() override { queues_.reset(); }
+  void leave() override {
+    history_.reset();
+    queues_.reset();
+  }
 
  private:
   DaemonParts* parts_ = nullptr;
   std::unique_ptr<Queues> queues_;
+  std::unique_ptr<QueueHistory> history_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The queues of a definition: one for each combination of values, their keys, and what follows from the values of a
-// member or of a request. Pure; a value type, constant after it is made.
+// The queues of a definition: one for each combination of values, with their keys, and the queues that belong to the
+// values of a member or of a request. Pure; a value type, constant after it is made.
 #pragma once
 
 #include <functional>
@@ -17,20 +17,20 @@ namespace freshet::filtered {
 
 // Queues by their index, from 0.
 using QueueSet = std::vector<size_t>;
-// In order of preference, each without doubles.
+// In order of preference, each without duplicates.
 using Alternatives = std::vector<QueueSet>;
 
 // A transaction that takes a member out of all of its queues has two actions for each (entry and queue), one for the
-// member and one for the request. The same for a request that waits in several.
+// member and one for the request. The same holds for a request that waits in several.
 inline constexpr size_t kMostQueuesAtOnce = (limits::kMaxTransactionActions - 2) / 2;
 inline constexpr size_t kMostQueues = 10'000;
 inline constexpr size_t kMostBits = 63;
-inline constexpr size_t kMostAlternatives = 100;  // A request has no more.
+inline constexpr size_t kMostAlternatives = 100;  // The most alternatives of a request.
 
 class Combinations {
  public:
-  // kValidation with the arithmetic: a member may be in too many queues for one transaction, there are too many queues
-  // in all, a mask has too many bits, two queues have the same key, or one is too long.
+  // kValidation with the calculation: a member may be in too many queues for one transaction, there are too many
+  // queues, a mask has too many bits, two queues have the same key, or a key is too long.
   static Result<Combinations> make(const Settings& settings);
 
   size_t size() const { return keys_.size(); }
@@ -39,12 +39,12 @@ class Combinations {
   std::optional<size_t> find(std::string_view key) const;
   std::vector<std::string> values_of(size_t queue) const;
 
-  // Those that an item with these attributes belongs into. `where` names the item in messages. kValidation: an
-  // attribute is not there, of another type, has a value that the definition has not, or too many.
+  // The queues for an item with these attributes. `where` names the item in messages. kValidation: an attribute is
+  // missing, of another type, has a value that is not in the definition, or too many values.
   Result<QueueSet> of_item(const ItemRef& item, const std::string& where) const;
-  // Those that a request accepts; an alternative names none that an earlier one has, whose turn comes first.
-  // kValidation: unknown attributes, values, queues; more than kMostQueuesAtOnce in all, or an attribute with more
-  // values than that.
+  // The queues that a request accepts; an alternative omits those of earlier ones, which come first. kValidation:
+  // unknown attributes, values, queues; more than kMostQueuesAtOnce in all, or an attribute with more values than
+  // that.
   Result<Alternatives> of_match(const Match& match) const;
 
  private:
@@ -61,9 +61,9 @@ class Combinations {
   std::map<std::string, size_t, std::less<>> by_key_;
 };
 
-// Without the queues that are in an earlier one: where that found nobody, there is nobody for this one.
+// Adds the queues that are not in an earlier alternative: if that one found no member, this one will not either.
 void add_alternative(Alternatives& into, QueueSet queues);
-// All of them in one, without doubles, in order of preference.
+// All queues, without duplicates, in order of preference.
 QueueSet flatten(const Alternatives& alternatives);
 
 }  // namespace freshet::filtered

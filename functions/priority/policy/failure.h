@@ -1,4 +1,4 @@
-// Where a record goes that was peeked and not done. Pure.
+// Decides where a record goes that was peeked and not completed. Pure.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,14 @@ namespace freshet::priority {
 struct Return {
   Place to = Place::kReady;  // kReady, kDelayed or kDead.
   milliseconds delay{0};     // Set with kDelayed.
-  int64_t failures = 0;      // As they are then.
+  int64_t failures = 0;      // The number of failures afterwards.
 };
 
-// Its consumer gave it back. `failed`: that counts. A `delay` overrides the backoff; `unit` is uniform in [0, 1).
+// Its consumer gave it back. `failed`: counts as a failure. A `delay` overrides the backoff; `unit` is uniform in [0,
+// 1).
 Return after_restore(const Settings& settings, int64_t failures, bool failed, std::optional<milliseconds> delay,
                      double unit);
-// Its visibility timeout has passed: that counts, and it can be peeked at once.
+// Its visibility timeout has passed: counts as a failure, and it can be peeked at once.
 Return after_timeout(const Settings& settings, int64_t failures);
 
 }  // namespace freshet::priority

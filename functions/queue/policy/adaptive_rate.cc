@@ -323,8 +323,8 @@ void AdaptiveRate::cut() {
 
 // It asks for more after ten seconds at least, but for a slow downstream, of whose calls too many would be refused.
 double AdaptiveRate::most_debt(bool is_sure) const {
-  const double seconds = asked_ ? std::max(rest_, kMostDebtSeconds) : kMostDebtSeconds;
-  return std::max(seconds * limit_, is_sure ? std::min(kSlowDebt, kMostSlowSeconds * limit_) : 0.0);
+  const double longest = asked_ ? std::max(rest_, kMostDebtSeconds) : kMostDebtSeconds;
+  return std::max(longest * limit_, is_sure ? std::min(kSlowDebt, kMostSlowSeconds * limit_) : 0.0);
 }
 
 // Something was accepted at `at` after a run of refusals.

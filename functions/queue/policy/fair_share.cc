@@ -211,6 +211,14 @@ std::vector<std::string_view> FairShares::turns(size_t wanted, const Given& give
   return out;
 }
 
+std::vector<std::string> FairShares::holding(size_t most) const {
+  std::vector<std::string> out;
+  for (auto it = lanes_.begin(); it != lanes_.end() && most > 0; ++it, --most) {
+    if (it->second.waiting) out.push_back(it->first);
+  }
+  return out;
+}
+
 std::vector<std::string> FairShares::idle(std::string_view last, size_t most) const {
   std::vector<std::string> out;
   for (auto it = lanes_.upper_bound(last); it != lanes_.end() && out.size() < most; ++it) {

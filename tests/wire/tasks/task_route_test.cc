@@ -15,7 +15,7 @@ class NoQueues final : public TaskQueues {
   std::vector<std::string> names() const override { return {}; }
 };
 
-// What is answered before any queue is asked.
+// Answers that need no queue.
 std::string refusal(const std::string& method, const std::string& target, const std::string& body = "") {
   NoQueues queues;
   const SystemClock clock;
@@ -41,8 +41,9 @@ TEST(TaskRoute, ParametersThatAPathDoesNotHaveAreRefused) {
             validation("'limt' in the query of GET /queues/Q/sheds: there is limit"));
   EXPECT_EQ(refusal("POST", "/queues/Q/tasks?delayMs=1000", "{}"),
             validation("'delayMs' in the query of POST /queues/Q/tasks: the body has all parameters"));
-  EXPECT_EQ(refusal("GET", "/queues/Q/tasks?stat=DEAD"),
-            validation("'stat': there are state, limit, cursor and order (newest or oldest)"));
+  EXPECT_EQ(
+      refusal("GET", "/queues/Q/tasks?stat=DEAD"),
+      validation("'stat': there are state, limit, cursor, order (newest or oldest), text, olderThanMs and where.NAME"));
 }
 
 TEST(TaskRoute, APathThatIsNotThereIsNotFoundWhateverItsParameters) {

@@ -1,0 +1,35 @@
+// Keeps the history of all queues (runtime/queue_series.h): reads each at the end of every second. Loop thread; queues
+// and scheduler outlive it.
+#pragma once
+
+#include "base/async.h"
+#include "base/scheduler.h"
+#include "runtime/queue_series.h"
+#include "runtime/task_queue.h"
+
+namespace freshet {
+
+class QueueHistory {
+ public:
+  QueueHistory(TaskQueues& queues, Scheduler& scheduler) : queues_(queues), scheduler_(scheduler) {}
+  QueueHistory(const QueueHistory&) = delete;
+  QueueHistory& operator=(const QueueHistory&) = delete;
+  ~QueueHistory();
+
+  void begin();  // Call it once.
+  const SeriesBook& book() const { return book_; }
+
+ private:
+  void arm();
+  void tick();
+  Async<void> read_all();
+
+  TaskQueues& queues_;
+  Scheduler& scheduler_;
+  SeriesBook book_;
+  TimerId timer_ = 0;
+  bool reading_ = false;  // True while a slow store still answers for the previous second.
+  Scope work_;            // The last member, so that it is destroyed first.
+};
+
+}  // namespace freshet

@@ -1,0 +1,92 @@
+// Calls of the daemon's own routes, and whether it answers. A call gives the answer's JSON or throws an ApiError.
+
+export class ApiError extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status; // 0: no answer came.
+    this.code = code;
+  }
+}
+
+// 'live'; 'away': the daemon does not answer; 'refused': it lets nobody in without a signature.
+let standing = { state: 'live', since: Date.now(), message: '' };
+const watchers = new Set();
+
+export function connection() {
+  return standing;
+}
+export function onConnection(watcher) {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+}
+function become(state, message = '') {
+  if (standing.state === state && standing.message === message) return;
+  standing = { state, message, since: standing.state === state ? standing.since : Date.now() };
+  for (const watcher of watchers) watcher(standing);
+}
+
+// The daemon's time less the reader's, in ms: ages are shown by the daemon's clock.
+let skew = 0;
+export function daemonNow() {
+  return Date.now() + skew;
+}
+function learnTime(response) {
+  const date = Date.parse(response.headers.get('Date') ?? '');
+  // The header has whole seconds, so only a clock that is far off is believed to be.
+  if (Number.isFinite(date)) skew = Math.abs(date - Date.now()) > 2500 ? date - Date.now() : 0;
+}
+
+// The text of an answer, for readers of exact numbers.
+export async function callText(method, path, body, signal) {
+  let response;
+  try {
+    response = await fetch(path, {
+      method,
+      signal,
+      cache: 'no-store',
+      credentials: 'same-origin',
+      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+      body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    become('away');
+    throw new ApiError(0, 'NoAnswer', 'the daemon does not answer');
+  }
+  learnTime(response);
+  const text = await response.text();
+  if (response.ok) {
+    become('live');
+    return text;
+  }
+  const failed = errorOf(response.status, text);
+  become(failed.isSignature ? 'refused' : 'live', failed.isSignature ? failed.message : '');
+  throw failed;
+}
+
+function errorOf(status, text) {
+  let code = 'Error';
+  let message = text.slice(0, 500);
+  try {
+    const { error } = JSON.parse(text);
+    code = error.code;
+    message = error.message;
+  } catch {
+    // Not one of the daemon's own: its text is all there is.
+  }
+  const error = new ApiError(status, code, message);
+  error.isSignature = status === 403 && /Authentication|Signature|Token|Unrecognized|Incomplete/.test(code);
+  return error;
+}
+
+export async function call(method, path, body, signal) {
+  const text = await callText(method, path, body, signal);
+  return text === '' ? null : JSON.parse(text);
+}
+export const get = (path, signal) => call('GET', path, undefined, signal);
+export const post = (path, body) => call('POST', path, body);
+export const remove = (path) => call('DELETE', path);
+
+export function queuePath(queue, ...rest) {
+  return ['/queues', queue, ...rest].map((part, i) => (i === 0 ? part : encodeURIComponent(part))).join('/');
+}

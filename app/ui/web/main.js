@@ -1,0 +1,58 @@
+// The dashboard: its frame, and the view that the address names.
+import { html, render, useEffect, useState } from './lib/html.js';
+import { connection, onConnection } from './lib/api.js';
+import { link, useRoute } from './lib/route.js';
+import { Messages } from './parts/dialog.js';
+import { useTick } from './parts/bits.js';
+import { Overview } from './views/overview.js';
+import { Queue } from './views/queue.js';
+import { Audit } from './views/audit.js';
+import { Schedules } from './views/schedules.js';
+import * as format from './lib/format.js';
+
+const REFUSED = 'This daemon lets in signed requests only (it runs with --credentials), and this page cannot sign them yet. Use the command line, as in “freshet queues”, with your access key.';
+
+function Connection() {
+  const [now, setNow] = useState(connection());
+  useEffect(() => onConnection(setNow), []);
+  useTick();
+  if (now.state === 'refused') return html`<div class="banner bad" role="alert"><strong>Not signed in.</strong> ${REFUSED}</div>`;
+  if (now.state === 'away') {
+    return html`<div class="banner bad" role="alert"><strong>The daemon does not answer</strong> since ${format.age(Date.now() - now.since)}. What is shown is from before; this page goes on by itself when it is back.</div>`;
+  }
+  return null;
+}
+
+function Live() {
+  const [now, setNow] = useState(connection());
+  useEffect(() => onConnection(setNow), []);
+  return html`<span class=${`live ${now.state}`} role="status">${now.state === 'live' ? 'live' : now.state === 'away' ? 'no answer' : 'refused'}</span>`;
+}
+
+function View({ parts, query }) {
+  if (parts[0] === 'queues' && parts[1] !== undefined) return html`<${Queue} key=${parts[1]} name=${parts[1]} parts=${parts.slice(2)} query=${query} />`;
+  if (parts[0] === 'audit') return html`<${Audit} />`;
+  if (parts[0] === 'schedules') return html`<${Schedules} />`;
+  return html`<${Overview} query=${query} />`;
+}
+
+function App() {
+  const { parts, query } = useRoute();
+  const title = parts.length ? `${parts.slice(parts[0] === 'queues' ? 1 : 0).join(' / ')} · Freshet` : 'Freshet';
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  const at = (name) => (parts[0] === name || (name === '' && (parts.length === 0 || parts[0] === 'queues')) ? 'page' : undefined);
+  return html`
+    <a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), document.getElementById('main').focus())}>To the content</a>
+    <header class="top">
+      <a class="brand" href="#/">Freshet</a>
+      <nav aria-label="Views"><a href="#/" aria-current=${at('')}>Queues</a><a href=${link(['schedules'])} aria-current=${at('schedules')}>Schedules</a><a href=${link(['audit'])} aria-current=${at('audit')}>Audit</a></nav>
+      <${Live} />
+    </header>
+    <${Connection} />
+    <main id="main" tabindex="-1"><${View} parts=${parts} query=${query} /></main>
+    <${Messages} />`;
+}
+
+render(html`<${App} />`, document.getElementById('app'));

@@ -1,0 +1,92 @@
+// All queues, a card each.
+import { html, useState } from '../lib/html.js';
+import { get, queuePath } from '../lib/api.js';
+import { usePoll } from '../lib/poll.js';
+import { link } from '../lib/route.js';
+import { read, rate, sumOf, namesOf } from '../lib/series.js';
+import { Failure, QueueState, Facts, Waiting } from '../parts/bits.js';
+import { Spark } from '../parts/chart.js';
+import { PauseDialog, resume } from './pause.js';
+import { DaemonFigures } from './daemon.js';
+import * as format from '../lib/format.js';
+
+const MOST_CARDS = 24;
+const SPARK_POINTS = 120;
+
+const SHED_WORDS = { ttl: 'ttl over', deadline: 'deadline passed', 'deadline-margin': 'too little time left' };
+
+export function limitWords(now) {
+  const limits = [];
+  if (now?.concurrency) limits.push(`${format.count(now.concurrency.most)} at once${now.concurrency.learnt ? ', learnt' : ''}`);
+  if (now?.rateLimit) limits.push(`${format.figures(now.rateLimit.perSecond)} a second${now.rateLimit.learnt ? ', learnt' : ''}`);
+  return limits.length ? limits.join('; ') : 'no limit';
+}
+
+export function shedWords(byReason) {
+  const parts = Object.entries(byReason ?? {}).filter(([, count]) => count > 0);
+  if (parts.length === 0) return null;
+  return parts.map(([reason, count]) => `${format.count(count)} ${SHED_WORDS[reason] ?? reason}`).join(', ');
+}
+
+function Sparks({ name }) {
+  const { value } = usePoll((signal) => get(`${queuePath(name, 'series')}?limit=${SPARK_POINTS}`, signal).then(read), 3000, [name]);
+  if (!value) return html`<div class="spark"></div>`;
+  const inTime = rate(value, 'inTime');
+  const lost = sumOf(value, ['late', 'failed', ...namesOf(value, 'shed')]);
+  const sum = (values) => values.reduce((all, one) => all + (one ?? 0), 0);
+  return html`<${Spark} name=${`The last two minutes: ${format.count(sum(inTime))} tasks done in time, ${format.count(sum(lost))} late, failed or shed`}
+    lower=${inTime} upper=${lost} />`;
+}
+
+function Card({ queue, onChange }) {
+  const [pausing, setPausing] = useState(false);
+  const [error, setError] = useState(null);
+  const paused = queue.pauses?.some((pause) => pause.of === 'queue');
+  if (queue.error) {
+    return html`<article class="card"><h2><a href=${link(['queues', queue.name])}>${queue.name}</a></h2><${Failure} error=${{ message: queue.error }} /></article>`;
+  }
+  const minute = queue.lastMinute;
+  const goOn = () => resume(queue.name).then(onChange, setError);
+  const trouble = queue.now.runnerTrouble;
+  return html`<article class="card" aria-label=${`Queue ${queue.name}`}>
+    <header><h2><a href=${link(['queues', queue.name])}>${queue.name}</a></h2><${QueueState} state=${queue.state} /></header>
+    <p class="share"><b class="num">${minute.ended ? format.percent(minute.inTimeShare) : '–'}</b>
+      <span>${minute.ended ? `in time, of ${format.plural(minute.ended, 'task')} that ended in the last minute` : 'no task has ended in the last minute'}</span></p>
+    <${Sparks} name=${queue.name} />
+    <${Facts} rows=${[
+      ['Waiting', html`${format.count(queue.pending)}${queue.delayed ? html` <span class="quiet">and ${format.count(queue.delayed)} delayed</span>` : null}`],
+      ['Newest waits', format.age(queue.newestAgeMs), 'Age of the newest task that waits'],
+      ['Oldest waits', format.age(queue.oldestAgeMs), 'Age of the oldest task that waits. Under overload it rises: that is what newest first costs'],
+      ['In work', html`${format.count(queue.taken)} <span class="quiet">${queue.runner === 'none' ? 'pulled by workers' : limitWords(queue.now)}</span>`],
+      ['Shed', html`${format.count(minute.shed)} <span class="quiet">${shedWords(queue.shedLastMinute) ?? 'in the last minute'}</span>`],
+      ['Late, failed, refused', html`${format.count(minute.late)}, ${format.count(minute.failed)}, ${format.count(minute.refused)} <span class="quiet">in the last minute</span>`],
+      ['Books', queue.booksBalance ? 'balance' : html`<strong class="bad">do not balance</strong>`, 'For each state: tasks that came into it, less those that left it, are those that are in it'],
+      queue.dead ? ['Dead', html`<a href=${link(['queues', queue.name, 'tasks'], { state: 'DEAD' })}>${format.plural(queue.dead, 'task')}</a>`] : null,
+    ]} />
+    ${trouble && html`<p class="failure">The runner ${trouble.reachable ? 'takes nothing' : 'cannot be reached'} for ${format.age(trouble.sinceMs)}: ${trouble.message}</p>`}
+    <${Failure} error=${error} />
+    <p class="buttons">
+      ${paused
+        ? html`<button onClick=${goOn} aria-label=${`Resume ${queue.name}`}>Resume</button>`
+        : html`<button onClick=${() => setPausing(true)} aria-label=${`Pause ${queue.name}`}>Pause …</button>`}
+      <a class="button" href=${link(['queues', queue.name, 'tasks'])} aria-label=${`Tasks of ${queue.name}`}>Tasks</a>
+    </p>
+    ${pausing && html`<${PauseDialog} queue=${queue.name} onClose=${() => setPausing(false)} onDone=${onChange} />`}
+  </article>`;
+}
+
+export function Overview({ query }) {
+  const { value, error, again } = usePoll((signal) => get('/queues', signal), 2000, []);
+  if (!value) return error ? html`<${Failure} error=${error} />` : html`<${Waiting} what="the queues" />`;
+  const text = (query.text ?? '').toLowerCase();
+  const all = value.details.filter((queue) => queue.name.toLowerCase().includes(text));
+  const shown = all.slice(0, MOST_CARDS);
+  return html`
+    <h1 class="hidden">Overview</h1>
+    <${DaemonFigures} />
+    ${value.details.length === 0 && html`<div class="empty"><h2>No queue yet</h2>
+      <p>A queue is a table that a template names. <code>freshet serve</code> starts one, <code>freshet demo limits</code> shows one at work.</p></div>`}
+    <div class="cards">${shown.map((queue) => html`<${Card} key=${queue.name} queue=${queue} onChange=${again} />`)}</div>
+    ${all.length > shown.length && html`<p class="quiet">${format.plural(all.length - shown.length, 'further queue')}:
+      ${all.slice(MOST_CARDS, 100).map((queue) => html` <a href=${link(['queues', queue.name])}>${queue.name}</a>`)}</p>`}`;
+}

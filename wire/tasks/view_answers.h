@@ -1,0 +1,18 @@
+// Responses of the task API with a queue's history, the groups or keys that share it and the holders of its tasks, as
+// JSON. I/O threads.
+#pragma once
+
+#include <string>
+
+#include "runtime/queue_series.h"
+#include "runtime/queue_views.h"
+
+namespace freshet::tasks {
+
+// An array for each column, all of the same length; null for steps without a reading. `begins`: the time of the first
+// point, by the current wall clock.
+std::string series_json(const SeriesSlice& slice, WallTime begins);
+std::string shares_json(const QueueShares& shares, bool by_key);
+std::string holders_json(const QueueHolders& holders);
+
+}  // namespace freshet::tasks
