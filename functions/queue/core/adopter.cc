@@ -95,7 +95,7 @@ std::optional<EditItemInput> Adopter::times_for(const ItemRef& task, bool is_new
     const int64_t now_ms = epoch_ms(now);
     const int64_t starts =
         status == state::kDelayed ? std::max(now_ms, int_of(task, attribute::kNotBefore, now_ms)) : now_ms;
-    constexpr int64_t kLast = 253'402'300'799'999;  // Of the year 9999.
+    constexpr int64_t kLast = 253'402'300'799'999;  // The end of the year 9999.
     const int64_t deadline = std::min(starts, kLast) + settings_.default_deadline->count();
     edit.edits.push_back({attribute::kDeadline, Value::number(deadline)});
     edit.unchanged = {attribute::kStatus, attribute::kDeadline};

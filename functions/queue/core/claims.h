@@ -103,7 +103,7 @@ class Claims {
   Random& random_;
   const std::string node_;    // "NODE:"
   const std::string prefix_;  // "NODE:INCARNATION:"
-  uint64_t number_ = 0;       // Of the last lease.
+  uint64_t number_ = 0;       // The number of the last lease.
   LeaseBook leases_;
   absl::flat_hash_set<std::string> in_flight_;  // Ids of tasks.
 };

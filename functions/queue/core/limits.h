@@ -21,7 +21,7 @@
 
 namespace freshet {
 
-// What a take has chosen of one group or key.
+// The tasks of one group or key that a take has chosen.
 struct KeyClaims {
   uint64_t tasks = 0;
   double cost = 0;
@@ -39,7 +39,7 @@ class Limits {
   Downstream& downstream() { return downstream_; }
   const Downstream& downstream() const { return downstream_; }
   const KeyLimits& by_name() const { return by_name_; }
-  // What a task takes of a limit: its cost, or 1.
+  // The share of a limit that a task takes: its cost, or 1.
   double units_of(const ItemRef& task) const;
 
   // The limits of groups or keys.
@@ -58,7 +58,7 @@ class Limits {
   bool is_full(std::string_view lane, BootTime now);
   // Whether the task may be claimed now; then it is charged to its group or key, and `call` says so.
   bool admit(const ItemRef& task, std::shared_ptr<KeyCall>& call, BootTime now);
-  // That claim was answered.
+  // The store answered that claim.
   void claimed(const ItemRef& task, KeyCall& call, bool ok, BootTime now);
   // The downstream answered for the task that is held under the lease, or nobody did. True if the limit of its group or
   // key is learnt.

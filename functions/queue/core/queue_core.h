@@ -30,17 +30,17 @@ namespace freshet {
 struct Now {
   WallTime wall{};
   BootTime boot{};
-  WallTime earliest{};   // Whatever has expired by then has certainly expired: WallGuard::earliest().
+  WallTime earliest{};   // A task that expires by then has certainly expired: WallGuard::earliest().
   bool doubted = false;  // The wall clock is not trusted.
 };
 
-// What a take does with one task that it read.
+// A take does this with one task that it read.
 struct TakeStep {
   ItemRef task;
   std::string lease = {};                  // The lease of a claim; empty: the task is ended.
   std::string_view shed_reason = {};       // The reason if the task is shed.
-  std::shared_ptr<KeyCall> key_call = {};  // Of a claim that the limits of its group or key count.
-  std::shared_ptr<RatedCall> call = {};    // Of a claim that RATE_LIMIT counts.
+  std::shared_ptr<KeyCall> key_call = {};  // The charge if the limits of its group or key count it.
+  std::shared_ptr<RatedCall> call = {};    // The charge if RATE_LIMIT counts it.
 };
 
 struct TakePlan {
@@ -49,7 +49,7 @@ struct TakePlan {
   std::vector<ItemRef> marked;        // Tasks that were marked as replaced: Queue::end_marked() looks at their key.
 };
 
-// What became of a plan, besides the tasks that were taken.
+// The outcome of a plan, besides the tasks that were taken.
 struct TakeOutcome {
   struct Shed {
     ItemRef task;
@@ -95,9 +95,9 @@ class QueueCore {
   // shed.
   bool has_room(const ItemRef& task, ChosenByName& chosen, const Now& now);
 
-  // What a take does with the tasks that it found, in their order; at most `wanted` are claimed. `more`: others may
-  // follow them. Claims that are not answered yet count for RATE_LIMIT, and for pauses and limits what holds now: both
-  // may have changed while the tasks were read.
+  // Plans what a take does with the tasks that it found, in their order; at most `wanted` are claimed. `more`: others
+  // may follow them. Claims that are not answered yet count for RATE_LIMIT, and for pauses and limits what holds now:
+  // both may have changed while the tasks were read.
   TakePlan plan_take(const std::vector<ItemRef>& found, bool newest_first, bool more, size_t wanted, TakeInput& input,
                      const Now& now);
   // The writes of the plan were answered. The tasks that were taken are added to `taken`.

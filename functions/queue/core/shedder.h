@@ -26,7 +26,7 @@ class Shedder {
     bool others_wait = false;  // While others wait for the disk anyway, the step takes nobody's time.
     WallTime now{};
     WallTime stale_at{};                     // The wall time by which tasks are late: WallGuard::earliest().
-    nanoseconds margin{0};                   // Of DEADLINE_MARGIN.
+    nanoseconds margin{0};                   // The margin that DEADLINE_MARGIN adds.
     uint64_t seen = 0;                       // The tasks that became more urgent before the step.
     uint64_t shed = 0;                       // How many tasks were shed,
     uint64_t bytes = 0;                      // and the bytes that they had.

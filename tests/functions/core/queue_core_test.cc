@@ -1,4 +1,4 @@
-// What a take does with the tasks that it read, decided without store and loop.
+// A take decides what to do with the tasks that it read, without store and loop.
 #include "functions/queue/core/queue_core.h"
 
 #include <gtest/gtest.h>
