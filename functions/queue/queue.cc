@@ -64,16 +64,14 @@ Queue::Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard
              QueueSettings settings)
     : services_(services),
       log_(log),
-      identity_(std::move(identity)),
       table_(prepared.definition.name),
-      lease_prefix_(identity_.node + ":" + identity_.incarnation + ":"),
       definition_(std::move(prepared.definition)),
       index_(std::move(prepared.index)),
       table_id_(std::move(prepared.id)),
       settings_(std::move(settings)),
-      wall_guard_(wall),
-      order_(settings_.order) {
-  downstream_.follow(settings_.work);
+      core_(table_, settings_, services_.random, identity.node, identity.incarnation),
+      wall_guard_(wall) {
+  core_.table_is(definition_.ttl_in_milliseconds);
   tell_limits();
 }
 
@@ -165,6 +163,7 @@ Async<void> Queue::look_for_table() {
   definition_ = std::move(prepared->definition);
   index_ = std::move(prepared->index);
   table_id_ = std::move(prepared->id);
+  core_.table_is(definition_.ttl_in_milliseconds);
   shed_log_->count_for(table_id_);
   gone_.reset();
   log_.info("QUEUE_TABLE_BACK", {{"queue", table_}});
@@ -188,17 +187,19 @@ Async<void> Queue::mend_table(TableDescription there) {
   auto index = status_index(there.definition);
   if (!index) co_return cannot_mend("is not one of a queue any more: " + index.error().message);
   definition_ = std::move(there.definition);
+  core_.table_is(definition_.ttl_in_milliseconds);
   index_ = std::move(*index);
   const auto building = std::find_if(there.indexes.begin(), there.indexes.end(), [this](const IndexState& state) {
     return state.building && (state.name == index_ || state.name.starts_with(kOwnPrefix));
   });
   if (building != there.indexes.end()) {
     broken_ = trouble("has lost its index '" + building->name + "', which is built again: try again in a moment");
-    look_due_ = std::min(look_due_, boot() + kBuildingLook);
+    core_.agenda.look_by(boot() + kBuildingLook);
   } else if (broken_) {
     broken_.reset();
     log_.info("QUEUE_TABLE_MENDED", {{"queue", table_}});
-    next_due_ms_ = hopeless_ms_ = epoch_ms(wall());
+    core_.delays.index_mended(wall());
+    core_.shedder.index_mended(wall());
     wake_all();
     start_soon(nanoseconds(0));
   }
@@ -233,7 +234,7 @@ Async<Result<Page>> Queue::when_read(Async<Result<Page>> work) {
 Result<Page> Queue::as_read(Result<Page> page) {
   if (page || page.error().code != ErrorCode::kValidation) return page;
   if (broken_) return fail(*broken_);
-  look_due_ = boot();
+  core_.agenda.look_by(boot());
   request_tick();
   return fail(trouble("has lost an index, which is looked for: try again in a moment (" + page.error().message + ")"));
 }
@@ -243,10 +244,7 @@ void Queue::lose_table(const Error& why) {
   if (gone_ && gone_->message == why.message) return;
   log_.warn("QUEUE_TABLE_GONE", {{"queue", table_}, {"message", why.message}});
   gone_ = why;
-  leases_.clear();
-  passed_keys_.clear();
-  unreplaced_.clear();
-  future_ms_ = kNever;
+  core_.table_lost();
   wake_all();  // Takes that wait are told.
 }
 
@@ -265,7 +263,7 @@ Async<Result<void>> Queue::recover_created() {
     for (const auto& task : page->items) {
       if (!has(task, attribute::kAttempt)) continue;
       auto created = WallTime(milliseconds(int_of(task, attribute::kCreated, 0)));
-      last_created_ = std::max(last_created_, created);
+      core_.window.recovered(created);
     }
   }
   co_return Result<void>();
@@ -280,10 +278,10 @@ Async<Result<WriteOutput>> Queue::edit(EditItemInput input) {
 
 Async<Result<bool>> Queue::has_work() {
   if (gone_) co_return fail(*gone_);
-  if (pauses_.all()) co_return false;
+  if (core_.pauses.all()) co_return false;
   wall_guard_.trusted();  // Looks at the clock: is_doubtful() goes by that.
   // However much waits in groups that are paused or at their limit, it is not looked through.
-  if (!lanes_.empty() && (limits_.on() || !pauses_.groups().empty())) {
+  if (!core_.lanes.empty() && (core_.limits.on() || !core_.pauses.groups().empty())) {
     auto found = co_await lane_candidates(1);
     if (!found) co_return fail(found.error());
     co_return !found->tasks.empty() || found->cut;
@@ -291,13 +289,15 @@ Async<Result<bool>> Queue::has_work() {
   constexpr size_t kLargestPage = 1000;
   constexpr int kMostPages = 16;  // Rather once in vain than to hold up everybody.
   Item start;
-  size_t limit = 1 + passed_keys_.size() + pauses_.keys();
+  size_t limit = 1 + core_.keys.passed() + core_.pauses.keys();
   for (int pages = 0; pages < kMostPages; ++pages) {
     limit = std::min(limit, kLargestPage);
     auto page = co_await heads(state::kPending, static_cast<uint32_t>(limit), false, std::move(start));
     if (!page) co_return fail(page.error());
+    const auto at = now();
     for (const auto& task : page->items) {
-      if (!is_paused(task) && !waits_for_key(task) && !is_doubtful(task) && !is_lost(task)) co_return true;
+      if (!core_.is_paused(task) && !core_.waits_for_key(task) && !core_.is_doubtful(task, at) && !is_lost(task))
+        co_return true;
     }
     start = std::move(page->last_evaluated_key);
     if (start.empty()) co_return false;
@@ -307,11 +307,11 @@ Async<Result<bool>> Queue::has_work() {
 }
 
 Queue::~Queue() {
-  begun_ = false;  // No timer from now on, whatever ends.
+  core_.agenda.end();  // No timer from now on, whatever ends.
   if (timer_) services_.scheduler.cancel(timer_);
   left_in_work_.clear();  // Gives back the tasks that it holds.
   scope_.clear();
-  leases_.clear();  // Their calls know the downstream.
+  core_.claims.table_lost();  // The calls of its leases know the downstream.
 }
 
 }  // namespace freshet

@@ -6,8 +6,6 @@
 // Loop thread. Outlives every Async that it returned; services outlive it.
 #pragma once
 
-#include <absl/container/flat_hash_set.h>
-
 #include <limits>
 #include <list>
 #include <map>
@@ -21,20 +19,10 @@
 #include "base/wall_guard.h"
 #include "functions/queue/arrows.h"
 #include "functions/queue/bulk_jobs.h"
-#include "functions/queue/lease_book.h"
-#include "functions/queue/pauses.h"
-#include "functions/queue/policy/admission.h"
-#include "functions/queue/policy/delay_book.h"
-#include "functions/queue/policy/downstream.h"
+#include "functions/queue/core/queue_core.h"
+#include "functions/queue/named_turns.h"
 #include "functions/queue/policy/expiry.h"
-#include "functions/queue/policy/fair_share.h"
-#include "functions/queue/policy/kept_rate.h"
-#include "functions/queue/policy/key_limits.h"
-#include "functions/queue/policy/outlook.h"
-#include "functions/queue/policy/service_time.h"
 #include "functions/queue/policy/spells.h"
-#include "functions/queue/policy/take_order.h"
-#include "functions/queue/policy/urgency.h"
 #include "functions/queue/policy_history.h"
 #include "functions/queue/punctuality.h"
 #include "functions/queue/shed_log.h"
@@ -67,7 +55,7 @@ class Queue final : public TaskQueue {
   const QueueSettings& settings() const { return settings_; }
   // Pauses and jobs have their lines there from now on; it outlives the queue. Before the queue is used.
   Async<void> audit_with(AuditLog& audit);
-  const Pauses& pauses() const { return pauses_; }
+  const Pauses& pauses() const { return core_.pauses; }
   // For tasks claimed and failed from now on.
   void set_settings(QueueSettings settings);
 
@@ -82,17 +70,17 @@ class Queue final : public TaskQueue {
   void let_finish(Async<void> work) { left_in_work_.spawn(std::move(work)); }
   // Some of those tasks have ended.
   void slots_freed();
-  bool has_processor() const { return processors_ > 0; }
+  bool has_processor() const { return core_.agenda.has_processor(); }
   // Whether the last processor had no task runner: workers pull. The queue asks for one again now and then.
-  bool is_pulled() const { return pulled_; }
-  void set_pulled(bool pulled) { pulled_ = pulled; }
-  bool draining() const { return draining_; }
+  bool is_pulled() const { return core_.agenda.is_pulled(); }
+  void set_pulled(bool pulled) { core_.agenda.set_pulled(pulled); }
+  bool draining() const { return core_.agenda.draining(); }
   // Describes what the queue needs and its table lacks at the moment; null if nothing is missing.
   const Error* broken() const { return broken_ ? &*broken_ : nullptr; }
   // The facts that processors have learnt of their runner, in whichever run.
-  Downstream& downstream() { return downstream_; }
+  Downstream& downstream() { return core_.limits.downstream(); }
   // Tasks held under leases of this object.
-  size_t held() const { return leases_.mine(); }
+  size_t held() const { return core_.claims.leases().mine(); }
   // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
   Async<void> release_held();
   // Notifies `signal`, which outlives that, of a drain, of new settings and of slots_freed(), until it is forgotten.
@@ -102,20 +90,16 @@ class Queue final : public TaskQueue {
   void measure_pickup(Histogram& histogram) { pickup_ = &histogram; }
   // The work on a task begins that was taken with `starts_later`; `waiting_since` as the take gave it.
   void started(std::optional<WallTime> waiting_since);
-  // Creations refused since the start: at MAX_WAITING, at MAX_WAITING_BYTES, because their deadline had passed, because
-  // they would have been too late (REFUSE_LATE), for want of a lane.
-  struct Refusals {
-    uint64_t tasks = 0, bytes = 0, passed = 0, late = 0, lanes = 0;
-  };
-  const Refusals& refusals() const { return refusals_; }
+  // Creations that were refused since the start.
+  const Refusals& refusals() const { return core_.admission.refusals(); }
   // Tasks that clients wrote without what a task needs to be served, since the start.
-  uint64_t unserved() const { return unserved_; }
+  uint64_t unserved() const { return core_.adopter.unserved(); }
   // How long the lease of a held task lasts: the task's own lease, or the queue's default if it has none.
-  milliseconds lease_duration(const ItemRef& task) const;
+  milliseconds lease_duration(const ItemRef& task) const { return core_.claims.duration_of(task); }
   // What the task takes of a limit that RATE_COUNTS says: its cost, or 1.
-  double units_of(const ItemRef& task) const;
+  double units_of(const ItemRef& task) const { return core_.limits.units_of(task); }
   // The limits of groups or keys; see on().
-  const KeyLimits& key_limits() const { return limits_; }
+  const KeyLimits& key_limits() const { return core_.limits.by_name(); }
   // Why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task);
   // The runner handed the task back (`reachable`: itself). True if it took tasks before, or could be reached.
@@ -160,7 +144,6 @@ class Queue final : public TaskQueue {
     std::string index;
     std::string id;
   };
-  struct Plan;      // Of one claim or shed in a take.
   class Waiter;     // A take that waits for work.
   class Claiming;   // Marks claims in flight, for as long as it lives.
   struct Handover;  // Claims on their way to their taker.
@@ -187,11 +170,10 @@ class Queue final : public TaskQueue {
     std::optional<int64_t> oldest;  // taskCreated of the oldest that waits, in epoch ms, if it was looked for.
     Walk next;                      // From where, in a queue without lanes.
   };
-  struct LaneRead;   // How far a take has read a lane.
-  struct KeysRead;   // The same for the lanes of keys of one share.
-  struct KeyClaims;  // What a take has chosen of one group or key.
-  using Asked = std::map<std::string, KeyClaims, std::less<>>;
-  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  struct LaneRead;  // How far a take has read a lane.
+  struct KeysRead;  // The same for the lanes of keys of one share.
+  static constexpr int64_t kNever = kNeverMs;
+
   Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard& wall, Prepared prepared,
         QueueSettings settings);
 
@@ -217,8 +199,6 @@ class Queue final : public TaskQueue {
   void set_deadline(NewTask& task) const;
   static std::vector<Result<CreatedTask>> refuse_wrong(const std::vector<NewTask>& tasks);
   std::optional<Error> wrong(const NewTask& task);
-  std::vector<std::string> lanes_wanted(const std::vector<NewTask>& tasks,
-                                        const std::vector<Result<CreatedTask>>& out) const;
   void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why, std::vector<Result<CreatedTask>>& out);
   Async<size_t> create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out);
   static void refused(Result<CreatedTask>& result, Error& error);
@@ -232,30 +212,16 @@ class Queue final : public TaskQueue {
   Async<Result<Living>> living_task(std::string key);
   std::string_view doom_of(const ItemRef& task);
   Async<void> shed_doomed(std::vector<ItemRef> tasks);
-  // The outcome for those that a new task replaces: all are done with, one moved meanwhile (taken, or given back), or
-  // the store refused to end one. The worse outcome comes later.
-  enum class Replaced { kAll, kMoved, kRefused };
-  // Those that a newer task of their key was to replace and that could not be ended yet.
-  // replace_page() adds what it could not end.
-  struct Unreplaced {
-    std::string by;               // The newest of their key.
-    std::set<std::string> ids{};  // Of those that are to end.
-    bool all = false;             // The store did not say which: every other one of the key.
-  };
   Async<void> replace_waiting(std::string key, std::string by, bool again);
   Async<Replaced> replace_page(Page page, Unreplaced& left);
   Async<void> replace_again();
-  bool is_replaced(const ItemRef& task, std::string_view key) const;
 
   // queue_keys.cc
-  Async<void> key_is_free(std::string key);
   Async<Result<bool>> is_left(std::string id);
   Async<Result<bool>> must_make_room(ItemRef task);
   // `kind` is a constant.
   Async<Result<WriteOutput>> end_replaced(ItemRef task, Outcome outcome, std::string_view kind, std::string error);
   Async<bool> end_marked(std::vector<ItemRef> tasks);
-  bool waits_for_key(const ItemRef& task);
-  void key_claimed(std::string_view key);
   void key_freed(std::string_view key);
 
   // queue_admit.cc
@@ -263,9 +229,7 @@ class Queue final : public TaskQueue {
   Async<Room> room_taken(const NewTask& task, uint64_t size);
   std::optional<Room> room_taken_after(const NewTask* before, const NewTask& task, uint64_t size);
   uint64_t stored_size(const NewTask& task);
-  std::optional<Error> never_fits(const NewTask& task, uint64_t size) const;
   Async<Room> waiting();
-  Error full(const Refusal& refusal, const Room& waiting, uint64_t size, int priority) const;
   Async<void> refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
   Async<uint64_t> waiting_in_lane(std::string lane);
   Async<bool> stands_for(const NewTask& task);
@@ -276,25 +240,16 @@ class Queue final : public TaskQueue {
   // queue_take.cc
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
   WallTime created_bound() const;
-  bool is_claiming(const ItemRef& task) const;
-  bool is_doubtful(const ItemRef& task);
-  bool is_passed_over(const ItemRef& task);
-  size_t passed_by_now() const;
   nanoseconds deadline_margin(bool newest_first, bool last);
   bool newest_first();
   bool newest_first_in(std::string_view lane);
   void tell_order(const Candidates& found, bool hungry);
-  bool is_rated() const;
-  bool is_rated(const TakeInput& input) const;
-  size_t pull_allowed(TakeInput& input);
-  bool is_at_rate(const TakeInput& input);
   Async<Result<Candidates>> plain_candidates(size_t wanted, Walk start);
   Async<Result<Candidates>> urgent_candidates(size_t wanted, Walk start);
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
-  std::vector<Plan> plan_claims(const Candidates& found, size_t wanted, TakeInput& input,
-                                std::vector<EditItemInput>& writes, std::vector<ItemRef>& marked);
-  Result<void> finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers,
-                             const TakeInput& input, std::vector<TakenTask>& taken);
+  Now now();
+  Now now_checked();
+  void took(TakeOutcome outcome, const std::vector<TakenTask>& taken, size_t begun);
   Async<void> set_aside(ItemRef task, std::string why);
   Async<Result<WriteOutput>> edit(EditItemInput input);
   Async<Result<std::vector<TakenTask>>> carry_claims(Async<Result<std::vector<TakenTask>>> claims);
@@ -308,17 +263,12 @@ class Queue final : public TaskQueue {
   // queue_urgent.cc
   bool by_deadline(std::string_view lane) const;
   QueryInput urgent_query(std::string_view lane, const Walk& walk, WallTime now) const;
-  bool is_next(const ItemRef& task, const Walk& walk, WallTime now);
+  bool is_next(const ItemRef& task, const Walk& walk, WallTime now, const Now& at);
   Async<Result<WalkPage>> urgent_page(std::string lane, uint32_t limit, Walk walk);
   std::optional<QueryInput> more_urgent(const ItemRef& task);
   bool is_lost(const ItemRef& task);
-  FineTime fine(WallTime now) { return fine_wall_.at(now, boot()); }
-  void learn_urgency(const ItemRef& task);
 
   // queue_settle.cc
-  std::vector<Result<ItemRef>> known_tasks(const std::vector<Settlement>& settlements);
-  Outcome outcome_of(const Settlement& settlement, const ItemRef& task);
-  EditItemInput settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task);
   Async<Result<ItemRef>> settle_replaced(Settlement settlement, Outcome outcome, ItemRef task);
   Result<ItemRef> settled(const Settlement& settlement, Result<WriteOutput>& answer);
   void moved(const ItemRef& task);
@@ -334,18 +284,9 @@ class Queue final : public TaskQueue {
   std::string state_now();
 
   // queue_pauses.cc
-  class PauseTurn;
   Async<Result<void>> load_pauses();
   Async<Result<void>> load_learnt();
-  std::optional<LearntLimit> learnt_to_keep();
-  void keep_learnt();
-  void remember(const Item& item);
-  void remember_keys(const Item& item);
-  Async<void> keep_learnt_at_stop();
   Async<void> write_learnt(LearntLimit limit);
-  Async<void> write_learnt_keys(std::vector<LearntKey> keys);
-  Async<void> write_slot(Item item);
-  Async<void> pauses_turn();
   Async<Result<Pause>> pause_now(PauseInput input, Actor actor);
   Async<Result<void>> resume_now(Pause::Of of, std::string name, Actor actor);
   Async<Result<void>> write_pause(WriteInput write, AuditLine line);
@@ -353,7 +294,6 @@ class Queue final : public TaskQueue {
   void resumed(Pause::Of of);
   void end_pauses();
   Async<void> remove_pause(DeleteItemInput gone, Pause pause);
-  bool is_paused(const ItemRef& task) const;
   void explain_pauses(Explanation& out);
 
   // queue_bulk.cc
@@ -369,21 +309,13 @@ class Queue final : public TaskQueue {
   void arm();
   void hurry(BootTime when);
   void start_soon(nanoseconds delay);
-  nanoseconds due_in(int64_t wall_ms) const;
-  struct LeaseEnd {
-    std::string id;
-    std::string token;
-    ItemRef task;  // The task as the book knew it.
-  };
   Async<bool> end_leases();
-  Async<void> end_replaced_lease(LeaseEnd end, Outcome outcome);
-  void lease_ended(const LeaseEnd& end, Result<WriteOutput>& answer);
-  void lease_went_on(const std::string& id, const std::string& token, const Error& error);
+  Async<void> end_replaced_lease(Lapse lapse);
+  void lease_ended(const Lapse& lapse, Result<WriteOutput>& answer);
   Async<void> look_around();
   Async<Result<Page>> future_head();
   Async<void> watch_taken(bool starting);
   Async<void> watch_unindexed();
-  void watch_lease(const ItemRef& task);
   Async<void> end_dead(std::vector<ItemRef> tasks);
   Async<void> end_replaced_dead(ItemRef task, Outcome outcome);
   void dead_ended(const ItemRef& task, Result<WriteOutput>& answer);
@@ -392,7 +324,7 @@ class Queue final : public TaskQueue {
   // queue_delays.cc
   Async<Result<Page>> delayed_page(Item start);
   void follow_clock();
-  Async<void> note_delays(milliseconds offset);
+  Async<void> note_delays(milliseconds ahead);
   void delayed(std::string_view id, int64_t not_before_ms);
   Async<bool> promote_noted();
   Async<bool> promote_due();
@@ -401,22 +333,11 @@ class Queue final : public TaskQueue {
 
   // queue_shed.cc
   Async<void> shed_hopeless();
-  struct ShedStep {
-    BootTime began{};
-    BootTime until{};          // It lasts, at the most; from the first page on.
-    bool others_wait = false;  // As long as they do, it is nobody's time.
-    WallTime now{};
-    WallTime stale_at{};
-    nanoseconds margin{0};
-    std::vector<ShedLine> lines;             // Of what is shed.
-    uint64_t bytes = 0;                      // It had.
-    std::optional<milliseconds> first_hope;  // How long the first one that has time will have it.
-    bool more = false;                       // There may be, behind what was looked at.
-    bool failed = false;
+  struct ShedStep : Shedder::Step {
+    std::vector<ShedLine> lines;  // A line for each task that was shed.
   };
   Async<bool> shed_page(ShedStep& step);
-  void set_end(ShedStep& step, const std::vector<ItemRef>& tasks);
-  Async<void> shed_alike(ShedStep& step, std::vector<ItemRef> tasks, std::string_view reason);
+  Async<void> shed_alike(ShedStep& step, Shedder::Alike alike);
   Async<Result<Page>> most_urgent(Item start);
   void due_by(int64_t deadline_ms);
 
@@ -442,16 +363,12 @@ class Queue final : public TaskQueue {
   Async<uint64_t> pending_depth();
 
   // queue_adopt.cc
-  bool lacks_lane(const ItemRef& task) const;
   bool needs_adoption(const ItemRef& task) const;
-  std::string known_lane(const ItemRef& task) const;
-  std::optional<UpdateItemInput> adoption(const ItemRef& task) const;
   Async<bool> adopt(std::vector<ItemRef> tasks);
   Async<void> adopt_one(ItemRef task);
   Async<void> adopt_all();
 
   // queue_times.cc
-  std::optional<EditItemInput> times_for(const ItemRef& task, bool is_new) const;
   Async<void> give_times(std::vector<EditItemInput> edits);
 
   // queue_explain.cc
@@ -469,8 +386,6 @@ class Queue final : public TaskQueue {
 
   // queue_lanes.cc
   static constexpr std::string_view kLaneIndex = "freshet-lane-index";
-  std::string lane_of(const ItemRef& task);
-  void fill_lane(const std::string& lane, int64_t place);
   void lane_filled(const ItemRef& task);
   Async<Result<void>> load_lanes();
   Async<Result<void>> add_lanes(std::vector<std::string> names);
@@ -478,36 +393,21 @@ class Queue final : public TaskQueue {
   Async<Result<Page>> lane_heads(std::string lane, uint32_t limit, bool newest_first, Item start);
   Async<Result<void>> read_lane(std::string lane, LaneRead& read, size_t wanted, bool newest_first);
   Async<Result<Candidates>> lane_candidates(size_t wanted);
-  ItemRef next_of_lane(std::string_view lane, LaneRead& read, Asked& asked);
+  ItemRef next_of_lane(std::string_view lane, LaneRead& read, ChosenByName& chosen);
   Async<void> check_lanes();
 
   // queue_limits.cc
-  bool keys_have_lanes() const { return settings_.limits.by_key && settings_.limits.any(); }
-  std::string lane_for(int priority, std::string_view group, std::string_view key) const;
-  std::string lane_for(const NewTask& task) const;
-  std::string own_lane(const ItemRef& task) const;
-  std::string_view limited_by(const ItemRef& task) const;
-  int64_t place(int64_t created_ms, int64_t deadline_ms) const;
-  int64_t place_of(const ItemRef& task) const;
-  void follow_limits(const LimitSettings& before);
   void tell_limits();
+  void follow_limits(const LimitSettings& before);
   void limit_changed(std::string_view name, bool may_start);
-  bool has_room(const ItemRef& task, Asked& asked);
-  bool is_at_limit(std::string_view lane);
-  bool admit(const ItemRef& task, std::shared_ptr<KeyCall>& call);
-  void claimed(const ItemRef& task, KeyCall& call, bool ok);
-  void settle_call(const Settlement& settlement, const Lease& lease);
-  void charge_difference(const Settlement& settlement, const ItemRef& task);
-  Async<Result<ItemRef>> next_of_keys(std::string share, KeysRead& read, Asked& asked, bool newest_first);
+  Async<Result<ItemRef>> next_of_keys(std::string share, KeysRead& read, ChosenByName& chosen, bool newest_first);
   Async<Result<void>> open_lane(std::string lane, KeysRead& read, bool newest_first);
   void explain_limits(Explanation& out);
 
   // Constant after construction.
   Services& services_;
   EventLog log_;
-  const QueueIdentity identity_;
   const std::string table_;
-  const std::string lease_prefix_;
 
   // The table, as it is since it was created last.
   TableDefinition definition_;
@@ -516,52 +416,25 @@ class Queue final : public TaskQueue {
   std::optional<Error> gone_;    // The reason why the queue has no table at the moment.
   std::optional<Error> broken_;  // What the table lacks at the moment.
 
-  // Claims.
+  // The state on which the queue decides; it refers to the settings.
   QueueSettings settings_;
+  QueueCore core_;
+
   PolicyHistory policy_history_;
-  WallTime last_created_{};
   Histogram* pickup_ = nullptr;
-  uint64_t claims_ = 0;  // Numbers the leases of this incarnation.
-  LeaseBook leases_;
-  absl::flat_hash_set<std::string> claiming_;                 // Tasks with a claim in flight.
-  std::map<std::string, size_t, std::less<>> claiming_keys_;  // Of those.
-  std::set<std::string, std::less<>> passed_keys_;            // Takes passed a task over that waits for one of these.
   WallGuard& wall_guard_;  // Tasks expired by its earliest() are shed; tasks expired by the wall clock are not started.
-  DelayBook delays_;
-  bool noting_delays_ = false;  // The clock was set, and not all delays are noted yet.
-  TakeOrder order_;
-  ServiceTimes service_times_;
-  FineWall fine_wall_;
-  Urgency urgency_;
-  FairShares lanes_;
-  size_t stored_lanes_ = 0;  // Those that are known after a restart.
-  std::string lane_look_;    // Where the look at lanes that are thought to be empty goes on.
-  KeyLimits limits_;
-  bool checking_lanes_ = false;
-  uint64_t unserved_ = 0;
-  DrainRate drain_rate_;  // Taken or shed.
-  DrainRate drain_bytes_;
-  DrainRate take_rate_;  // Taken.
-  Downstream downstream_;
-  KeptRate kept_rate_;
-  Refusals refusals_;
   Punctuality punctuality_;
   uint64_t bounced_ = 0;
   Spells spells_;  // Bounces and refusals.
-  bool adopting_all_ = false;
-  bool adopt_again_ = false;  // At the next look around.
-  // A create is looking at them; who waits for it.
-  std::map<std::string, std::vector<Promise<bool>>, std::less<>> busy_keys_;
-  std::map<std::string, Unreplaced, std::less<>> unreplaced_;  // By key; the look around tries again.
-  bool replacing_again_ = false;
   std::unique_ptr<ShedLog> shed_log_;
 
   // Pauses, and changes of many tasks.
   AuditLog* audit_ = nullptr;
-  Pauses pauses_;
-  bool changing_pauses_ = false;  // One at a time.
-  std::vector<Promise<bool>> pauses_wait_;
   BootTime pause_look_{};  // Not before that the timer looks for pauses that end.
+
+  // Work on one key or on a pause goes on one at a time.
+  NamedTurns key_turns_{services_.scheduler};
+  NamedTurns pause_turns_{services_.scheduler};
 
   // Takes that wait.
   std::list<Waiter*> waiters_;
@@ -569,29 +442,9 @@ class Queue final : public TaskQueue {
   uint64_t work_seen_ = 0;          // Rises whenever work may have become eligible.
 
   // The timer.
-  bool begun_ = false;
-  bool draining_ = false;
   std::vector<Signal*> told_of_drain_;
-  bool ticking_ = false;
-  bool tick_again_ = false;
   bool tick_posted_ = false;
   TimerId timer_ = 0;
-  BootTime armed_for_{};
-  BootTime look_due_ = BootTime::max();
-  BootTime start_due_ = BootTime::max();  // When `Start` is published if there is work and no processor.
-  int processors_ = 0;
-  bool pulled_ = false;
-  int64_t next_due_ms_ = 0;    // Wall time of the earliest `notBefore`; may be early, never late.
-  int64_t hopeless_ms_ = 0;    // Wall time when the next PENDING task may have become hopeless; never late.
-  BootTime shed_again_{};      // Not before that: many are shed at once.
-  Item shed_from_;             // Where the next step goes on, past what could not be shed.
-  bool shed_left_ = false;     // Something could not, since the last time that all were looked at.
-  bool shed_many_ = false;     // The last step shed many.
-  uint64_t urgent_seen_ = 0;   // Rises whenever hopeless_ms_ may have to be earlier.
-  uint64_t delayed_seen_ = 0;  // Rises whenever a task is delayed.
-  BootTime unindexed_look_{};  // Not before that, the whole table is searched for held tasks that no index has.
-  bool looks_unindexed_ = false;
-  int64_t future_ms_ = kNever;  // `taskCreated` of the first task that is dated too far ahead.
 
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   BulkJobs jobs_{services_, log_, table_, desk()};

@@ -177,10 +177,7 @@ Async<Result<ItemRef>> Queue::cancel_one(std::string id) {
     }
     auto answer = co_await edit(std::move(write));
     if (answer) {
-      const Lease* lease = leases_.find(id);
-      if (lease && lease->token == text_of(answer->attributes, attribute::kLease)) {
-        leases_.update(id, answer->attributes);
-      }
+      core_.claims.saw_written(answer->attributes);
       co_return std::move(answer->attributes);
     }
     if (answer.error().code != ErrorCode::kConditionalCheckFailed) co_return fail(answer.error());
@@ -232,7 +229,8 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
 Async<Result<void>> Queue::redrive_tasks(std::vector<ItemRef> tasks, uint64_t& done) {
   std::vector<EditItemInput> writes;
   for (const auto& task : tasks) {
-    writes.emplace_back(freshet::redrive(definition_, task, lane_of(task), settings_.default_ttl, wall()));
+    writes.emplace_back(
+        freshet::redrive(definition_, task, core_.lanes.of_pending(task), settings_.default_ttl, wall()));
   }
   Result<void> out;
   auto answers = co_await services_.tables.edit_many(std::move(writes));
@@ -254,13 +252,13 @@ void Queue::set_settings(QueueSettings settings) {
   const QueuePolicy before = policy();
   settings_ = std::move(settings);
   if (QueuePolicy now = policy(); now != before) policy_history_.add({wall(), std::move(now)});
-  if (order) lanes_.forget_places();
+  if (order) core_.lanes.shares().forget_places();
   if (limits != settings_.limits) follow_limits(limits);
-  order_.set(settings_.order);
-  downstream_.follow(settings_.work);
+  core_.window.follow_order();
+  core_.limits.follow_work();
   for (Signal* signal : told_of_drain_) signal->notify();
   // With another margin others are hopeless, and earlier.
-  if (margin && begun_) due_by(epoch_ms(wall()));
+  if (margin && core_.agenda.begun()) due_by(epoch_ms(wall()));
 }
 
 Result<QueuePolicy> Queue::check_policy(const QueuePolicy& changes) {
@@ -280,9 +278,9 @@ Result<QueuePolicy> Queue::change_policy(const QueuePolicy& changes) {
 }
 
 std::string Queue::state_now() {
-  if (draining_) return "draining";
-  if (pauses_.all()) return "paused";
-  return downstream_.trouble ? "breaker open" : "running";
+  if (core_.agenda.draining()) return "draining";
+  if (core_.pauses.all()) return "paused";
+  return core_.limits.downstream().trouble ? "breaker open" : "running";
 }
 
 Async<Result<QueueStats>> Queue::stats() {
@@ -305,18 +303,19 @@ Async<Result<QueueStats>> Queue::stats() {
     auto created = WallTime(milliseconds(int_of(page->items[0], attribute::kCreated, 0)));
     (oldest ? out.oldest : out.newest) = created;
   }
-  out.running = leases_.mine();
+  out.running = core_.claims.leases().mine();
   out.runner = runner_name(settings_.runner);
-  out.runner_trouble = downstream_.trouble;
+  out.runner_trouble = core_.limits.downstream().trouble;
   out.clock_doubted = !wall_guard_.trusted();
   out.state = state_now();
-  if (limits_.on()) {
+  if (core_.limits.on()) {
     const char* by = settings_.limits.by_key ? "key" : "group";
-    out.key_limits = KeyLimitStats{by, limits_.at_limit(), limits_.known(), limits_.bytes()};
+    out.key_limits = KeyLimitStats{by, core_.limits.by_name().at_limit(), core_.limits.by_name().known(),
+                                   core_.limits.by_name().bytes()};
   }
-  if (const double rate = downstream_.starts_a_second(settings_.work); rate > 0) {
+  if (const double rate = core_.limits.downstream().starts_a_second(settings_.work); rate > 0) {
     auto& limit = out.rate_limit.emplace(RateLimitStats{rate});
-    if (const auto& learner = downstream_.rate) {
+    if (const auto& learner = core_.limits.downstream().rate) {
       const auto pause = std::chrono::ceil<milliseconds>(learner->paused_until() - boot());
       limit.learnt = true;
       limit.concurrency = learner->concurrency();
@@ -324,11 +323,11 @@ Async<Result<QueueStats>> Queue::stats() {
     }
   }
   if (settings_.runner != RunnerKind::kNone) {
-    const auto& learner = downstream_.concurrency;
+    const auto& learner = core_.limits.downstream().concurrency;
     const auto most = learner ? learner->limit() : static_cast<size_t>(settings_.work.concurrency);
     out.concurrency = ConcurrencyStats{most, learner.has_value()};
   }
-  out.pauses = pauses_.list();
+  out.pauses = core_.pauses.list();
   out.in_time = punctuality_.stats(boot());
   co_return out;
 }

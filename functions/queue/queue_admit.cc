@@ -5,22 +5,9 @@
 #include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/expiry.h"
-#include "functions/queue/policy/lanes.h"
-#include "functions/queue/policy/outlook.h"
 #include "functions/queue/queue.h"
-#include "runtime/retry_later.h"
 
 namespace freshet {
-
-namespace {
-
-constexpr uint64_t kMostAdmittedAhead = 10'000;  // With more nobody needs to count on.
-
-std::string at_the_present_rate(milliseconds after) {
-  return "; at the present rate there is room in " + std::to_string(after.count()) + " ms";
-}
-
-}  // namespace
 
 // Whether its id is there already, as its answer got lost, say.
 Async<bool> Queue::is_there(const NewTask& task) {
@@ -42,8 +29,7 @@ Async<Room> Queue::room_taken(const NewTask& task, uint64_t size) {
   if (!living || !living->task) co_return Room{1, size};
   if (!task.replace) co_return Room();
   if (text_of(living->task, attribute::kStatus) == state::kTaken) co_return Room{1, size};
-  const uint64_t old = living->task.encoded().size();
-  co_return Room{0, size > old ? size - old : 0};
+  co_return Admission::in_place_of(living->task.encoded().size(), size);
 }
 
 // The same, beside a task of its key that is created just before it: the store does not know of that one yet. Empty:
@@ -54,8 +40,7 @@ std::optional<Room> Queue::room_taken_after(const NewTask* before, const NewTask
   const auto item = new_item(copy);
   if (!item) return std::nullopt;
   if (!task.replace) return Room();
-  const uint64_t old = ItemRef::encode(*item).encoded().size();
-  return Room{0, size > old ? size - old : 0};
+  return Admission::in_place_of(ItemRef::encode(*item).encoded().size(), size);
 }
 
 // As it would be stored; 0 if nobody asks, or the task is wrong and refused for that.
@@ -64,18 +49,6 @@ uint64_t Queue::stored_size(const NewTask& task) {
   NewTask copy = task;
   const auto item = new_item(copy);
   return item ? ItemRef::encode(*item).encoded().size() : 0;
-}
-
-// Larger than all that may wait: there will never be room.
-std::optional<Error> Queue::never_fits(const NewTask& task, uint64_t size) const {
-  const uint64_t bound = settings_.admission.max_waiting_bytes;
-  const uint64_t room = usable(bound, settings_.admission, task.priority);
-  if (bound == 0 || size <= room) return std::nullopt;
-  return Error{ErrorCode::kValidation,
-               "the task would be stored with " + std::to_string(size) + " bytes, and tasks of its priority may have " +
-                   std::to_string(room) + " of MAX_WAITING_BYTES, which is " + std::to_string(bound) +
-                   ": it can never wait here",
-               nullptr};
 }
 
 Async<Room> Queue::waiting() {
@@ -89,29 +62,9 @@ Async<Room> Queue::waiting() {
   co_return out;
 }
 
-Error Queue::full(const Refusal& refusal, const Room& waiting, uint64_t size, int priority) const {
-  const auto& admission = settings_.admission;
-  // Whoever sees fewer waiting than the bound says wants to know why that is full.
-  const auto of_bound = [&](const char* name, uint64_t bound) {
-    const uint64_t room = usable(bound, admission, priority);
-    const std::string what = std::string(name) + " is " + std::to_string(bound);
-    return room == bound ? what : what + ", of which tasks of its priority may use " + std::to_string(room);
-  };
-  std::string message = "queue '" + table_ + "' is full: ";
-  if (refusal.reason == "max-waiting") {
-    message += std::to_string(waiting.tasks) + " tasks wait and " + of_bound("MAX_WAITING", admission.max_waiting);
-  } else {
-    message += std::to_string(waiting.bytes) + " bytes wait, the task has " + std::to_string(size) + " and " +
-               of_bound("MAX_WAITING_BYTES", admission.max_waiting_bytes);
-  }
-  return {ErrorCode::kTooManyRequests, message + at_the_present_rate(refusal.after),
-          std::make_shared<RetryLater>(refusal.after)};
-}
-
 Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out) {
   Room there = co_await waiting();
-  const auto& admission = settings_.admission;
-  const DrainRates rates{drain_rate_.rate(boot()), drain_bytes_.rate(boot())};
+  const DrainRates rates = core_.admission.rates(boot());
   std::vector<ShedLine> lines;
   std::map<std::string_view, const NewTask*> last_of_key;  // Of those that this batch will leave waiting.
   for (size_t i = 0; i < tasks.size(); ++i) {
@@ -120,10 +73,10 @@ Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::v
     const auto last = last_of_key.find(tasks[i].key);
     const auto known = room_taken_after(last == last_of_key.end() ? nullptr : last->second, tasks[i], size);
     Room more = known.value_or(Room{1, size});
-    auto refusal = refused_for(admission, tasks[i].priority, there, more, rates);
+    auto refusal = core_.admission.beyond_bound(tasks[i].priority, there, more, rates);
     if (refusal && !known) {
       more = co_await room_taken(tasks[i], size);
-      refusal = refused_for(admission, tasks[i].priority, there, more, rates);
+      refusal = core_.admission.beyond_bound(tasks[i].priority, there, more, rates);
     }
     if (!refusal) {
       there.tasks += more.tasks;
@@ -132,16 +85,14 @@ Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::v
       if (stays && !tasks[i].key.empty()) last_of_key[tasks[i].key] = &tasks[i];
     } else if (auto error = wrong(tasks[i])) {
       out[i] = fail(std::move(*error));
-    } else if (auto never = never_fits(tasks[i], size)) {
-      out[i] = fail(std::move(*never));
     } else {
-      const bool in_tasks = refusal->reason == "max-waiting";
-      ++(in_tasks ? refusals_.tasks : refusals_.bytes);
-      lines.push_back(refused_line(tasks[i],
-                                   in_tasks ? "MAX_WAITING=" + std::to_string(admission.max_waiting)
-                                            : "MAX_WAITING_BYTES=" + std::to_string(admission.max_waiting_bytes),
-                                   std::string(refusal->reason)));
-      out[i] = fail(full(*refusal, there, size, tasks[i].priority));
+      auto full = core_.admission.full(*refusal, there, size, tasks[i].priority);
+      const bool never_fits = full.code == ErrorCode::kValidation;
+      if (!never_fits) {
+        core_.admission.refused(Admission::count_of(*refusal), 1);
+        lines.push_back(refused_line(tasks[i], core_.admission.policy_of(*refusal), std::string(refusal->reason)));
+      }
+      out[i] = fail(std::move(full));
     }
   }
   if (lines.empty()) co_return;
@@ -170,7 +121,7 @@ Async<uint64_t> Queue::waiting_in_lane(std::string lane) {
     if (!page) co_return count;
     count += page->count;
     start = std::move(page->last_evaluated_key);
-  } while (!start.empty() && count < kMostAdmittedAhead);
+  } while (!start.empty() && count < Admission::kMostAhead);
   co_return count;
 }
 
@@ -201,27 +152,25 @@ Async<void> Queue::refuse_passed(const std::vector<NewTask>& tasks, std::vector<
     out[i] = fail(ErrorCode::kValidation, passed_deadline(epoch_ms(*task.deadline), epoch_ms(wall())));
   }
   if (lines.empty()) co_return;
-  refusals_.passed += lines.size();
+  core_.admission.refused(&Refusals::passed, lines.size());
   log_beside(std::move(lines));
 }
 
 Async<Outlook> Queue::outlook(const NewTask& task) {
   Outlook out;
   const bool all_in_time = settings_.deadline_margin == DeadlineMargin::kP90;
-  out.service = all_in_time ? service_times_.p90(boot()) : service_times_.p10(boot());
+  out.service = all_in_time ? core_.window.p90(boot()) : core_.window.p10(boot());
   if (task.delay && task.delay->count() > 0) co_return out;  // Who knows what waits then.
-  const bool newest_first = settings_.order != Order::kOldestFirst;
+  const bool newest_first = core_.admission.goes_newest_first();
   uint64_t ahead = 0;
-  if (!newest_first && lanes_.empty()) ahead = co_await pending_depth();
-  if (!newest_first && !lanes_.empty()) {
-    auto lane = lane_for(task);
+  if (!newest_first && core_.lanes.empty()) ahead = co_await pending_depth();
+  if (!newest_first && !core_.lanes.empty()) {
+    auto lane = core_.lanes.of_new(task);
     ahead = co_await waiting_in_lane(std::move(lane));
   }
-  // A shed task gives way, but frees no slot.
-  const double rate = newest_first ? take_rate_.rate(boot()) : drain_rate_.rate(boot());
   // Where nothing is in work, no slot has to become free first: whoever has none to do may just not have asked yet.
-  const bool slot_is_free = !waiters_.empty() || (newest_first && leases_.size() == 0);
-  out.wait = least_wait(newest_first, ahead, slot_is_free, rate);
+  const bool slot_is_free = !waiters_.empty() || (newest_first && core_.claims.leases().size() == 0);
+  out.wait = core_.admission.least_wait(newest_first, ahead, slot_is_free, boot());
   co_return out;
 }
 
@@ -251,17 +200,10 @@ Async<void> Queue::refuse_late(const std::vector<NewTask>& tasks, std::vector<Re
       out[i] = fail(ErrorCode::kValidation, "the task would be too late: " + early);
       continue;
     }
-    const auto ms = [](nanoseconds time) {
-      return std::to_string(std::chrono::floor<milliseconds>(time).count()) + " ms";
-    };
-    out[i] = fail(ErrorCode::kTooManyRequests,
-                  "the task would be too late: in queue '" + table_ + "' it would wait for " + ms(expected.wait) +
-                      " and take " + ms(expected.service) + " at least; one with as much time may have a chance in " +
-                      ms(*after),
-                  std::make_shared<RetryLater>(*after));
+    out[i] = fail(core_.admission.late(expected, *after));
   }
   if (lines.empty()) co_return;
-  refusals_.late += lines.size();
+  core_.admission.refused(&Refusals::late, lines.size());
   log_beside(std::move(lines));
 }
 

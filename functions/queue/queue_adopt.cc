@@ -13,92 +13,11 @@ namespace {
 
 constexpr uint32_t kAdoptedAtOnce = 1000;  // Tasks looked at before others get their turn.
 
-// An update of attributes that hold no state, under what was seen of the task.
-class Touch {
- public:
-  Touch(const std::string& table, const ItemRef& task) : task_(task) {
-    input_.table = table;
-    input_.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
-    input_.cause = Cause::kQueue;
-    unchanged(attribute::kStatus, ":s");
-  }
-
-  // `was` and `becomes` name the placeholders.
-  void set(std::string_view name, std::string_view value, const char* was, const char* becomes) {
-    unchanged(name, was);
-    sets_.append(sets_.empty() ? "SET " : ", ").append(name).append(" = ").append(becomes);
-    input_.placeholders.values.set(becomes, Value(value));
-  }
-  void remove(std::string_view name, const char* was) {
-    unchanged(name, was);
-    removes_.append(removes_.empty() ? " REMOVE " : ", ").append(name);
-  }
-
-  std::optional<UpdateItemInput> finish() && {
-    if (sets_.empty() && removes_.empty()) return std::nullopt;
-    input_.update = sets_ + removes_;
-    return std::move(input_);
-  }
-
- private:
-  void unchanged(std::string_view name, const char* was) {
-    if (!input_.condition.empty()) input_.condition += " AND ";
-    if (auto seen = task_.find(name)) {
-      input_.condition.append(name).append(" = ").append(was);
-      input_.placeholders.values.set(was, seen->decode());
-    } else {
-      input_.condition.append("attribute_not_exists(").append(name).append(")");
-    }
-  }
-
-  const ItemRef& task_;
-  UpdateItemInput input_;
-  std::string sets_;
-  std::string removes_;
-};
-
 }  // namespace
 
-bool Queue::lacks_lane(const ItemRef& task) const {
-  if (text_of(task, attribute::kStatus) != state::kPending) return false;
-  const bool has_key = keys_have_lanes() && !key_of(task).empty();
-  if (lanes_.empty() && !has_key && !asks_for_lane(task)) return false;
-  auto lane = text_of(task, attribute::kLane);
-  return lane.empty() || !lanes_.contains(lane) || is_key_lane(lane) != has_key;
-}
-
-// The lane of its own if the queue knows it, else of its priority, else of all others.
-std::string Queue::known_lane(const ItemRef& task) const {
-  for (auto& name : {own_lane(task), lane_name(task), lane_level_name(task), lane_name(0, "")}) {
-    if (lanes_.contains(name)) return name;
-  }
-  return {};
-}
-
-std::optional<UpdateItemInput> Queue::adoption(const ItemRef& task) const {
-  auto status = text_of(task, attribute::kStatus);
-  Touch touch(table_, task);
-  if (lacks_lane(task)) {
-    auto lane = known_lane(task);
-    if (!lane.empty() && lane != text_of(task, attribute::kLane)) touch.set(attribute::kLane, lane, ":l", ":m");
-  } else if (status != state::kPending && has(task, attribute::kLane)) {
-    touch.remove(attribute::kLane, ":l");
-  }
-  auto key = is_live(status) ? key_of(task) : std::string_view();
-  if (key.empty() && has(task, attribute::kLiveKey)) {
-    touch.remove(attribute::kLiveKey, ":k");
-  } else if (!key.empty() && text_of(task, attribute::kLiveKey) != key) {
-    touch.set(attribute::kLiveKey, key, ":k", ":n");
-  }
-  return std::move(touch).finish();
-}
-
-// Cheap: for every record of the stream.
+// Cheap: it is called for every record of the stream.
 bool Queue::needs_adoption(const ItemRef& task) const {
-  auto status = text_of(task, attribute::kStatus);
-  if (lacks_lane(task) || (status != state::kPending && has(task, attribute::kLane))) return true;
-  auto key = is_live(status) ? key_of(task) : std::string_view();
-  return key != text_of(task, attribute::kLiveKey);
+  return Adopter::needs_adoption(task, core_.lanes.lacks(task));
 }
 
 Async<void> Queue::adopt_one(ItemRef task) {
@@ -110,37 +29,38 @@ Async<void> Queue::adopt_one(ItemRef task) {
 // True if a PENDING task got its lane, or is in one that was not known.
 Async<bool> Queue::adopt(std::vector<ItemRef> tasks) {
   std::vector<std::string> names;
-  const size_t known_before = lanes_.size();
+  const size_t known_before = core_.lanes.size();
   for (const auto& task : tasks) {
-    if (lacks_lane(task)) names.push_back(own_lane(task));
+    if (core_.lanes.lacks(task)) names.push_back(core_.lanes.asked_by(task));
   }
   if (!names.empty()) {
     // Whatever the error is, only the names that are known by now matter.
     const auto known = co_await add_lanes(std::move(names));
-    if (!known && known.error().code != ErrorCode::kLimitExceeded) adopt_again_ = true;
+    if (!known && known.error().code != ErrorCode::kLimitExceeded) core_.adopter.try_again();
   }
   std::vector<WriteInput> writes;
   std::vector<ItemRef> written;
   for (auto& task : tasks) {
-    auto update = adoption(task);
+    const bool lacks_lane = core_.lanes.lacks(task);
+    auto update = core_.adopter.adoption(task, lacks_lane, lacks_lane ? core_.lanes.known_for(task) : std::string());
     if (!update) continue;
     writes.emplace_back(std::move(*update));
     written.push_back(std::move(task));
   }
-  bool any = lanes_.size() > known_before;  // Of tasks that have their lane already, after a restart.
+  bool any = core_.lanes.size() > known_before;  // Of tasks that have their lane already, after a restart.
   if (writes.empty()) co_return any;
   auto answers = co_await services_.tables.write_many(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) {
     bool pending = text_of(written[i], attribute::kStatus) == state::kPending;
     if (answers[i]) {
-      if (!pending || lanes_.empty()) continue;
-      lanes_.filled(known_lane(written[i]), place_of(written[i]));
+      if (!pending || core_.lanes.empty()) continue;
+      core_.lanes.shares().filled(core_.lanes.known_for(written[i]), core_.lanes.place_of(written[i]));
       any = true;
     } else if (answers[i].error().code == ErrorCode::kValidation) {
       // It has no room for its lane, so it could never be taken.
       if (pending) scope_.spawn(set_aside(written[i], std::move(answers[i].error().message)));
     } else if (answers[i].error().code != ErrorCode::kConditionalCheckFailed) {
-      adopt_again_ = true;  // The store is full, or away for a moment.
+      core_.adopter.try_again();  // The store is full, or away for a moment.
     }
   }
   co_return any;
@@ -148,10 +68,7 @@ Async<bool> Queue::adopt(std::vector<ItemRef> tasks) {
 
 // All that wait or are held.
 Async<void> Queue::adopt_all() {
-  if (std::exchange(adopting_all_, true)) {
-    adopt_again_ = true;
-    co_return;
-  }
+  if (!core_.adopter.begin_walk()) co_return;
   for (auto status : {state::kPending, state::kDelayed, state::kTaken}) {
     Item start;
     do {
@@ -165,7 +82,7 @@ Async<void> Queue::adopt_all() {
       query.exclusive_start_key = std::move(start);
       auto page = co_await read_index(std::move(query));
       if (!page) {
-        adopt_again_ = true;
+        core_.adopter.try_again();
         break;
       }
       std::erase_if(page->items, [this](const ItemRef& task) { return !needs_adoption(task); });
@@ -177,7 +94,7 @@ Async<void> Queue::adopt_all() {
       if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
     } while (!start.empty());
   }
-  adopting_all_ = false;
+  core_.adopter.end_walk();
 }
 
 }  // namespace freshet

@@ -24,7 +24,8 @@ BulkJobs::Desk Queue::desk() {
 
 Async<Result<BulkJob>> Queue::start_job(BulkInput input, Actor actor) {
   if (gone_) co_return fail(*gone_);
-  if (draining_) co_return fail(ErrorCode::kUnavailable, "queue '" + table_ + "': the daemon is stopping");
+  if (core_.agenda.draining())
+    co_return fail(ErrorCode::kUnavailable, "queue '" + table_ + "': the daemon is stopping");
   auto begun = co_await jobs_.start(std::move(input), std::move(actor));
   co_return begun;
 }
@@ -49,7 +50,8 @@ Async<std::vector<BulkResult>> Queue::bulk_change(BulkInput::Action action, std:
   writes.reserve(tasks.size());
   for (const auto& task : tasks) {
     if (action == BulkInput::Action::kRedrive) {
-      writes.emplace_back(freshet::redrive(definition_, task, lane_of(task), settings_.default_ttl, wall()));
+      writes.emplace_back(
+          freshet::redrive(definition_, task, core_.lanes.of_pending(task), settings_.default_ttl, wall()));
     } else if (text_of(task, attribute::kStatus) == state::kTaken) {
       writes.emplace_back(request_cancel(table_, task, wall()));
     } else {
@@ -65,9 +67,7 @@ Async<std::vector<BulkResult>> Queue::bulk_change(BulkInput::Action action, std:
     if (action == BulkInput::Action::kRedrive) {
       moved(task);
     } else {
-      const std::string id(text_of(task, attribute::kId));
-      const Lease* lease = leases_.find(id);
-      if (lease && lease->token == text_of(task, attribute::kLease)) leases_.update(id, task);
+      core_.claims.saw_written(task);
     }
   }
   co_return out;

@@ -51,12 +51,12 @@ void Queue::count_attempt(const Settlement& settlement, const ItemRef& task, std
 // The task is not held under that lease any more, and this queue did not end it. `task`: as it is now; null if it is
 // not there.
 void Queue::taken_away(const std::string& id, const std::string& token, const ItemRef& task) {
-  const Lease* lease = leases_.find(id);
+  const Lease* lease = core_.claims.leases().find(id);
   if (!lease || lease->token != token) return;
   const bool ended = task && end_of(task, wall());
   if (ended) count_end(task);
   if (!ended && lease->mine) punctuality_.wasted(WastedCall::kLost, boot());
-  leases_.forget(id, token);
+  core_.claims.ended(id, token);
 }
 
 }  // namespace freshet

@@ -68,14 +68,14 @@ Result<void> check(const NewTask& task) {
 Result<Item> Queue::new_item(NewTask& task) {
   if (auto ok = check(task); !ok) return fail(ok.error());
   auto now = wall();
-  last_created_ = std::max(last_created_, now);
+  const WallTime created = core_.window.create(now);
   Item item = std::move(task.attributes);
   item.reserve(item.size() + 9);
   if (task.id.empty()) task.id = services_.random.uuid();
   bool delayed = task.delay && task.delay->count() > 0;
   item.set(attribute::kAttempt, Value::number(0));
   if (task.deadline) item.set(attribute::kDeadline, Value::number(epoch_ms(*task.deadline)));
-  if (!lanes_.empty() && !delayed) item.set(attribute::kLane, Value(lane_for(task)));
+  if (!core_.lanes.empty() && !delayed) item.set(attribute::kLane, Value(core_.lanes.of_new(task)));
   if (!task.group.empty()) item.set(attribute::kGroup, Value(task.group));
   if (!task.key.empty()) {
     item.set(attribute::kKey, Value(task.key));
@@ -86,7 +86,7 @@ Result<Item> Queue::new_item(NewTask& task) {
   if (delayed) item.set(attribute::kNotBefore, Value::number(epoch_ms(now + *task.delay)));
   if (!task.payload.is(Type::kNull)) item.set(attribute::kPayload, std::move(task.payload));
   if (task.priority != 0) item.set(attribute::kPriority, Value::number(task.priority));
-  item.set(attribute::kCreated, Value::number(epoch_ms(last_created_)));
+  item.set(attribute::kCreated, Value::number(epoch_ms(created)));
   if (task.replace) item.set(attribute::kReplace, Value::boolean(true));
   item.set(attribute::kId, Value(task.id));
   item.set(attribute::kStatus, Value(delayed ? state::kDelayed : state::kPending));
@@ -144,23 +144,6 @@ std::optional<Error> Queue::wrong(const NewTask& task) {
   return std::move(item.error());
 }
 
-// The lanes that these tasks need, so that the queue knows them before it has a task in them.
-std::vector<std::string> Queue::lanes_wanted(const std::vector<NewTask>& tasks,
-                                             const std::vector<Result<CreatedTask>>& out) const {
-  std::vector<std::string> names;
-  std::string last;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    const NewTask& task = tasks[i];
-    const bool asks = task.priority != 0 || !task.group.empty() || (keys_have_lanes() && !task.key.empty());
-    if (!out[i] || (!asks && lanes_.empty())) continue;
-    auto name = lane_for(task.priority, task.group, task.key);
-    if (name == last) continue;
-    last = name;
-    if (!lanes_.contains(name)) names.push_back(std::move(name));
-  }
-  return names;
-}
-
 // In the order of the batch, as that is the order of arrival.
 Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks) {
   if (gone_) co_return std::vector<Result<CreatedTask>>(tasks.size(), fail(*gone_));
@@ -171,8 +154,8 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
     any_passed = any_passed || (tasks[i].deadline && *tasks[i].deadline <= wall());
   }
   if (any_passed) co_await refuse_passed(tasks, out);
-  const bool had_lanes = !lanes_.empty();
-  auto lanes = lanes_wanted(tasks, out);
+  const bool had_lanes = !core_.lanes.empty();
+  auto lanes = core_.lanes.needed_by(tasks, out);  // The queue knows them before it has a task in them.
   if (!lanes.empty()) {
     auto known = co_await add_lanes(std::move(lanes));
     if (!known) refuse_without_lane(tasks, known.error(), out);
@@ -191,7 +174,7 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
     ++next;
   }
   // A put in progress when the queue got its first lane has no lane, and may have come behind adopt_all().
-  if (!had_lanes && !lanes_.empty()) adopt_again_ = true;
+  if (!had_lanes && !core_.lanes.empty()) core_.adopter.try_again();
   wake();
   co_return out;
 }
@@ -202,7 +185,7 @@ void Queue::refuse_without_lane(const std::vector<NewTask>& tasks, const Error& 
   std::vector<ShedLine> lines;
   for (size_t i = 0; i < tasks.size(); ++i) {
     bool asks = tasks[i].priority != 0 || !tasks[i].group.empty();
-    if (!out[i] || !asks || lanes_.contains(lane_name(tasks[i].priority, tasks[i].group))) continue;
+    if (!out[i] || !asks || core_.lanes.contains(lane_name(tasks[i].priority, tasks[i].group))) continue;
     if (auto error = wrong(tasks[i])) {
       out[i] = fail(std::move(*error));
       continue;
@@ -211,7 +194,7 @@ void Queue::refuse_without_lane(const std::vector<NewTask>& tasks, const Error& 
     // At the bound, and not because the store would not take the new names.
     if (why.code == ErrorCode::kLimitExceeded) lines.push_back(refused_line(tasks[i], "lanes", "max-lanes"));
   }
-  refusals_.lanes += lines.size();
+  core_.admission.refused(&Refusals::lanes, lines.size());
   if (!lines.empty()) log_beside(std::move(lines));
 }
 
@@ -259,11 +242,13 @@ void Queue::created(const NewTask& task, std::string_view id) {
     return;
   }
   if (task.deadline) due_by(epoch_ms(*task.deadline));
-  if (!lanes_.empty()) {
-    fill_lane(lane_for(task), place(epoch_ms(last_created_), task.deadline ? epoch_ms(*task.deadline) : 0));
+  if (!core_.lanes.empty()) {
+    const int64_t deadline = task.deadline ? epoch_ms(*task.deadline) : 0;
+    core_.lanes.filled_by_new(core_.lanes.of_new(task),
+                              core_.lanes.place(epoch_ms(core_.window.newest_created()), deadline));
   }
   // The stream tells the trigger function at once; this is for when that gets lost.
-  if (processors_ == 0) start_soon(settings_.start_retry);
+  if (!core_.agenda.has_processor()) start_soon(settings_.start_retry);
 }
 
 }  // namespace freshet

@@ -29,46 +29,32 @@ Async<Result<Page>> Queue::delayed_page(Item start) {
 
 // If the wall clock was set, times all tasks that are delayed now by boot time from here on.
 void Queue::follow_clock() {
-  const bool was_set = delays_.look(wall(), boot()) && !FRESHET_PLANTED("delays-by-the-wall-clock");
-  if (!was_set || std::exchange(noting_delays_, true)) return;
-  FRESHET_REACHED("delays timed by boot time");
-  scope_.spawn(note_delays(delays_.before_step()));
+  if (const auto ahead = core_.delays.follow_clock(wall(), boot())) scope_.spawn(note_delays(*ahead));
 }
 
-// `offset` is that of the wall clock before the step.
-Async<void> Queue::note_delays(milliseconds offset) {
+// `ahead`: how much the wall clock was ahead of boot time before the step.
+Async<void> Queue::note_delays(milliseconds ahead) {
   Item start;
   do {
     auto page = co_await delayed_page(std::move(start));
     if (!page) break;  // The remaining tasks go by the wall clock.
-    bool room = true;
-    for (const auto& task : page->items) {
-      const auto at = int_of(task, attribute::kNotBefore, 0);
-      room = delays_.add(text_of(task, attribute::kId), at, DelayBook::due_by(offset, at, boot()));
-    }
+    const bool room = core_.delays.note(page->items, ahead, boot());
     start = room ? std::move(page->last_evaluated_key) : Item();
     if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
   } while (!start.empty());
-  noting_delays_ = false;
-  next_due_ms_ = 0;
+  core_.delays.noted();
   request_tick();
 }
 
 // A task is delayed from now on.
 void Queue::delayed(std::string_view id, int64_t not_before_ms) {
   follow_clock();
-  delays_.forget(id);
-  // It has come after the step: note_delays() is not to count it among those of before.
-  if (noting_delays_) delays_.add(id, DelayBook::kAny, DelayBook::due_by(delays_.offset(), not_before_ms, boot()));
-  ++delayed_seen_;
-  if (not_before_ms >= next_due_ms_) return;
-  next_due_ms_ = not_before_ms;
-  hurry(boot() + due_in(not_before_ms));
+  if (core_.delays.delayed(id, not_before_ms, boot())) hurry(boot() + due_in(not_before_ms, wall()));
 }
 
 // The tasks that are timed by boot time. True if there may be more.
 Async<bool> Queue::promote_noted() {
-  auto ids = delays_.due(boot(), kDelaysAtOnce);
+  auto ids = core_.delays.noted_due(boot(), kStep, settings_.look_around);
   if (ids.empty()) co_return false;
   std::vector<GetItemInput> reads;
   for (const auto& id : ids) {
@@ -76,19 +62,11 @@ Async<bool> Queue::promote_noted() {
     get.table = table_;
     get.key.set(attribute::kId, Value(id));
     reads.push_back(std::move(get));
-    delays_.postpone(id, boot() + settings_.look_around);  // Tries again then, in case the store refuses it now.
   }
   auto tasks = co_await services_.tables.read_many(std::move(reads));
   std::vector<ItemRef> due;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    if (!tasks[i]) continue;
-    const ItemRef& task = tasks[i]->item;
-    const bool is_delayed = task && text_of(task, attribute::kStatus) == state::kDelayed;
-    if (is_delayed && delays_.times(ids[i], int_of(task, attribute::kNotBefore, 0))) {
-      due.push_back(task);
-    } else {
-      delays_.forget(ids[i]);
-    }
+    if (tasks[i] && core_.delays.still_noted(ids[i], tasks[i]->item)) due.push_back(std::move(tasks[i]->item));
   }
   if (!due.empty()) co_await make_due(std::move(due));
   co_return ids.size() == kDelaysAtOnce;
@@ -98,48 +76,28 @@ Async<bool> Queue::promote_noted() {
 Async<bool> Queue::promote_due() {
   follow_clock();
   const bool more = co_await promote_noted();
-  if (noting_delays_ || next_due_ms_ > epoch_ms(wall())) co_return more;
+  if (!core_.delays.may_be_due(wall())) co_return more;
   const bool more_by_wall = co_await promote_by_wall();
   co_return more || more_by_wall;
 }
 
 Async<bool> Queue::promote_by_wall() {
-  auto now = wall();
-  auto seen = delayed_seen_;
-  auto next = kNever;
-  std::vector<ItemRef> due;
+  auto look = core_.delays.begin_look(wall());
   Item start;
-  do {
+  for (;;) {
     auto page = co_await delayed_page(std::move(start));
     if (!page) {
-      next_due_ms_ = epoch_ms(wall() + settings_.look_around);
+      core_.delays.look_failed(wall(), settings_.look_around);
       co_return false;
     }
-    for (auto& task : page->items) {
-      auto at = int_of(task, attribute::kNotBefore, 0);
-      if (at > epoch_ms(now) + (FRESHET_PLANTED("delay-cut-short") ? 2'000 : 0)) {
-        next = at;
-        break;
-      }
-      if (!delays_.times(text_of(task, attribute::kId), at)) due.push_back(std::move(task));
-    }
     start = std::move(page->last_evaluated_key);
-    const bool all_noted = due.empty() && next == kNever && !start.empty();
-    if (!all_noted) break;
+    if (!core_.delays.sort(page->items, !start.empty(), look)) break;
     co_await sleep_for(services_.scheduler, nanoseconds(0));
-  } while (true);
-  const bool all_due = !due.empty() && next == kNever;
-  size_t moved = 0;
-  if (!due.empty()) moved = co_await make_due(std::move(due));
-  // If nothing could be written, the next try would follow at once.
-  if (all_due && moved == 0) next = epoch_ms(wall() + settings_.look_around);
-  const bool more = next == kNever && !start.empty();
-  if (seen == delayed_seen_) {
-    next_due_ms_ = more ? 0 : next;
-  } else {
-    next_due_ms_ = std::min(next_due_ms_, more ? 0 : next);  // A task was delayed in the meantime.
   }
-  co_return more;
+  const size_t due = look.due.size();
+  size_t moved = 0;
+  if (due > 0) moved = co_await make_due(std::move(look.due));
+  co_return core_.delays.end_look(look, due, moved, !start.empty(), wall(), settings_.look_around);
 }
 
 // DELAYED -> PENDING, or -> SHED for stale tasks. Returns how many moved.
@@ -152,7 +110,7 @@ Async<size_t> Queue::make_due(std::vector<ItemRef> due) {
   for (const auto& task : due) {
     auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds, margin);
     if (reason.empty()) {
-      writes.emplace_back(promote(table_, task, lane_of(task), now));
+      writes.emplace_back(promote(table_, task, core_.lanes.of_pending(task), now));
     } else {
       FRESHET_REACHED("a delayed task shed when due");
       auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, now);
@@ -173,7 +131,7 @@ Async<size_t> Queue::make_due(std::vector<ItemRef> due) {
       continue;
     }
     ++moved;
-    delays_.forget(text_of(task, attribute::kId));
+    core_.delays.ended(text_of(task, attribute::kId));
     if (reason.empty()) {
       any = true;
       lane_filled(answers[i]->attributes);

@@ -156,24 +156,24 @@ void Queue::explain_waiting(Explanation& out) {
   }
   if (out.ahead) {
     say("order", order_in_words(out.task) + ": " + come_before_it(*out.ahead, out.ahead_at_least) +
-                     (lanes_.empty() ? "" : " in its lane (group and priority)") +
+                     (core_.lanes.empty() ? "" : " in its lane (group and priority)") +
                      ", not counting those of the same millisecond");
   }
-  if (is_replaced(out.task, text_of(out.task, attribute::kLiveKey))) {
+  if (core_.keys.is_replaced(out.task, text_of(out.task, attribute::kLiveKey))) {
     say("being-replaced", "a newer task of its key has come in its place; it ends when the store lets it");
-  } else if (waits_for_key(out.task)) {
+  } else if (core_.waits_for_key(out.task)) {
     say("key-in-work", "another task of its key is in work: as it replaces others, it waits for that");
   }
-  if (lacks_lane(out.task)) say("no-lane", "it has not got its lane yet");
+  if (core_.lanes.lacks(out.task)) say("no-lane", "it has not got its lane yet");
   explain_lateness(out);
   if (attempt_of(out.task) >= attempts_allowed(out.task, settings_)) {
     say("no-attempt-left", "it has no attempt left: a take ends it");
   }
-  if (gone_ || draining_) say("stopping", "the daemon is stopping: nothing is given out");
-  const bool is_pulled = pulled_ || settings_.runner == RunnerKind::kNone;
-  if (processors_ == 0 && waiters_.empty() && is_pulled) {
+  if (gone_ || core_.agenda.draining()) say("stopping", "the daemon is stopping: nothing is given out");
+  const bool is_pulled = core_.agenda.is_pulled() || settings_.runner == RunnerKind::kNone;
+  if (!core_.agenda.has_processor() && waiters_.empty() && is_pulled) {
     say("no-worker", "the queue has no task runner (TASK_RUNNER=none), and no worker waits for a task");
-  } else if (processors_ == 0 && waiters_.empty()) {
+  } else if (!core_.agenda.has_processor() && waiters_.empty()) {
     say("no-processor", "no processor is at work: one is started when `Start` is published");
   }
   explain_limits(out);
@@ -183,7 +183,7 @@ void Queue::explain_waiting(Explanation& out) {
 
 void Queue::explain_lateness(Explanation& out) {
   Sayer say{out};
-  if (is_doubtful(out.task)) {
+  if (core_.is_doubtful(out.task, now())) {
     say("clock-not-trusted",
         "it looks too late for it, but the wall clock is not trusted yet: until it is, it is neither started nor shed");
   }
@@ -200,12 +200,13 @@ void Queue::explain_lateness(Explanation& out) {
 void Queue::explain_pace(Explanation& out) {
   Sayer say{out};
   const auto& work = settings_.work;
-  const bool slots = processors_ > 0 && !work.adaptive && work.page_limit == 0;
-  if (slots && downstream_.busy >= static_cast<size_t>(work.concurrency)) {
+  const bool slots = core_.agenda.has_processor() && !work.adaptive && work.page_limit == 0;
+  if (slots && core_.limits.downstream().busy >= static_cast<size_t>(work.concurrency)) {
     say("slots-in-use", "every slot of the processor is in use: CONCURRENCY is " + std::to_string(work.concurrency));
   }
   explain_rate(out);
-  if (const auto& adaptive = downstream_.concurrency; adaptive && adaptive->in_work() >= adaptive->limit()) {
+  if (const auto& adaptive = core_.limits.downstream().concurrency;
+      adaptive && adaptive->in_work() >= adaptive->limit()) {
     say("adaptive-limit", "as many tasks are in work as the runner is believed to bear: " +
                               std::to_string(adaptive->limit()) + " (CONCURRENCY=adaptive)");
   }
@@ -214,14 +215,15 @@ void Queue::explain_pace(Explanation& out) {
 void Queue::explain_rate(Explanation& out) {
   const auto& work = settings_.work;
   const bool limited = work.rate_adaptive || work.rate_limit > 0;
-  const bool is_pulled = pulled_ || settings_.runner == RunnerKind::kNone;
-  if ((processors_ == 0 && !is_pulled) || !limited || downstream_.allowed(boot(), 1) > 0) return;
-  const auto& rate = downstream_.rate;
+  const bool is_pulled = core_.agenda.is_pulled() || settings_.runner == RunnerKind::kNone;
+  if ((!core_.agenda.has_processor() && !is_pulled) || !limited || core_.limits.downstream().allowed(boot(), 1) > 0)
+    return;
+  const auto& rate = core_.limits.downstream().rate;
   if (rate && rate->concurrency() > 0 && rate->in_flight() >= rate->concurrency()) {
     return Sayer{out}("rate-limit", "the downstream allows " + std::to_string(rate->concurrency()) +
                                         " calls at a time, as learnt, and as many are under way");
   }
-  const auto wait = std::chrono::ceil<milliseconds>(downstream_.next(boot()) - boot());
+  const auto wait = std::chrono::ceil<milliseconds>(core_.limits.downstream().next(boot()) - boot());
   if (rate) {
     Sayer{out}("rate-limit",
                fmt::format("the downstream allows {:.3g}/s as learnt; next start {}", rate->rate(), when(wait)));
@@ -232,7 +234,7 @@ void Queue::explain_rate(Explanation& out) {
 
 // The runner takes nothing: which one, why, since when, and when it is asked again.
 void Queue::explain_runner(Explanation& out) {
-  const auto& trouble = downstream_.trouble;
+  const auto& trouble = core_.limits.downstream().trouble;
   if (!trouble) return;
   const std::string runner = "the task runner" + (trouble->runner.empty() ? "" : joined_text(" ", trouble->runner));
   const std::string what = trouble->reachable                          ? " takes nothing now: "
@@ -240,8 +242,9 @@ void Queue::explain_runner(Explanation& out) {
                            : settings_.runner == RunnerKind::kFunction ? " cannot be invoked: "
                                                                        : " cannot be reached: ";
   const auto lasted = std::max(wall() - trouble->since, milliseconds(0));
-  const auto pause = std::chrono::ceil<milliseconds>(downstream_.breaker.next(boot()) - boot());
-  const std::string next = downstream_.breaker.open() ? "; it is asked again with the next task, " + when(pause) : "";
+  const auto pause = std::chrono::ceil<milliseconds>(core_.limits.downstream().breaker.next(boot()) - boot());
+  const std::string next =
+      core_.limits.downstream().breaker.open() ? "; it is asked again with the next task, " + when(pause) : "";
   const std::string bounces = trouble->bounces == 1 ? "once" : std::to_string(trouble->bounces) + " times";
   Sayer{out}(
       trouble->reachable ? "runner-busy" : "runner-unreachable",
@@ -285,8 +288,8 @@ void Queue::explain_state(Explanation& out, bool makes_room) {
 void Queue::explain_delay(Explanation& out) {
   const ItemRef& task = out.task;
   const auto at = std::clamp<int64_t>(int_of(task, attribute::kNotBefore, 0), 0, kNever / 2);
-  const bool timed_here = delays_.times(out.id, at);
-  const auto left = timed_here ? std::chrono::ceil<milliseconds>(delays_.due_of(out.id) - boot())
+  const bool timed_here = core_.delays.times(out.id, at);
+  const auto left = timed_here ? std::chrono::ceil<milliseconds>(core_.delays.due_of(out.id) - boot())
                                : milliseconds(at - epoch_ms(wall()));
   const auto attempts = attempt_of(task);
   Sayer say{out};
@@ -306,7 +309,7 @@ void Queue::explain_claim(Explanation& out, bool makes_room) {
   const auto taken_by = text_of(task, attribute::kTakenBy);
   say("in-work", "it is in work" + (taken_by.empty() ? "" : joined_text(", taken by ", taken_by)) + ", attempt " +
                      std::to_string(attempt_of(task)));
-  if (const Lease* lease = leases_.find(out.id)) {
+  if (const Lease* lease = core_.claims.leases().find(out.id)) {
     say("leased", "its lease, of " + std::to_string(lease->duration.count()) + " ms without a heartbeat, is " +
                       (lease->mine ? "timed by this daemon, which gave it out"
                                    : "another daemon's, timed here since it was seen"));

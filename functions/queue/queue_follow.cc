@@ -38,7 +38,7 @@ Async<Queue::StreamPlace> Queue::first_stream() {
 Async<Queue::StreamPlace> Queue::next_stream(std::string last) {
   BootTime look_at{};
   bool is_off = false;
-  look_due_ = boot();  // Checks if the table still exists.
+  core_.agenda.look_by(boot());  // Checks if the table still exists.
   request_tick();
   for (;;) {
     auto described = co_await services_.tables.describe_table(table_);
@@ -114,12 +114,12 @@ Async<void> Queue::follow_page(StreamPage page) {
   std::vector<ItemRef> shown;
   std::vector<EditItemInput> times;
   std::optional<std::pair<std::string, std::string>> unserved;  // The first one, and why.
-  uint64_t unserved_before = unserved_;
+  const uint64_t unserved_before = core_.adopter.unserved();
   bool came = false;
   const auto now = wall();
   for (const auto& record : page.records) {
     std::string id(record.keys.string_or(attribute::kId));
-    if (leases_.find(id)) {
+    if (core_.claims.leases().find(id)) {
       Item key = record.keys;
       co_await forget_if_ended(std::move(id), std::move(key));
     }
@@ -129,12 +129,13 @@ Async<void> Queue::follow_page(StreamPage page) {
       if (!task) task = co_await read_again(record.keys);  // Some streams show no more than their view says.
       if (auto reason = task ? unserved_because(task) : std::nullopt) {
         if (!unserved) unserved = std::pair(std::string(text_of(task, attribute::kId)), std::move(reason->message));
-        ++unserved_;
+        core_.adopter.count_unserved();
       }
-      if (task && !lanes_.empty() && text_of(task, attribute::kStatus) == state::kPending) {
-        lanes_.filled(text_of(task, attribute::kLane), place_of(task));
+      if (task && !core_.lanes.empty() && text_of(task, attribute::kStatus) == state::kPending) {
+        core_.lanes.shares().filled(text_of(task, attribute::kLane), core_.lanes.place_of(task));
       }
-      if (auto edit = task ? times_for(task, record.kind == ChangeRecord::Kind::kInsert) : std::nullopt) {
+      if (auto edit =
+              task ? core_.adopter.times_for(task, record.kind == ChangeRecord::Kind::kInsert, wall()) : std::nullopt) {
         times.push_back(std::move(*edit));
       }
       if (task && needs_adoption(task)) shown.push_back(std::move(task));
@@ -147,7 +148,7 @@ Async<void> Queue::follow_page(StreamPage page) {
   }
   if (unserved) {
     log_.warn("TASKS_NOT_SERVED", {{"queue", table_},
-                                   {"tasks", unserved_ - unserved_before},
+                                   {"tasks", core_.adopter.unserved() - unserved_before},
                                    {"taskId", unserved->first},
                                    {"what", unserved->second}});
   }
@@ -162,7 +163,7 @@ Async<void> Queue::follow_page(StreamPage page) {
 
 // A client has ended a task that is held, or deleted it: nothing waits for the end of its lease.
 Async<void> Queue::forget_if_ended(std::string id, Item key) {
-  const std::string token = leases_.find(id)->token;
+  const std::string token = core_.claims.leases().find(id)->token;
   const auto task = co_await read_again(std::move(key));
   const bool held =
       task && text_of(task, attribute::kStatus) == state::kTaken && text_of(task, attribute::kLease) == token;
@@ -272,7 +273,7 @@ ShedLine Queue::refused_line(const NewTask& task, std::string policy, std::strin
 bool Queue::bounced(const ItemRef& task, DownstreamRefusal how, std::string_view reason, bool reachable) {
   ++bounced_;
   punctuality_.refused_by_downstream(how);
-  const bool is_news = downstream_.bounced(reason, reachable, wall());
+  const bool is_news = core_.limits.downstream().bounced(reason, reachable, wall());
   std::vector<ShedLine> lines;
   lines.push_back(shed_line(task, reason, "runner", wall()));
   lines[0].what = "bounced";

@@ -14,26 +14,30 @@ namespace {
 constexpr std::string_view kKeyIndex = "freshet-key-index";
 }  // namespace
 
-// While it lives, no other create looks at that key.
+// While it lives, nobody else looks at that key.
 class Queue::KeyGuard {
  public:
-  KeyGuard(Queue& queue, std::string key) : queue_(queue), key_(std::move(key)) { queue_.busy_keys_[key_]; }
+  KeyGuard(Queue& queue, std::string key) : queue_(queue), key_(std::move(key)) {
+    turn_.emplace(queue_.key_turns_, key_);
+    queue_.core_.keys.look_began(key_);
+  }
   KeyGuard(const KeyGuard&) = delete;
   KeyGuard& operator=(const KeyGuard&) = delete;
   ~KeyGuard() {
-    auto waiting = queue_.busy_keys_.extract(key_);
-    for (auto& promise : waiting.mapped()) promise.set(true);
+    turn_.reset();
+    queue_.core_.keys.look_ended(key_);
     queue_.key_freed(key_);
   }
 
  private:
   Queue& queue_;
   const std::string key_;
+  std::optional<NamedTurns::Turn> turn_;
 };
 
 Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   auto key = task.key;
-  co_await key_is_free(key);
+  co_await key_turns_.wait(key);
   KeyGuard guard(*this, key);
   if (!task.replace && !FRESHET_PLANTED("key-not-looked-for")) {
     auto living = co_await living_task(key);
@@ -57,17 +61,8 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   // The new task first, so that a crash in between leaves one too many and never none.
   // It is the newest of its key: what a store refused to end before ends for it, too.
   if (FRESHET_PLANTED("nothing-replaced")) co_return out;
-  if (task.replace || unreplaced_.contains(key)) co_await replace_waiting(key, out.id, !task.replace);
+  if (task.replace || core_.keys.has_unreplaced(key)) co_await replace_waiting(key, out.id, !task.replace);
   co_return out;
-}
-
-// Nobody looks at the key when this ends, and nobody can until the caller has a guard.
-Async<void> Queue::key_is_free(std::string key) {
-  while (busy_keys_.contains(key)) {
-    Promise<bool> free(services_.scheduler);
-    busy_keys_[key].push_back(free);
-    co_await free.future();
-  }
 }
 
 // Tasks of that key that wait or are held, newest first; from `start` on. A client may have ended one and left its
@@ -97,7 +92,7 @@ Async<Result<Queue::Living>> Queue::living_task(std::string key) {
     auto page = co_await living_page(key, std::move(start));
     if (!page) co_return fail(page.error());
     for (auto& task : page->items) {
-      if (is_replaced(task, key)) continue;
+      if (core_.keys.is_replaced(task, key)) continue;
       if (doom_of(task).empty()) {
         out.task = std::move(task);
         co_return out;
@@ -145,7 +140,7 @@ Async<void> Queue::shed_doomed(std::vector<ItemRef> tasks) {
 // were to end before; what has come since then (put by a client, redriven) was not there to be replaced.
 Async<void> Queue::replace_waiting(std::string key, std::string by, bool again) {
   constexpr int kTries = 5;
-  if (again) unreplaced_[key].by = by;
+  if (again) core_.keys.replaces_again(key, by);
   Unreplaced left;
   Replaced result = Replaced::kMoved;
   for (int tries = 0; tries < kTries && result == Replaced::kMoved; ++tries) {
@@ -161,7 +156,7 @@ Async<void> Queue::replace_waiting(std::string key, std::string by, bool again) 
         break;
       }
       start = std::move(page->last_evaluated_key);
-      if (again) std::erase_if(page->items, [&](const ItemRef& task) { return !is_replaced(task, key); });
+      if (again) std::erase_if(page->items, [&](const ItemRef& task) { return !core_.keys.is_replaced(task, key); });
       const auto of_page = co_await replace_page(std::move(*page), left);
       result = std::max(result, of_page);
       if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
@@ -169,27 +164,19 @@ Async<void> Queue::replace_waiting(std::string key, std::string by, bool again) 
   }
   if (result != Replaced::kAll && !FRESHET_PLANTED("unreplaced-forgotten")) {
     FRESHET_REACHED("a task could not be replaced");
-    unreplaced_[key] = std::move(left);
+    core_.keys.not_replaced(key, std::move(left));
     co_return;
   }
-  if (unreplaced_.erase(key) > 0) key_freed(key);
+  if (core_.keys.all_replaced(key)) key_freed(key);
 }
 
-Async<Queue::Replaced> Queue::replace_page(Page page, Unreplaced& left) {
-  const std::string& by = left.by;
+Async<Replaced> Queue::replace_page(Page page, Unreplaced& left) {
   std::vector<EditItemInput> writes;
   std::vector<ItemRef> tasks;
   for (const auto& old : page.items) {
-    if (text_of(old, attribute::kId) == by) continue;
-    if (text_of(old, attribute::kStatus) != state::kTaken) {
-      auto write = end_waiting(table_, old, state::kCancelled, attribute::kReplacedBy, by, wall());
-      writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
-    } else if (!has(old, attribute::kReplacedBy)) {
-      FRESHET_REACHED("a task in work marked as replaced");
-      writes.emplace_back(mark_replaced(table_, old, by, wall()));
-    } else {
-      continue;
-    }
+    auto write = Keys::replacement(table_, old, left.by, settings_.keep, wall());
+    if (!write) continue;
+    writes.emplace_back(std::move(*write));
     tasks.push_back(old);
   }
   if (writes.empty()) co_return Replaced::kAll;
@@ -197,44 +184,37 @@ Async<Queue::Replaced> Queue::replace_page(Page page, Unreplaced& left) {
   auto result = Replaced::kAll;
   for (size_t i = 0; i < answers.size(); ++i) {
     auto& answer = answers[i];
-    if (!answer) {
-      const bool moved = answer.error().code == ErrorCode::kConditionalCheckFailed;
-      result = std::max(result, moved ? Replaced::kMoved : Replaced::kRefused);
-      left.ids.emplace(text_of(tasks[i], attribute::kId));
-      // It has no room for who replaced it.
-      const bool never = answer.error().code == ErrorCode::kValidation;
-      if (never && text_of(tasks[i], attribute::kStatus) != state::kTaken) {
-        scope_.spawn(set_aside(tasks[i], std::move(answer.error().message)));
-      }
+    if (answer) {
+      core_.claims.saw_written(answer->attributes);
       continue;
     }
-    const auto& task = answer->attributes;
-    const std::string id(text_of(task, attribute::kId));
-    const Lease* lease = leases_.find(id);
-    if (lease && lease->token == text_of(task, attribute::kLease)) leases_.update(id, task);
+    result = std::max(result, Keys::refused(tasks[i], answer.error().code, left));
+    // The task has no room for who replaced it.
+    const bool never = answer.error().code == ErrorCode::kValidation;
+    if (never && text_of(tasks[i], attribute::kStatus) != state::kTaken) {
+      scope_.spawn(set_aside(tasks[i], std::move(answer.error().message)));
+    }
   }
   co_return result;
 }
 
 // At a look around: what the store refused to end. A newer task of a key may come between two of them.
 Async<void> Queue::replace_again() {
-  std::vector<std::string> keys;
-  for (const auto& entry : unreplaced_) keys.push_back(entry.first);
+  auto keys = core_.keys.unreplaced_keys();
   for (auto& key : keys) {
-    const auto known = unreplaced_.find(key);
-    if (known == unreplaced_.end() || busy_keys_.contains(key)) continue;  // Done, or a newer one comes just now.
+    auto newest = core_.keys.replacing(key);
+    if (!newest || core_.keys.is_looked_at(key)) continue;  // Done, or a newer one comes just now.
     KeyGuard guard(*this, key);
-    std::string newest = known->second.by;
-    std::string by = newest;
+    std::string by = *newest;
     const auto left = co_await is_left(std::move(by));
     if (!left) continue;
     if (*left) {
-      co_await replace_waiting(std::move(key), std::move(newest), true);
-    } else if (unreplaced_.erase(key) > 0) {
+      co_await replace_waiting(std::move(key), std::move(*newest), true);
+    } else if (core_.keys.all_replaced(key)) {
       key_freed(key);
     }
   }
-  replacing_again_ = false;
+  core_.keys.replaced_again();
 }
 
 // True if a task that was to replace others waits, is in work or has been, or if one that has replaced it since does.
@@ -266,7 +246,7 @@ Async<Result<bool>> Queue::must_make_room(ItemRef task) {
     if (!page) co_return fail(page.error());
     for (const auto& other : page->items) {
       const bool came_later = text_of(other, attribute::kId) != id && comes_to_replace(other) &&
-                              !is_replaced(other, key) && doom_of(other).empty();
+                              !core_.keys.is_replaced(other, key) && doom_of(other).empty();
       if (came_later) co_return true;
     }
     start = std::move(page->last_evaluated_key);
@@ -280,7 +260,7 @@ Async<Result<bool>> Queue::must_make_room(ItemRef task) {
 Async<Result<WriteOutput>> Queue::end_replaced(ItemRef task, Outcome outcome, std::string_view kind,
                                                std::string error) {
   std::string key(key_of(task));
-  co_await key_is_free(key);
+  co_await key_turns_.wait(key);
   const KeyGuard guard(*this, key);
   auto makes_room = co_await must_make_room(task);
   if (!makes_room) co_return fail(makes_room.error());
@@ -289,7 +269,8 @@ Async<Result<WriteOutput>> Queue::end_replaced(ItemRef task, Outcome outcome, st
     outcome.to = outcome.if_not_replaced;
     outcome.lives_on = true;
   }
-  auto write = kept(end_claim(table_, task, outcome, kind, error, lane_of(task), wall()), settings_.keep, wall());
+  auto write =
+      kept(end_claim(table_, task, outcome, kind, error, core_.lanes.of_pending(task), wall()), settings_.keep, wall());
   auto answer = co_await edit(std::move(write));
   co_return answer;
 }
@@ -300,7 +281,7 @@ Async<bool> Queue::end_marked(std::vector<ItemRef> tasks) {
   bool any = false;
   for (auto& task : tasks) {
     std::string key(key_of(task));
-    co_await key_is_free(key);
+    co_await key_turns_.wait(key);
     const KeyGuard guard(*this, key);
     auto makes_room = co_await must_make_room(task);
     if (!makes_room) continue;
@@ -313,40 +294,11 @@ Async<bool> Queue::end_marked(std::vector<ItemRef> tasks) {
   co_return any;
 }
 
-// Whether a newer task of its key has come that it was to make room for.
-bool Queue::is_replaced(const ItemRef& task, std::string_view key) const {
-  const auto known = unreplaced_.find(key);
-  if (known == unreplaced_.end()) return false;
-  const Unreplaced& left = known->second;
-  const std::string id(text_of(task, attribute::kId));
-  return left.all ? id != left.by : left.ids.contains(id);
-}
-
-// Whether a task came to replace others and one of its key is in work, as far as this daemon knows, or being replaced;
-// or was to make room for a newer one and could not be ended.
-bool Queue::waits_for_key(const ItemRef& task) {
-  if (!leases_.holds_keys() && claiming_keys_.empty() && busy_keys_.empty() && unreplaced_.empty()) return false;
-  const auto key = text_of(task, attribute::kLiveKey);
-  if (key.empty()) return false;
-  const bool held = leases_.holds_key(key) || claiming_keys_.contains(key) || busy_keys_.contains(key);
-  const bool busy = (held && comes_to_replace(task)) || is_replaced(task, key);
-  if (busy) FRESHET_REACHED("a task passed over for its key");
-  if (busy) passed_keys_.emplace(key);
-  return busy;
-}
-
-// A claim of a task with that key is in flight.
-void Queue::key_claimed(std::string_view key) {
-  if (!key.empty()) ++claiming_keys_[std::string(key)];
-}
-
-// One less is in work, or looked at, that has the key.
+// One task less of the key is in work or looked at.
 void Queue::key_freed(std::string_view key) {
-  const auto passed = passed_keys_.find(key);
-  if (passed == passed_keys_.end()) return;
-  passed_keys_.erase(passed);
+  if (!core_.keys.freed(key)) return;
   wake();
-  if (processors_ == 0) start_soon(nanoseconds(0));
+  if (!core_.agenda.has_processor()) start_soon(nanoseconds(0));
 }
 
 }  // namespace freshet

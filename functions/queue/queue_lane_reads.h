@@ -37,9 +37,4 @@ struct Queue::KeysRead {
   std::optional<FairShares::Place> last;  // The last one that was looked at.
 };
 
-struct Queue::KeyClaims {
-  uint64_t tasks = 0;
-  double cost = 0;
-};
-
 }  // namespace freshet

@@ -13,10 +13,7 @@ namespace freshet {
 
 namespace {
 
-constexpr size_t kMostLanes = 200'000;
-constexpr size_t kStoredLanes = 1000;
-constexpr nanoseconds kForgotten = std::chrono::seconds(60);  // After so long without a task.
-constexpr int64_t kLaneSlot = -2;                             // In the system table: the names of the queue's lanes.
+constexpr int64_t kLaneSlot = -2;  // In the system table: the names of the queue's lanes.
 
 bool may_go_on(const FairShares::Given& given, const std::string& share) {
   const auto had = given.find(share);
@@ -25,25 +22,9 @@ bool may_go_on(const FairShares::Given& given, const std::string& share) {
 
 }  // namespace
 
-// The lane of a task that becomes PENDING; empty if it is still to be stored: lane_filled() sees to that then.
-std::string Queue::lane_of(const ItemRef& task) {
-  if (lanes_.empty()) return {};
-  auto name = own_lane(task);
-  if (lanes_.contains(name)) return name;
-  const bool stored = !is_key_lane(name) && stored_lanes_ < kStoredLanes;
-  if (stored || lanes_.size() >= kMostLanes) return {};
-  lanes_.add(name, false);
-  return name;
-}
-
-void Queue::fill_lane(const std::string& lane, int64_t place) {
-  if (!lanes_.contains(lane) && lanes_.size() < kMostLanes) return lanes_.add(lane, false, place);
-  lanes_.filled(lane, place);
-}
-
 void Queue::lane_filled(const ItemRef& task) {
-  if (lacks_lane(task)) scope_.spawn(adopt_one(task));  // The stream does not show the queue's own writes.
-  if (!lanes_.empty()) lanes_.filled(own_lane(task), place_of(task));
+  if (core_.lanes.lacks(task)) scope_.spawn(adopt_one(task));  // The stream does not show the queue's own writes.
+  core_.lanes.filled_by(task);
 }
 
 Async<Result<void>> Queue::load_lanes() {
@@ -57,50 +38,29 @@ Async<Result<void>> Queue::load_lanes() {
   Item item = stored->decode();
   const Value* names = item.find("lanes");
   if (names && names->get_if<StringSet>()) {
-    for (const auto& name : names->get_if<StringSet>()->members) lanes_.add(name);
+    core_.lanes.loaded(names->get_if<StringSet>()->members);
   }
-  stored_lanes_ = lanes_.size();
   co_return Result<void>();
 }
 
 // Makes the names known before a task uses them. Of more than there is room for the first are known all the same, and
-// the answer is an error. The first kStoredLanes without a key are known durably; the others are found again after a
-// restart by adopt_all(), as that goes through all that waits, and are forgotten when they have been empty for a while.
+// the answer is an error. Lanes that are not stored are found again after a restart by adopt_all(), as that goes
+// through all that waits, and are forgotten when they have been empty for a while.
 Async<Result<void>> Queue::add_lanes(std::vector<std::string> names) {
-  if (lanes_.empty()) names.insert(names.begin(), lane_name(0, ""));
-  std::set<std::string> fresh;
-  std::set<std::string> others;
-  Result<void> out;
-  for (auto& name : names) {
-    if (lanes_.contains(name) || fresh.contains(name) || others.contains(name)) continue;
-    const bool stored = !is_key_lane(name) && stored_lanes_ + fresh.size() < kStoredLanes;
-    if (lanes_.size() + fresh.size() + others.size() < kMostLanes) {
-      (stored ? fresh : others).insert(std::move(name));
-    } else if (!is_key_lane(name)) {
-      out = fail(ErrorCode::kLimitExceeded, "queue '" + table_ +
-                                                "' has no room for another lane: a queue may have at most " +
-                                                std::to_string(kMostLanes) + " different pairs of priority and group");
-    }
-  }
-  const bool first = lanes_.empty();
-  if (!first) {
-    for (const auto& name : others) lanes_.add(name, false);
-  }
-  if (fresh.empty()) co_return out;
+  NewLanes lanes = core_.lanes.plan(std::move(names));
+  if (lanes.stored.empty()) co_return lanes.room;
   UpdateItemInput update;
   update.table = ShedLog::kTable;
   update.key.set("queue", Value(table_));
   update.key.set("slot", Value::number(kLaneSlot));
   update.update = "ADD lanes :l";
-  update.placeholders.values.set(":l", Value(StringSet{{fresh.begin(), fresh.end()}}));
+  update.placeholders.values.set(":l", Value(StringSet{{lanes.stored.begin(), lanes.stored.end()}}));
   update.cause = Cause::kQueue;
   auto added = co_await services_.tables.update_item(std::move(update));
   if (!added) co_return fail(added.error());
-  for (const auto& name : fresh) lanes_.add(name);
-  for (const auto& name : others) lanes_.add(name, false);
-  stored_lanes_ += fresh.size();
-  if (first) scope_.spawn(adopt_all());
-  co_return out;
+  core_.lanes.stored(lanes);
+  if (lanes.first) scope_.spawn(adopt_all());
+  co_return lanes.room;
 }
 
 Async<Result<Page>> Queue::lane_heads(std::string lane, uint32_t limit, bool newest_first, Item start) {
@@ -123,8 +83,9 @@ Async<Result<Queue::WalkPage>> Queue::lane_page(std::string lane, uint32_t limit
   if (!page) co_return fail(page.error());
   WalkPage out;
   out.any = !page->items.empty();
+  const auto at = now();
   for (auto& task : page->items) {
-    if (!is_passed_over(task)) out.tasks.push_back(std::move(task));
+    if (!core_.is_passed_over(task, at)) out.tasks.push_back(std::move(task));
   }
   out.next.key = std::move(page->last_evaluated_key);
   out.more = !out.next.key.empty();
@@ -139,14 +100,14 @@ Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wa
   constexpr size_t kLonger = 4;   // The page after one of which nothing can be taken is that much longer.
   size_t least = 0;
   bool any = !read.tasks.empty();
-  const uint64_t fillings = lanes_.fillings(lane);
+  const uint64_t fillings = core_.lanes.shares().fillings(lane);
   for (int pages = 0; read.more && read.tasks.size() - read.given < wanted; ++pages) {
     if (pages == kMostPages) {
       read.more = false;
       co_return Result<void>();
     }
     // While the wall clock is not trusted, many tasks that look expired may stand before others.
-    const size_t passed = wall_guard_.doubts() ? kMost : passed_by_now();
+    const size_t passed = wall_guard_.doubts() ? kMost : core_.passed_by_now();
     const auto limit = static_cast<uint32_t>(std::min(std::max(wanted + passed, least), kMost));
     std::string name = lane;
     auto reading = read.urgent ? urgent_page(std::move(name), limit, std::move(read.next))
@@ -159,16 +120,16 @@ Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wa
     read.next = std::move(page->next);
     read.more = page->more;
   }
-  if (!any && lanes_.fillings(lane) == fillings) lanes_.emptied(lane);
+  if (!any && core_.lanes.shares().fillings(lane) == fillings) core_.lanes.shares().emptied(lane);
   co_return Result<void>();
 }
 
 // The next task of those that were read from the lane of a group; null if there is none that may start.
-ItemRef Queue::next_of_lane(std::string_view lane, LaneRead& read, Asked& asked) {
+ItemRef Queue::next_of_lane(std::string_view lane, LaneRead& read, ChosenByName& chosen) {
   while (read.given < read.tasks.size()) {
     const ItemRef& task = read.tasks[read.given++];
-    if (has_room(task, asked)) return task;
-    if (limited_by(task) == lane_group(lane) && !settings_.limits.by_key) return {};
+    if (!core_.limits.on() || core_.has_room(task, chosen, now_checked())) return task;
+    if (core_.limits.name_of(task) == lane_group(lane) && !settings_.limits.by_key) return {};
     read.passed = true;
   }
   return {};
@@ -183,21 +144,22 @@ Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
   out.newest_first = settings_.order == Order::kDeadline || newest_first();
   std::map<std::string, LaneRead, std::less<>> reads;
   std::map<std::string, KeysRead, std::less<>> of_keys;
-  Asked asked;
+  ChosenByName chosen;
   FairShares::Given given;
   size_t held = 0;
-  for (const auto group : pauses_.groups()) lanes_.pass_group(group, given);
+  for (const auto group : core_.pauses.groups()) core_.lanes.shares().pass_group(group, given);
   while (out.tasks.size() < wanted && held < kMostHeld) {
     std::vector<std::string> turns;
     std::map<std::string, size_t, std::less<>> shares;
-    for (const auto lane : lanes_.turns(wanted - out.tasks.size(), given)) ++shares[turns.emplace_back(lane)];
+    for (const auto lane : core_.lanes.shares().turns(wanted - out.tasks.size(), given))
+      ++shares[turns.emplace_back(lane)];
     if (turns.empty()) break;
     for (const auto& [lane, share] : shares) {
-      if (limits_.on() && is_at_limit(lane)) {
+      if (core_.limits.on() && core_.limits.is_full(lane, boot())) {
         given[lane] = FairShares::kPassed;
         ++held;
       }
-      if (lanes_.is_divided(lane) || !may_go_on(given, lane)) continue;
+      if (core_.lanes.shares().is_divided(lane) || !may_go_on(given, lane)) continue;
       std::string name = lane;
       if (reads.find(lane) == reads.end()) reads[lane].urgent = by_deadline(lane);
       auto done = co_await read_lane(std::move(name), reads[lane], share, out.newest_first);
@@ -206,15 +168,15 @@ Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
     for (auto& lane : turns) {
       if (!may_go_on(given, lane)) continue;
       ItemRef task;
-      if (lanes_.is_divided(lane)) {
+      if (core_.lanes.shares().is_divided(lane)) {
         std::string name = lane;
         auto& read = of_keys.try_emplace(lane, wanted).first->second;
-        auto next = co_await next_of_keys(std::move(name), read, asked, out.newest_first);
+        auto next = co_await next_of_keys(std::move(name), read, chosen, out.newest_first);
         if (!next) co_return fail(next.error());
         task = std::move(*next);
         out.cut = out.cut || read.cut;
       } else {
-        task = next_of_lane(lane, reads[lane], asked);
+        task = next_of_lane(lane, reads[lane], chosen);
       }
       if (task) {
         out.tasks.push_back(std::move(task));
@@ -233,32 +195,22 @@ Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
   co_return out;
 }
 
-// Lanes that are thought to be empty, whatever told so: a level, not an edge. So many at a time, and then the next.
+// Looks at lanes that are thought to be empty, whatever told so: a level, not an edge.
 Async<void> Queue::check_lanes() {
-  constexpr size_t kAtOnce = 32;
-  constexpr size_t kMost = 2048;
-  for (size_t looked = 0; looked < kMost;) {
-    auto names = lanes_.idle(lane_look_, kAtOnce);
-    if (names.empty()) {
-      const bool began_at_first = std::exchange(lane_look_, {}).empty();
-      if (began_at_first || looked > 0) break;
-      continue;
-    }
+  size_t looked = 0;
+  for (auto names = core_.lanes.next_to_check(looked); !names.empty(); names = core_.lanes.next_to_check(looked)) {
     looked += names.size();
     for (auto& name : names) {
       std::string lane = name;
       auto page = co_await lane_heads(std::move(lane), 1, true, Item());
-      if (page && (!page->items.empty() || !page->last_evaluated_key.empty())) {
-        lanes_.filled(name);
-        wake();
-      } else if (page) {
-        lanes_.found_empty(name, boot(), kForgotten);
-      }
-      lane_look_ = std::move(name);
+      std::optional<bool> holds;
+      if (page) holds = !page->items.empty() || !page->last_evaluated_key.empty();
+      core_.lanes.checked(std::move(name), holds, boot());
+      if (holds && *holds) wake();
     }
     co_await sleep_for(services_.scheduler, nanoseconds(0));
   }
-  checking_lanes_ = false;
+  core_.lanes.check_ended();
 }
 
 }  // namespace freshet

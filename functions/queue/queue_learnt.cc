@@ -55,77 +55,24 @@ std::vector<LearntKey> keys_of(const Item& item) {
 
 // Before anything is taken. A store that has nothing readable there has learnt nothing.
 Async<Result<void>> Queue::load_learnt() {
-  for (const auto slot : {kSlot, kKeysSlot}) {
-    GetItemInput input;
-    input.table = ShedLog::kTable;
-    input.key = key_of_slot(table_, slot);
-    auto stored = co_await services_.tables.get_item(std::move(input));
-    if (!stored) co_return fail(stored.error());
-    if (*stored) slot == kSlot ? remember(stored->decode()) : remember_keys(stored->decode());
-  }
+  GetItemInput input;
+  input.table = ShedLog::kTable;
+  input.key = key_of_slot(table_);
+  auto stored = co_await services_.tables.get_item(std::move(input));
+  if (!stored) co_return fail(stored.error());
+  if (!*stored) co_return Result<void>();
+  const Item item = stored->decode();
+  const auto milli = item.int_or(kRate, 0);
+  const auto concurrency = item.int_or(kConcurrency, 0);
+  if (milli <= 0 || concurrency < 0) co_return Result<void>();
+  const LearntLimit limit{static_cast<double>(milli) / 1000, static_cast<uint64_t>(concurrency)};
+  if (!core_.limits.remembered(limit, boot())) co_return Result<void>();
+  log_.info("LIMIT_REMEMBERED", {{"queue", table_}, {"rate", limit.rate}, {"concurrency", limit.concurrency}});
   co_return Result<void>();
 }
 
-void Queue::remember(const Item& item) {
-  const auto limit = limit_of(item);
-  if (!limit) return;
-  kept_rate_.kept(*limit);
-  kept_rate_.looked(boot());
-  if (!downstream_.rate) return;
-  downstream_.rate->go_on(limit->rate, limit->concurrency);
-  log_.info("LIMIT_REMEMBERED", {{"queue", table_}, {"rate", limit->rate}, {"concurrency", limit->concurrency}});
-}
-
-void Queue::remember_keys(const Item& item) {
-  auto keys = keys_of(item);
-  const bool same_names = (item.int_or(kByKey, 0) != 0) == settings_.limits.by_key;
-  if (keys.empty() || !same_names || !settings_.limits.learnt) return;
-  log_.info("LIMITS_REMEMBERED", {{"queue", table_}, {"keys", keys.size()}});
-  limits_.remember(std::move(keys), boot());
-}
-
-// The value to write now; empty: none.
-std::optional<LearntLimit> Queue::learnt_to_keep() {
-  const auto& learner = downstream_.rate;
-  if (!learner || learner->last_start() == BootTime{}) return std::nullopt;
-  const LearntLimit limit{learner->rate(), learner->concurrency()};
-  return kept_rate_.has_moved(limit) ? std::optional(limit) : std::nullopt;
-}
-
-void Queue::keep_learnt() {
-  if (auto keys = limits_.to_keep(boot())) scope_.spawn(write_learnt_keys(std::move(*keys)));
-  if (!downstream_.rate || boot() < kept_rate_.next_look()) return;
-  kept_rate_.looked(boot());
-  if (const auto limit = learnt_to_keep()) scope_.spawn(write_learnt(*limit));
-}
-
-Async<void> Queue::keep_learnt_at_stop() {
-  if (const auto limit = learnt_to_keep()) co_await write_learnt(*limit);
-  if (auto keys = limits_.to_keep(boot(), true)) co_await write_learnt_keys(std::move(*keys));
-}
-
 Async<void> Queue::write_learnt(LearntLimit limit) {
-  kept_rate_.kept(limit);
-  Item item = key_of_slot(table_);
-  set_limit(item, limit);
-  co_await write_slot(std::move(item));
-}
-
-Async<void> Queue::write_learnt_keys(std::vector<LearntKey> keys) {
-  List list;
-  for (auto& key : keys) {
-    Map one;
-    one.set(kNameOfKey, Value(std::move(key.key)));
-    set_limit(one, key.limit);
-    list.elements.emplace_back(std::move(one));
-  }
-  Item item = key_of_slot(table_, kKeysSlot);
-  item.set(kKeys, Value(std::move(list)));
-  item.set(kByKey, Value::number(settings_.limits.by_key ? 1 : 0));
-  co_await write_slot(std::move(item));
-}
-
-Async<void> Queue::write_slot(Item item) {
+  core_.limits.kept(limit);
   PutItemInput put;
   put.table = ShedLog::kTable;
   put.unhurried = true;

@@ -13,182 +13,80 @@
 
 namespace freshet {
 
-// The lane that a task has for its own. While limits are by key, those with a key have one each.
-std::string Queue::lane_for(int priority, std::string_view group, std::string_view key) const {
-  auto plain = lane_name(priority, group);
-  return keys_have_lanes() && !key.empty() ? key_lane_name(plain, key) : plain;
-}
-
-std::string Queue::own_lane(const ItemRef& task) const {
-  auto plain = lane_name(task);
-  const auto key = keys_have_lanes() ? key_of(task) : std::string_view();
-  return key.empty() ? plain : key_lane_name(plain, key);
-}
-
-// The lane that it gets. There may be no room for another lane of a key.
-std::string Queue::lane_for(const NewTask& task) const {
-  auto own = lane_for(task.priority, task.group, task.key);
-  if (lanes_.contains(own) || !is_key_lane(own)) return own;
-  auto plain = lane_name(task.priority, task.group);
-  return lanes_.contains(plain) ? plain : lane_name(0, "");
-}
-
-// The group or key whose limits hold for the task; empty: it has none.
-std::string_view Queue::limited_by(const ItemRef& task) const {
-  if (settings_.limits.by_key) return key_of(task);
-  const auto group = text_of(task, attribute::kGroup);
-  return group.size() <= kMaxGroupBytes ? group : std::string_view();
-}
-
-double Queue::units_of(const ItemRef& task) const {
-  return settings_.limits.counts_cost ? cost_of(task, settings_.limits.default_cost) : 1;
-}
-
-// Where a task stands among the lanes of keys: the least first. ORDER=adaptive goes from the newest there.
-int64_t Queue::place(int64_t created_ms, int64_t deadline_ms) const {
-  constexpr int64_t kEarlier = 10'000;  // Tasks of one request get their time one by one.
-  if (settings_.order == Order::kDeadline) return deadline_ms > 0 ? deadline_ms : kNever - 1;
-  return settings_.order == Order::kOldestFirst ? created_ms - kEarlier : -created_ms;
-}
-
-int64_t Queue::place_of(const ItemRef& task) const {
-  const auto created = std::clamp<int64_t>(int_of(task, attribute::kCreated, 0), 0, kNever / 2);
-  if (settings_.order == Order::kOldestFirst) return created;
-  return place(created, int_of(task, attribute::kDeadline, 0));
-}
-
 void Queue::tell_limits() {
-  leases_.tell_groups([this](std::string_view group, uint64_t tasks) {
-    lanes_.in_work(group, tasks);
-    if (limits_.on() && !settings_.limits.by_key && !group.empty()) limits_.in_flight(group, tasks, boot());
+  core_.claims.tell_groups([this](std::string_view group, uint64_t tasks) {
+    core_.lanes.shares().in_work(group, tasks);
+    core_.limits.in_work_of_group(group, tasks, boot());
   });
-  leases_.tell_keys([this](std::string_view key, uint64_t tasks) {
-    if (limits_.on() && settings_.limits.by_key) limits_.in_flight(key, tasks, boot());
+  core_.claims.tell_keys([this](std::string_view key, uint64_t tasks) {
+    core_.limits.in_work_of_key(key, tasks, boot());
     if (tasks == 0) key_freed(key);
   });
-  limits_.tell([this](std::string_view name, bool may_start) { limit_changed(name, may_start); });
+  core_.limits.tell([this](std::string_view name, bool may_start) { limit_changed(name, may_start); });
   follow_limits(LimitSettings());
 }
 
 void Queue::limit_changed(std::string_view name, bool may_start) {
   const auto of = settings_.limits.by_key ? FairShares::Of::kKey : FairShares::Of::kGroup;
-  if (!may_start) return lanes_.hold(of, name);
-  lanes_.allow(of, name);
+  if (!may_start) return core_.lanes.shares().hold(of, name);
+  core_.lanes.shares().allow(of, name);
   wake();
-  if (processors_ == 0) start_soon(nanoseconds(0));
+  if (!core_.agenda.has_processor()) start_soon(nanoseconds(0));
 }
 
 // The settings are others now. What is in flight counts; what was started under limits of another kind does not.
 void Queue::follow_limits(const LimitSettings& before) {
-  const auto& now = settings_.limits;
-  const bool others = now.by_key != before.by_key || now.any() != before.any();
-  if (others) {
-    limits_.clear(boot());
-    lanes_.allow_all();
+  const auto change = core_.limits.compare(before);
+  if (change.kind) {
+    core_.limits.forget(boot());
+    core_.lanes.shares().allow_all();
   }
-  limits_.set({now.rate, now.tokens_at_once(), now.concurrency, now.learnt}, boot());
-  if (others && now.any()) {
-    for (const auto& [name, tasks] : now.by_key ? leases_.by_key() : leases_.by_group()) {
-      limits_.in_flight(name, tasks, boot());
-    }
+  core_.limits.follow_names(boot());
+  if (change.kind) {
+    for (const auto& [group, tasks] : core_.claims.leases().by_group())
+      core_.limits.in_work_of_group(group, tasks, boot());
+    for (const auto& [key, tasks] : core_.claims.leases().by_key()) core_.limits.in_work_of_key(key, tasks, boot());
   }
-  const bool had_lanes = before.by_key && before.any();
-  if (had_lanes != keys_have_lanes() && begun_) scope_.spawn(adopt_all());
-  if (!begun_) return;
-  hurry(limits_.next_due());
+  if (change.lanes && core_.agenda.begun()) scope_.spawn(adopt_all());
+  if (!core_.agenda.begun()) return;
+  hurry(core_.limits.by_name().next_due());
   wake_all();
-  if (processors_ == 0) start_soon(nanoseconds(0));
-}
-
-// Whether the take may choose that task beside those that it has chosen.
-bool Queue::has_room(const ItemRef& task, Asked& asked) {
-  if (!limits_.on()) return true;
-  const auto name = limited_by(task);
-  if (name.empty() || !expired(task, wall_guard_.earliest(), definition_.ttl_in_milliseconds).empty()) return true;
-  auto at = asked.find(name);
-  if (at == asked.end()) at = asked.try_emplace(std::string(name)).first;
-  if (!limits_.may_start(name, boot(), at->second.tasks, at->second.cost)) return false;
-  ++at->second.tasks;
-  at->second.cost += units_of(task);
-  return true;
-}
-
-// Whether nothing of that lane may start, before anything of it is read.
-bool Queue::is_at_limit(std::string_view lane) {
-  if (settings_.limits.by_key) return is_key_lane(lane) && !limits_.may_start(lane_key(lane), boot());
-  const auto group = lane_group(lane);
-  return !group.empty() && !is_key_lane(lane) && !limits_.may_start(group, boot());
-}
-
-// Whether the task may be claimed now; then it is charged to its group or key.
-bool Queue::admit(const ItemRef& task, std::shared_ptr<KeyCall>& call) {
-  const auto name = limited_by(task);
-  if (name.empty()) return true;
-  if (!limits_.may_start(name, boot())) return false;
-  call = limits_.started(name, units_of(task), boot());
-  return true;
-}
-
-void Queue::claimed(const ItemRef& task, KeyCall& call, bool ok) {
-  limits_.claimed(limited_by(task), call, ok, boot());
+  if (!core_.agenda.has_processor()) start_soon(nanoseconds(0));
 }
 
 bool Queue::answered(const ItemRef& task, std::string_view lease, CallAnswer answer, const LimitHints& hints,
                      std::optional<double> cost) {
-  if (!limits_.limits().learnt) return false;
-  const Lease* held = leases_.find(std::string(text_of(task, attribute::kId)));
-  if (held == nullptr || held->token != lease || !held->key_call || !held->key_call->learner) return false;
-  limits_.answered(limited_by(task), *held->key_call, answer, boot(), hints, cost);
-  return true;
-}
-
-// A pull worker has settled: that says what its downstream did.
-void Queue::settle_call(const Settlement& settlement, const Lease& lease) {
-  const bool gave_back = settlement.kind == Settlement::Kind::kRelease;
-  const auto answer = !gave_back ? CallAnswer::kTaken : settlement.begun ? CallAnswer::kRefused : CallAnswer::kUnknown;
-  const auto cost = settings_.limits.counts_cost ? settlement.cost : std::nullopt;
-  limits_.answered(limited_by(lease.task), *lease.key_call, answer, boot(), {}, cost);
-}
-
-// The work on a task has ended: what it cost beyond what was charged is charged, or given back.
-void Queue::charge_difference(const Settlement& settlement, const ItemRef& task) {
-  const auto name = limited_by(task);
-  const Lease* lease = leases_.find(settlement.id);
-  const bool known = lease != nullptr && lease->token == settlement.lease;
-  if (name.empty() || !known) return;
-  if (lease->key_call && limits_.limits().learnt) return settle_call(settlement, *lease);
-  const double charged = lease->key_call ? lease->key_call->cost : units_of(lease->task);
-  const bool told = settlement.cost && settings_.limits.counts_cost;
-  const double real = !settlement.begun ? 0 : told ? *settlement.cost : charged;
-  limits_.charge(name, real - charged, boot());
+  if (!core_.limits.by_name().limits().learnt) return false;
+  const Lease* held = core_.claims.leases().find(std::string(text_of(task, attribute::kId)));
+  return core_.limits.answered(held, lease, answer, hints, cost, boot());
 }
 
 // Reads the lane of a key, or that of the share's tasks without one, from its beginning.
 Async<Result<void>> Queue::open_lane(std::string lane, KeysRead& read, bool newest_first) {
-  if (is_key_lane(lane) && pauses_.holds_key(lane_key(lane))) co_return Result<void>();
+  if (is_key_lane(lane) && core_.pauses.holds_key(lane_key(lane))) co_return Result<void>();
   ++read.looked;
   LaneRead& its = read.lanes[lane];
-  if (limits_.on() && is_at_limit(lane)) co_return Result<void>();
+  if (core_.limits.on() && core_.limits.is_full(lane, boot())) co_return Result<void>();
   its.urgent = by_deadline(lane);
   std::string name = lane;
   auto done = co_await read_lane(std::move(name), its, 1, newest_first);
   if (!done) co_return fail(done.error());
-  if (its.tasks.empty() && lanes_.may_hold(lane)) {
+  if (its.tasks.empty() && core_.lanes.shares().may_hold(lane)) {
     --read.looked;
     ++read.passed;
   }
   if (its.tasks.empty()) co_return Result<void>();
-  const int64_t place = place_of(its.tasks[0]);
-  lanes_.placed(lane, place);
+  const int64_t place = core_.lanes.place_of(its.tasks[0]);
+  core_.lanes.shares().placed(lane, place);
   read.heads.emplace(place, std::move(lane));
   co_return Result<void>();
 }
 
 // The next task of a share whose keys have lanes, in the order of the queue as far as the lanes are known; null if
 // there is none that may start.
-Async<Result<ItemRef>> Queue::next_of_keys(std::string share, KeysRead& read, Asked& asked, bool newest_first) {
+Async<Result<ItemRef>> Queue::next_of_keys(std::string share, KeysRead& read, ChosenByName& chosen, bool newest_first) {
   for (;;) {
-    auto next = lanes_.next(share, read.last);
+    auto next = core_.lanes.shares().next(share, read.last);
     const bool comes_first = next && (read.heads.empty() || next->first <= read.heads.begin()->first);
     const bool may_pass = read.passed < KeysRead::kMostPassed;
     if (comes_first && read.looked < read.most && may_pass) {
@@ -203,22 +101,22 @@ Async<Result<ItemRef>> Queue::next_of_keys(std::string share, KeysRead& read, As
     const std::string lane = std::move(read.heads.extract(read.heads.begin()).value().second);
     LaneRead& its = read.lanes[lane];
     ItemRef task = its.tasks[its.given++];
-    const bool room = has_room(task, asked);
+    const bool room = !core_.limits.on() || core_.has_room(task, chosen, now_checked());
     if (!room && is_key_lane(lane)) continue;  // Nor may the others of its key.
     if (its.given == its.tasks.size() && its.more && ++read.looked <= read.most) {
       std::string name = lane;
       auto done = co_await read_lane(std::move(name), its, 1, newest_first);
       if (!done) co_return fail(done.error());
     }
-    if (its.given < its.tasks.size()) read.heads.emplace(place_of(its.tasks[its.given]), lane);
+    if (its.given < its.tasks.size()) read.heads.emplace(core_.lanes.place_of(its.tasks[its.given]), lane);
     if (room) co_return task;
   }
 }
 
 void Queue::explain_limits(Explanation& out) {
-  if (!limits_.on()) return;
-  const std::string name(limited_by(out.task));
-  const auto standing = name.empty() ? std::nullopt : limits_.standing(name, boot());
+  if (!core_.limits.on()) return;
+  const std::string name(core_.limits.name_of(out.task));
+  const auto standing = name.empty() ? std::nullopt : core_.limits.by_name().standing(name, boot());
   if (!standing) return;
   const auto& limits = settings_.limits;
   const std::string its = (limits.by_key ? "its key " : "its group ") + name;

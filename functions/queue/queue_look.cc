@@ -74,7 +74,7 @@ Async<Result<QueueReading>> Queue::reading() {
   const QueueStats& at = *known;
   QueueReading out;
   const auto set = [&out](QueueFlow flow, uint64_t count) { out.flows[static_cast<size_t>(flow)] = count; };
-  const uint64_t refused = refusals_.tasks + refusals_.bytes + refusals_.late + refusals_.passed + refusals_.lanes;
+  const uint64_t refused = refusals().tasks + refusals().bytes + refusals().late + refusals().passed + refusals().lanes;
   set(QueueFlow::kOffered, flow_into(at, "->PENDING") + flow_into(at, "->DELAYED") + refused);
   set(QueueFlow::kStarted, at.in_time.since_start.calls);
   set(QueueFlow::kInTime, punctuality_.ends(TaskEnd::kInTime) + punctuality_.ends(TaskEnd::kNoDeadline));
@@ -88,11 +88,11 @@ Async<Result<QueueReading>> Queue::reading() {
   set(QueueFlow::kShedTtl, count_in(at.shed, "ttl"));
   set(QueueFlow::kShedDeadline, count_in(at.shed, "deadline"));
   set(QueueFlow::kShedMargin, count_in(at.shed, "deadline-margin"));
-  set(QueueFlow::kRefusedFull, refusals_.tasks);
-  set(QueueFlow::kRefusedBytes, refusals_.bytes);
-  set(QueueFlow::kRefusedLate, refusals_.late);
-  set(QueueFlow::kRefusedPassed, refusals_.passed);
-  set(QueueFlow::kRefusedLanes, refusals_.lanes);
+  set(QueueFlow::kRefusedFull, refusals().tasks);
+  set(QueueFlow::kRefusedBytes, refusals().bytes);
+  set(QueueFlow::kRefusedLate, refusals().late);
+  set(QueueFlow::kRefusedPassed, refusals().passed);
+  set(QueueFlow::kRefusedLanes, refusals().lanes);
   uint64_t bounced = 0;
   for (size_t i = 0; i < kRefusals; ++i) bounced += punctuality_.downstream_refusals(static_cast<DownstreamRefusal>(i));
   set(QueueFlow::kDownstreamRefusals, bounced);
@@ -124,27 +124,28 @@ Async<Result<QueueShares>> Queue::shares(SharesInput input) {
   };
   QueueShares out;
   std::map<std::string, Known, std::less<>> known;
-  for (const auto& [name, tasks] : input.by_key ? leases_.by_key() : leases_.by_group()) known[name].in_work = tasks;
-  for (auto& lane : lanes_.holding(kMostLanesLookedAt)) {
+  for (const auto& [name, tasks] : input.by_key ? core_.claims.leases().by_key() : core_.claims.leases().by_group())
+    known[name].in_work = tasks;
+  for (auto& lane : core_.lanes.shares().holding(kMostLanesLookedAt)) {
     if (input.by_key && !is_key_lane(lane)) continue;
     auto name = input.by_key ? lane_key(lane) : std::string(lane_group(lane));
     known[std::move(name)].lanes.push_back(std::move(lane));
   }
-  out.more = lanes_.size() > kMostLanesLookedAt;
+  out.more = core_.lanes.size() > kMostLanesLookedAt;
   if (input.by_key) {
-    for (const Pause& pause : pauses_.list()) {
+    for (const Pause& pause : core_.pauses.list()) {
       if (pause.of == Pause::Of::kKey) known.try_emplace(pause.name);
     }
   } else {
-    for (const auto group : pauses_.groups()) known.try_emplace(std::string(group));
-    if (lanes_.empty()) known[""].lanes.emplace_back();  // All that wait are in one partition.
-    if (const uint64_t ungrouped = leases_.ungrouped(); ungrouped > 0) known[""].in_work = ungrouped;
+    for (const auto group : core_.pauses.groups()) known.try_emplace(std::string(group));
+    if (core_.lanes.empty()) known[""].lanes.emplace_back();  // All that wait are in one partition.
+    if (const uint64_t ungrouped = core_.claims.leases().ungrouped(); ungrouped > 0) known[""].in_work = ungrouped;
   }
   for (auto& [name, one] : known) {
     QueueShare share;
     share.name = name;
     share.in_work = one.in_work;
-    share.paused = input.by_key ? pauses_.holds_key(name) : pauses_.holds_group(name);
+    share.paused = input.by_key ? core_.pauses.holds_key(name) : core_.pauses.holds_group(name);
     out.shares.push_back(std::move(share));
   }
   out.more = out.more || out.shares.size() > input.limit;
@@ -154,13 +155,13 @@ Async<Result<QueueShares>> Queue::shares(SharesInput input) {
   uint64_t left = kMostCounted;
   const LaneIndexes indexes{table_, index_, std::string(kLaneIndex)};
   for (QueueShare& share : out.shares) {
-    if (!input.by_key || keys_have_lanes()) share.waiting = 0;
+    if (!input.by_key || core_.lanes.are_by_key()) share.waiting = 0;
     auto counting = count_waiting(services_, indexes, std::move(known[share.name].lanes), left, share);
     auto all = co_await counting;
     if (!all) co_return fail(all.error());
     share.waiting_at_least = !*all;
-    if (!limits_.on() || settings_.limits.by_key != input.by_key) continue;
-    if (const auto standing = limits_.standing(share.name, boot())) {
+    if (!core_.limits.on() || settings_.limits.by_key != input.by_key) continue;
+    if (const auto standing = core_.limits.by_name().standing(share.name, boot())) {
       share.at_limit = true;
       if (!standing->is_rate) continue;
       share.per_second = standing->rate;
@@ -176,10 +177,10 @@ Async<Result<QueueShares>> Queue::shares(SharesInput input) {
 
 QueueHolders Queue::holders(uint32_t limit) {
   QueueHolders out;
-  out.in_work = leases_.size();
+  out.in_work = core_.claims.leases().size();
   std::map<std::string, TaskHolder, std::less<>> known;
-  leases_.each(QueueHolders::kMostCounted, [&](const std::string& id, const Lease& lease, BootTime claimed,
-                                               BootTime end) {
+  core_.claims.leases().each(QueueHolders::kMostCounted, [&](const std::string& id, const Lease& lease,
+                                                             BootTime claimed, BootTime end) {
     const auto by = lease.task ? text_of(lease.task, attribute::kTakenBy) : std::string_view();
     const auto held = std::chrono::duration_cast<milliseconds>(boot() - claimed);
     TaskHolder& holder = known.try_emplace(std::string(by)).first->second;

@@ -40,30 +40,6 @@ std::optional<Error> wrong_pause(const PauseInput& input) {
 
 }  // namespace
 
-// While it lives, no other pause of the queue changes.
-class Queue::PauseTurn {
- public:
-  explicit PauseTurn(Queue& queue) : queue_(queue) { queue_.changing_pauses_ = true; }
-  PauseTurn(const PauseTurn&) = delete;
-  PauseTurn& operator=(const PauseTurn&) = delete;
-  ~PauseTurn() {
-    queue_.changing_pauses_ = false;
-    for (const auto& waiter : std::exchange(queue_.pauses_wait_, {})) waiter.set(true);
-  }
-
- private:
-  Queue& queue_;
-};
-
-// Nothing changes when this ends, and nothing can until the caller has a turn.
-Async<void> Queue::pauses_turn() {
-  while (changing_pauses_) {
-    Promise<bool> done(services_.scheduler);
-    pauses_wait_.push_back(done);
-    co_await done.future();
-  }
-}
-
 // Before anything is taken.
 Async<Result<void>> Queue::load_pauses() {
   QueryInput query;
@@ -80,12 +56,12 @@ Async<Result<void>> Queue::load_pauses() {
     if (!page) co_return fail(page.error());
     for (const auto& item : page->items) {
       auto pause = pause_of(item);
-      if (pause) pauses_.put(std::move(*pause), item.decode().int_or("slot", 0));
+      if (pause) core_.pauses.put(std::move(*pause), item.decode().int_or("slot", 0));
     }
     query.exclusive_start_key = std::move(page->last_evaluated_key);
     if (query.exclusive_start_key.empty()) break;
   }
-  for (const auto& pause : pauses_.list()) {
+  for (const auto& pause : core_.pauses.list()) {
     log_.warn(
         "QUEUE_PAUSED",
         {{"queue", table_}, {"of", pause_kind_name(pause.of)}, {"name", pause.name}, {"what", pause_in_words(pause)}});
@@ -130,9 +106,9 @@ Async<Result<void>> Queue::resume(Pause::Of of, std::string name, Actor actor) {
 
 Async<Result<Pause>> Queue::pause_now(PauseInput input, Actor actor) {
   if (auto error = wrong_pause(input)) co_return fail(std::move(*error));
-  co_await pauses_turn();
-  const PauseTurn turn(*this);
-  const auto slot = pauses_.slot_for(input.of, input.name);
+  co_await pause_turns_.wait(std::string());
+  const NamedTurns::Turn turn(pause_turns_, std::string());  // While it lives, no other pause of the queue changes.
+  const auto slot = core_.pauses.slot_for(input.of, input.name);
   if (!slot) {
     co_return fail(ErrorCode::kLimitExceeded, "queue '" + table_ + "' has " + std::to_string(Pauses::kMost) +
                                                   " pauses, and no room for another one: resume some, or pause the "
@@ -152,26 +128,26 @@ Async<Result<Pause>> Queue::pause_now(PauseInput input, Actor actor) {
   log_.info(
       "QUEUE_PAUSED",
       {{"queue", table_}, {"of", pause_kind_name(pause.of)}, {"name", pause.name}, {"what", pause_in_words(pause)}});
-  pauses_.put(pause, *slot);
-  if (pause.until) hurry(boot() + due_in(epoch_ms(*pause.until)));
+  core_.pauses.put(pause, *slot);
+  if (pause.until) hurry(boot() + due_in(epoch_ms(*pause.until), wall()));
   co_return pause;
 }
 
 Async<Result<void>> Queue::resume_now(Pause::Of of, std::string name, Actor actor) {
-  co_await pauses_turn();
-  const PauseTurn turn(*this);
-  const Pause* pause = pauses_.find(of, name);
+  co_await pause_turns_.wait(std::string());
+  const NamedTurns::Turn turn(pause_turns_, std::string());  // While it lives, no other pause of the queue changes.
+  const Pause* pause = core_.pauses.find(of, name);
   if (pause == nullptr) co_return fail(ErrorCode::kConflict, not_paused(of, name));
   AuditLine line{"resume", std::move(actor), table_, {}, {}, {}};
   line.detail = pause_subject(of, name, table_) + ", which was paused " + pause_in_words(*pause);
   DeleteItemInput gone;
   gone.table = ShedLog::kTable;
-  gone.key = pause_key(table_, pauses_.slot_for(of, name).value_or(0));
+  gone.key = slot_key(table_, core_.pauses.slot_for(of, name).value_or(0));
   gone.cause = Cause::kQueue;
   auto written = co_await write_pause(std::move(gone), std::move(line));
   if (!written) co_return fail(written.error());
   log_.info("QUEUE_RESUMED", {{"queue", table_}, {"of", pause_kind_name(of)}, {"name", name}});
-  pauses_.erase(of, name);
+  core_.pauses.erase(of, name);
   resumed(of);
   co_return Result<void>();
 }
@@ -180,7 +156,7 @@ Async<Result<void>> Queue::resume_now(Pause::Of of, std::string name, Actor acto
 std::string Queue::not_paused(Pause::Of of, std::string_view name) const {
   constexpr size_t kShown = 5;
   std::string out = pause_subject(of, name, table_) + " is not paused";
-  const auto others = pauses_.list();
+  const auto others = core_.pauses.list();
   for (size_t i = 0; i < std::min(kShown, others.size()); ++i) {
     out +=
         (i == 0 ? "; paused are: " : ", ") +
@@ -193,21 +169,21 @@ std::string Queue::not_paused(Pause::Of of, std::string_view name) const {
 
 // Something may be taken again.
 void Queue::resumed(Pause::Of of) {
-  if (of == Pause::Of::kQueue) downstream_.rested(boot());
+  if (of == Pause::Of::kQueue) core_.limits.downstream().rested(boot());
   wake_all();
-  if (processors_ == 0) start_soon(nanoseconds(0));
+  if (!core_.agenda.has_processor()) start_soon(nanoseconds(0));
 }
 
 // Pauses whose time is over. They end although the store may not be able to remove them now: at the next start they
 // have ended, too. A wall clock that may be wrong ends none.
 void Queue::end_pauses() {
-  const auto next = pauses_.next_end();
+  const auto next = core_.pauses.next_end();
   if (!next || *next > wall()) return;
   pause_look_ = boot() + settings_.look_around;
-  for (auto& pause : pauses_.ended(wall_guard_.earliest())) {
+  for (auto& pause : core_.pauses.ended(wall_guard_.earliest())) {
     DeleteItemInput gone;
     gone.table = ShedLog::kTable;
-    gone.key = pause_key(table_, pauses_.slot_for(pause.of, pause.name).value_or(0));
+    gone.key = slot_key(table_, core_.pauses.slot_for(pause.of, pause.name).value_or(0));
     // Not another pause that has come to that slot since.
     gone.condition = "since = :s";
     gone.placeholders.values.set(":s", Value::number(epoch_ms(pause.since)));
@@ -215,7 +191,7 @@ void Queue::end_pauses() {
     log_.info(
         "QUEUE_RESUMED",
         {{"queue", table_}, {"of", pause_kind_name(pause.of)}, {"name", pause.name}, {"what", "its time was over"}});
-    pauses_.erase(pause.of, pause.name);
+    core_.pauses.erase(pause.of, pause.name);
     resumed(pause.of);
     scope_.spawn(remove_pause(std::move(gone), std::move(pause)));
   }
@@ -231,16 +207,10 @@ Async<void> Queue::remove_pause(DeleteItemInput gone, Pause pause) {
   }
 }
 
-// Whether the task is of a part that is paused; not asked of the whole queue, whose takes do not come that far.
-bool Queue::is_paused(const ItemRef& task) const {
-  if (pauses_.empty()) return false;
-  return pauses_.holds_group(text_of(task, attribute::kGroup)) || pauses_.holds_key(key_of(task));
-}
-
 void Queue::explain_pauses(Explanation& out) {
-  if (pauses_.empty()) return;
+  if (core_.pauses.empty()) return;
   const auto say = [&](Pause::Of of, std::string_view name) {
-    const Pause* pause = pauses_.find(of, name);
+    const Pause* pause = core_.pauses.find(of, name);
     if (pause == nullptr) return;
     const std::string what = of == Pause::Of::kQueue ? "the queue" : "its " + std::string(pause_kind_name(of));
     out.why.push_back({"paused", what + " is paused " + pause_in_words(*pause) +

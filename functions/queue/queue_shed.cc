@@ -3,26 +3,22 @@
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
-#include "functions/queue/policy/shed_pace.h"
 #include "functions/queue/queue.h"
 
 namespace freshet {
 
 namespace {
-
-constexpr size_t kFetchedAhead = 8;                      // Items that have waited long are in no cache.
-constexpr milliseconds kLongestSleep{24 * 3600 * 1000};  // The timer looks again by then: clocks step.
-
+constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
 }  // namespace
 
 // PENDING -> SHED of what cannot be done by its deadline any more, the most urgent first: waiting further would only
 // take room. A bounded step; the rest comes after a pause, so that a million at once leave room for others. What cannot
 // be shed is passed over, and looked at again later.
 Async<void> Queue::shed_hopeless() {
-  if (hopeless_ms_ > epoch_ms(wall()) || boot() < shed_again_) co_return;
+  if (!core_.shedder.is_due(wall(), boot())) co_return;
   ShedStep step;
   // One of many steps waits until others have to wait anyway, and lasts about as long as they do.
-  if (shed_many_) {
+  if (core_.shedder.is_one_of_many()) {
     const auto latest = boot() + ShedPace::kPatience;
     auto lull = services_.tables.lull(latest);
     const bool has_lulls = !lull.is_ready();
@@ -32,104 +28,58 @@ Async<void> Queue::shed_hopeless() {
   step.now = wall();
   step.stale_at = wall_guard_.earliest();
   step.margin = deadline_margin(true, true);
-  const auto seen = urgent_seen_;
   step.began = boot();
-  shed_again_ = step.began + ShedPace::kSettled;
+  core_.shedder.begin(step);
   do {
     const bool known = co_await shed_page(step);
-    if (!known) {
-      hopeless_ms_ = epoch_ms(wall() + settings_.look_around);
-      break;
-    }
-  } while (step.more && !shed_left_ && step.others_wait && boot() < step.until);
-  shed_many_ = step.lines.size() >= ShedPace::kMany;
+    if (!known) break;
+  } while (core_.shedder.goes_on(step, boot()));
+  core_.shedder.pages_over(step);
   if (!step.lines.empty()) {
-    drain_rate_.left(step.lines.size(), boot());
-    drain_bytes_.left(step.bytes, boot());
+    core_.admission.left(step.shed, step.bytes, boot());
     co_await log_sheds(std::move(step.lines));
   }
-  if (step.failed) co_return;
-  milliseconds next{0};
-  bool none = false;
-  if (step.more) {
-    if (!shed_left_) shed_again_ = boot() + (step.others_wait ? nanoseconds(0) : ShedPace::rest(boot() - step.began));
-  } else {
-    const bool left = std::exchange(shed_left_, false);
-    none = !step.first_hope && !left;
-    next = std::min(step.first_hope.value_or(kLongestSleep), left ? settings_.look_around : kLongestSleep);
-    next = std::clamp(next, ShedPace::kSettled, kLongestSleep);
-  }
-  const int64_t next_ms = none ? kNever : epoch_ms(wall()) + next.count();
-  hopeless_ms_ = seen == urgent_seen_ ? next_ms : std::min(hopeless_ms_, next_ms);
+  core_.shedder.end(step, wall(), boot(), settings_.look_around);
 }
 
 // Sheds the hopeless tasks of the next page. False if no page can be had.
 Async<bool> Queue::shed_page(ShedStep& step) {
-  Item start = std::exchange(shed_from_, Item());
+  Item start = core_.shedder.next_start();
   auto page = co_await most_urgent(std::move(start));
-  step.failed = !page;
-  if (page && !page->items.empty()) FRESHET_REACHED("the timer looks for hopeless tasks");
-  if (!page) co_return false;
-  const auto& tasks = page->items;
-  if (step.until == BootTime{}) set_end(step, tasks);
-  const size_t most = step.others_wait ? ShedPace::kTogether : ShedPace::kStep;
-  size_t looked = 0;
-  bool over = false;
-  while (looked < tasks.size() && !step.first_hope && !over) {
-    std::vector<ItemRef> alike;
-    std::string_view why;
-    for (; looked < tasks.size() && alike.size() < most; ++looked) {
-      const auto& task = tasks[looked];
-      if (looked + kFetchedAhead < tasks.size()) tasks[looked + kFetchedAhead].prefetch();
-      const auto reason = expired(task, step.stale_at, definition_.ttl_in_milliseconds, step.margin);
-      if (reason.empty()) {
-        const WallTime deadline(milliseconds(int_of(task, attribute::kDeadline, 0)));
-        step.first_hope = deadline - step.stale_at - std::chrono::floor<milliseconds>(step.margin);
-        break;
-      }
-      if (!alike.empty() && (reason != why || keeps_own_ttl(task) != keeps_own_ttl(alike[0]))) break;
-      why = reason;
-      if (is_claiming(task)) {
-        shed_left_ = true;
-      } else {
-        alike.push_back(task);
-      }
-    }
-    if (!alike.empty()) co_await shed_alike(step, std::move(alike), why);
-    // Those that were shed are not in the way of the rest, the others are.
-    over = step.others_wait && !shed_left_ && boot() >= step.until;
+  if (!page) {
+    core_.shedder.page_failed(step, wall(), settings_.look_around);
+    co_return false;
   }
-  step.more = !step.first_hope && (looked < tasks.size() || !page->last_evaluated_key.empty());
-  if (step.more && shed_left_) shed_from_ = std::move(page->last_evaluated_key);
+  const auto& tasks = page->items;
+  core_.shedder.page_came(step, tasks);
+  size_t looked = 0;
+  for (;;) {
+    auto alike = core_.shedder.alike(step, tasks, looked, boot(), definition_.ttl_in_milliseconds,
+                                     [this](const ItemRef& task) { return core_.claims.is_in_flight(task); });
+    if (alike.tasks.empty()) break;
+    co_await shed_alike(step, std::move(alike));
+  }
+  core_.shedder.page_done(step, looked, tasks.size(), std::move(page->last_evaluated_key));
   co_return true;
 }
 
-void Queue::set_end(ShedStep& step, const std::vector<ItemRef>& tasks) {
-  milliseconds late{0};
-  if (!tasks.empty()) {
-    const WallTime deadline(milliseconds(int_of(tasks[0], attribute::kDeadline, 0)));
-    late = std::chrono::floor<milliseconds>(step.margin) - (deadline - step.stale_at);
-  }
-  step.until = step.began + ShedPace::lull(late);
-}
-
-// All for one reason, and not none; of all, or of none, the ttl is a client's.
-Async<void> Queue::shed_alike(ShedStep& step, std::vector<ItemRef> tasks, std::string_view reason) {
-  auto edit = end_waiting(table_, tasks[0], state::kShed, attribute::kShedReason, reason, step.now);
+Async<void> Queue::shed_alike(ShedStep& step, Shedder::Alike alike) {
+  const auto& tasks = alike.tasks;
+  auto edit = end_waiting(table_, tasks[0], state::kShed, attribute::kShedReason, alike.reason, step.now);
   edit = kept(std::move(edit), settings_.keep, step.now);
   edit.unhurried = true;
   auto answers = co_await services_.tables.edit_alike(std::move(edit), tasks);
-  ShedLine line = shed_line(tasks[0], reason, "timer", step.now);  // The others' differ in task and age.
+  ShedLine line = shed_line(tasks[0], alike.reason, "timer", step.now);  // The others' differ in task and age.
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i]) {
-      step.bytes += tasks[i].encoded().size();
+      Shedder::shed(step, tasks[i]);
       line.task = text_of(tasks[i], attribute::kId);
       line.age = age_of(tasks[i], step.now);
       step.lines.push_back(line);
       continue;
     }
     FRESHET_REACHED("a hopeless task could not be shed");
-    shed_left_ = true;
+    core_.shedder.could_not_shed();
     // No room for the reason: it would stand here for ever.
     if (answers[i].error().code == ErrorCode::kValidation) {
       scope_.spawn(set_aside(tasks[i], std::move(answers[i].error().message)));
@@ -152,12 +102,8 @@ Async<Result<Page>> Queue::most_urgent(Item start) {
 
 // A task became PENDING that has a deadline.
 void Queue::due_by(int64_t deadline_ms) {
-  if (deadline_ms <= 0 || deadline_ms == kNever) return;
-  const auto hopeless_ms = deadline_ms - std::chrono::floor<milliseconds>(deadline_margin(true, true)).count();
-  if (hopeless_ms >= hopeless_ms_) return;
-  ++urgent_seen_;
-  hopeless_ms_ = hopeless_ms;
-  hurry(std::max(boot() + due_in(hopeless_ms), shed_again_));
+  if (deadline_ms <= 0 || deadline_ms == kNeverMs) return;
+  if (core_.shedder.due_by(deadline_ms, deadline_margin(true, true))) hurry(core_.shedder.next_look(wall(), boot()));
 }
 
 }  // namespace freshet

@@ -2,7 +2,6 @@
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
-#include "functions/queue/policy/margin.h"
 #include "functions/queue/queue_waiter.h"
 
 namespace freshet {
@@ -12,41 +11,27 @@ constexpr int kMaxTake = 1000;
 constexpr int kMaxPages = 16;  // A take reads no more than that; whoever waits tries again.
 constexpr size_t kLonger = 4;  // The page after one of which nothing can be taken is that much longer.
 
-// When a PENDING task that was never taken could first be taken: until then only the end of a delay is written to it.
-std::optional<WallTime> waiting_since(const ItemRef& task) {
-  if (has(task, attribute::kTaken)) return std::nullopt;
-  auto created = int_of(task, attribute::kCreated, 0);
-  return WallTime(milliseconds(std::max(created, int_of(task, attribute::kUpdated, created))));
-}
 }  // namespace
 
-struct Queue::Plan {
-  ItemRef task;
-  std::string lease;                       // Of a claim; empty: the task is ended.
-  std::string_view shed_reason;            // Of a shed.
-  std::shared_ptr<KeyCall> key_call = {};  // Of a claim that the limits of its group or key count.
-  std::shared_ptr<RatedCall> call = {};    // Of a claim that RATE_LIMIT counts.
-};
-
+// Marks claims as in flight, for as long as it lives.
 class Queue::Claiming {
  public:
-  Claiming(Queue& queue, const std::vector<Plan>& plans) : queue_(queue) {
-    ids_.reserve(plans.size());
-    for (const auto& plan : plans) {
-      ids_.emplace_back(text_of(plan.task, attribute::kId));
-      queue_.claiming_.insert(ids_.back());
-      const auto key = plan.lease.empty() ? std::string_view() : key_of(plan.task);
-      queue_.key_claimed(key);
-      if (!key.empty()) keys_.emplace_back(key);
+  Claiming(Queue& queue, const std::vector<TakeStep>& steps) : queue_(queue) {
+    ids_.reserve(steps.size());
+    for (const auto& step : steps) {
+      ids_.emplace_back(text_of(step.task, attribute::kId));
+      queue_.core_.claims.sent(ids_.back());
+      const auto key = step.lease.empty() ? std::string_view() : key_of(step.task);
+      queue_.core_.keys.claim_sent(key);
+      if (!key.empty()) names_.emplace_back(key);
     }
   }
   Claiming(const Claiming&) = delete;
   Claiming& operator=(const Claiming&) = delete;
   ~Claiming() {
-    for (const auto& id : ids_) queue_.claiming_.erase(id);
-    for (const auto& key : keys_) {
-      const auto it = queue_.claiming_keys_.find(key);
-      if (--it->second == 0) queue_.claiming_keys_.erase(it);
+    for (const auto& id : ids_) queue_.core_.claims.answered(id);
+    for (const auto& key : names_) {
+      queue_.core_.keys.claim_answered(key);
       queue_.key_freed(key);
     }
   }
@@ -54,11 +39,11 @@ class Queue::Claiming {
  private:
   Queue& queue_;
   std::vector<std::string> ids_;
-  std::vector<std::string> keys_;
+  std::vector<std::string> names_;  // The keys of the claims.
 };
 
 WallTime Queue::created_bound() const {
-  return std::max(wall(), last_created_) + settings_.created_skew;
+  return core_.window.bound(wall());
 }
 
 Async<Result<Page>> Queue::heads(std::string_view status, uint32_t limit, bool forward, Item start) {
@@ -89,8 +74,8 @@ Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
     if (gone_) co_return fail(*gone_);
     auto seen = work_seen_;
     TakeInput now = input;
-    const size_t allowed = pull_allowed(now);
-    if (allowed == 0 && !draining_) {
+    const size_t allowed = core_.agenda.draining() ? static_cast<size_t>(now.max) : core_.limits.allowed(now, boot());
+    if (allowed == 0 && !core_.agenda.draining()) {
       if (boot() >= until) {
         if (!waiters_.empty() && rate_watcher_ == nullptr) wake();  // Somebody else looks at the rate from now on.
         co_return std::vector<TakenTask>();
@@ -108,46 +93,20 @@ Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
       auto carried = carry_claims(std::move(claims));
       taken = co_await carried;
     }
-    if (draining_ && taken && taken->empty()) {
+    if (core_.agenda.draining() && taken && taken->empty()) {
       co_return fail(ErrorCode::kUnavailable, "queue '" + table_ + "' gives out no tasks: the daemon is stopping");
     }
     if (!taken || !taken->empty() || boot() >= until) {
       // There may be more, for another one. If a limit ended this take, that one waits until it may start.
-      const bool is_limited = is_rated(input) && (!taken || !taken->empty());
+      const bool is_limited = core_.limits.is_rated(input) && (!taken || !taken->empty());
       if (is_limited || (taken && taken->size() == static_cast<size_t>(input.max))) wake();
       co_return taken;
     }
-    if (seen != work_seen_) continue;  // Something came in between.
-    if (is_at_rate(input)) continue;   // Others were faster.
+    if (seen != work_seen_) continue;                      // Something came in between.
+    if (core_.limits.is_used_up(input, boot())) continue;  // Others were faster.
     Waiter waiter(*this);
     co_await waiter.wait(until);
   }
-}
-
-bool Queue::is_rated() const {
-  return settings_.work.rate_adaptive || settings_.work.rate_limit > 0;
-}
-
-// RATE_LIMIT counts what pull workers take; the processor counts its own starts.
-bool Queue::is_rated(const TakeInput& input) const {
-  return !input.starts_later && is_rated();
-}
-
-size_t Queue::pull_allowed(TakeInput& input) {
-  const auto wanted = static_cast<size_t>(input.max);
-  if (!is_rated(input) || draining_ || FRESHET_PLANTED("rate-limit-ignored")) return wanted;
-  if (!settings_.limits.counts_cost) return downstream_.allowed(boot(), wanted);
-  // RATE_LIMIT bounds what they cost, and not how many they are.
-  constexpr size_t kMostUnits = 1'000'000'000;
-  const size_t units = downstream_.allowed(boot(), kMostUnits);
-  input.budget = static_cast<double>(units);
-  return units > 0 ? wanted : 0;
-}
-
-// Whether RATE_LIMIT lets the take have no more now.
-bool Queue::is_at_rate(const TakeInput& input) {
-  if (input.budget && *input.budget <= 0) return true;
-  return is_rated(input) && downstream_.allowed(boot(), 1) == 0;
 }
 
 // Claims that a slow store is still answering. If their taker goes away meanwhile, they are given back.
@@ -202,33 +161,19 @@ void Queue::give_back(Result<std::vector<TakenTask>> taken) {
 }
 
 nanoseconds Queue::deadline_margin(bool newest_first, bool last) {
-  const bool applies = margin_applies(settings_.deadline_margin, newest_first, last);
-  return applies ? service_times_.p90(boot()) : nanoseconds(0);
+  return core_.window.margin(newest_first, last, boot());
 }
 
-bool Queue::is_claiming(const ItemRef& task) const {
-  return !claiming_.empty() && claiming_.contains(std::string(text_of(task, attribute::kId)));
+// For decisions about tasks that were read: while the wall clock is trusted, nobody asks what it would show else.
+Now Queue::now() {
+  const auto shown = wall();
+  const bool doubted = wall_guard_.doubts();
+  return {shown, boot(), doubted ? wall_guard_.earliest() : shown, doubted};
 }
 
-// True if the task looks too late by a wall clock that is not trusted yet: then it is neither started nor shed. All
-// that stale() refuses must count here, or a processor would give the task back and take it again at once.
-bool Queue::is_doubtful(const ItemRef& task) {
-  if (!wall_guard_.doubts() || FRESHET_PLANTED("late-by-a-doubted-clock")) return false;
-  const auto margin = deadline_margin(true, true);
-  const auto late_by = [&](WallTime now) {
-    return !expired(task, now, definition_.ttl_in_milliseconds, margin).empty();
-  };
-  return late_by(wall()) && !late_by(wall_guard_.earliest());
-}
-
-// Whether it is not to be taken now, although it is PENDING.
-bool Queue::is_passed_over(const ItemRef& task) {
-  return is_claiming(task) || is_paused(task) || waits_for_key(task) || is_doubtful(task);
-}
-
-// How many tasks the next page may have to pass over, as far as it is known: it is made that much longer.
-size_t Queue::passed_by_now() const {
-  return claiming_.size() + passed_keys_.size() + pauses_.keys();
+// For writes that end tasks for good.
+Now Queue::now_checked() {
+  return {wall(), boot(), wall_guard_.earliest(), wall_guard_.doubts()};
 }
 
 // The newest eligible tasks from `start` on.
@@ -238,12 +183,13 @@ Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Walk sta
   // One more than wanted tells whether the last one wanted is the last there is.
   const size_t one_more = settings_.deadline_margin == DeadlineMargin::kYield && !out.newest_first ? 1 : 0;
   // While the wall clock is not trusted, many tasks that look expired may stand before others.
-  const size_t more = wall_guard_.doubts() ? kMaxTake : passed_by_now();
+  const size_t more = wall_guard_.doubts() ? kMaxTake : core_.passed_by_now();
   const auto limit = std::min<size_t>(std::max(wanted + one_more + more, start.least), kMaxTake);
   auto page = co_await heads(state::kPending, static_cast<uint32_t>(limit), !out.newest_first, std::move(start.key));
   if (!page) co_return fail(page.error());
   out.tasks = std::move(page->items);
-  std::erase_if(out.tasks, [this](const ItemRef& task) { return is_passed_over(task); });
+  const auto at = now();
+  std::erase_if(out.tasks, [&](const ItemRef& task) { return core_.is_passed_over(task, at); });
   out.next.key = std::move(page->last_evaluated_key);
   out.next.least = out.tasks.empty() ? kLonger * limit : 0;
   out.more = !out.next.key.empty();
@@ -252,7 +198,7 @@ Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Walk sta
 
 // The next by ORDER=deadline, in a queue without lanes.
 Async<Result<Queue::Candidates>> Queue::urgent_candidates(size_t wanted, Walk start) {
-  const auto limit = std::min<size_t>(std::max(wanted + passed_by_now(), start.least), kMaxTake);
+  const auto limit = std::min<size_t>(std::max(wanted + core_.passed_by_now(), start.least), kMaxTake);
   auto page = co_await urgent_page(std::string(), static_cast<uint32_t>(limit), std::move(start));
   if (!page) co_return fail(page.error());
   Candidates out;
@@ -270,46 +216,46 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
   Walk start;
   wall_guard_.trusted();  // Looks at the clock: is_doubtful() uses the result.
   const bool urgent = settings_.order == Order::kDeadline;
-  for (int pages = 0; pages < kMaxPages && !draining_ && !pauses_.all(); ++pages) {
+  for (int pages = 0; pages < kMaxPages && !core_.agenda.draining() && !core_.pauses.all(); ++pages) {
     auto wanted = max - taken.size();
-    auto candidates = !lanes_.empty() ? lane_candidates(wanted)
-                      : urgent        ? urgent_candidates(wanted, std::move(start))
-                                      : plain_candidates(wanted, std::move(start));
+    auto candidates = !core_.lanes.empty() ? lane_candidates(wanted)
+                      : urgent             ? urgent_candidates(wanted, std::move(start))
+                                           : plain_candidates(wanted, std::move(start));
     auto found = co_await candidates;
     if (!found) {
       if (taken.empty()) co_return fail(std::move(found.error()));
       break;
     }
-    std::vector<EditItemInput> writes;
-    std::vector<ItemRef> marked;
     const size_t before = taken.size();
-    auto plans = plan_claims(*found, wanted, input, writes, marked);
-    if (!plans.empty()) {
-      auto work = services_.tables.edit_many(std::move(writes));
+    auto plan = core_.plan_take(found->tasks, found->newest_first, found->more, wanted, input, now_checked());
+    if (!plan.steps.empty()) {
+      auto work = services_.tables.edit_many(std::move(plan.writes));
       std::optional<Claiming> claiming;
-      if (!work.is_ready()) claiming.emplace(*this, plans);
+      if (!work.is_ready()) claiming.emplace(*this, plan.steps);
       auto answers = co_await work;
-      auto ok = finish_claims(plans, answers, input, taken);
-      if (!ok && taken.empty()) co_return fail(std::move(ok.error()));
-      if (!ok) break;
+      auto outcome = core_.take_answered(plan, answers, input, now(), taken);
+      auto failed = std::exchange(outcome.failed, std::nullopt);
+      took(std::move(outcome), taken, input.starts_later ? taken.size() : before);
+      if (failed && taken.empty()) co_return fail(std::move(*failed));
+      if (failed) break;
     }
-    for (size_t i = before; input.budget && i < taken.size(); ++i) *input.budget -= units_of(taken[i].task);
-    tell_order(*found, taken.size() < max && !is_at_rate(input));
+    for (size_t i = before; input.budget && i < taken.size(); ++i)
+      *input.budget -= core_.limits.units_of(taken[i].task);
+    tell_order(*found, taken.size() < max && !core_.limits.is_used_up(input, boot()));
     if (found->cut) wake_soon();
     start = std::move(found->next);
     bool lives_on = false;
-    if (!marked.empty()) lives_on = co_await end_marked(std::move(marked));
+    if (!plan.marked.empty()) lives_on = co_await end_marked(std::move(plan.marked));
     if (lives_on) start = Walk();  // Starts from the beginning: it may be that task's turn.
-    if (taken.size() >= max || is_at_rate(input) || (!found->more && !lives_on)) break;
+    if (taken.size() >= max || core_.limits.is_used_up(input, boot()) || (!found->more && !lives_on)) break;
   }
-  if (limits_.on()) hurry(limits_.next_due());
+  if (core_.limits.on()) hurry(core_.limits.by_name().next_due());
   co_return taken;
 }
 
 // Which end the next take goes from.
 bool Queue::newest_first() {
-  const bool asks = settings_.order == Order::kAdaptive;
-  return order_.newest_first(boot(), asks ? service_times_.p90(boot()) : nanoseconds(0));
+  return core_.window.newest_first(boot());
 }
 
 // Within a lane; empty: within the queue.
@@ -320,114 +266,22 @@ bool Queue::newest_first_in(std::string_view lane) {
 // `hungry`: the take would have taken more.
 void Queue::tell_order(const Candidates& found, bool hungry) {
   // What waits for the limit of its group or key is there all the same.
-  const bool is_empty = hungry && !lanes_.any_held() && (!found.more || found.tasks.empty());
-  if (is_empty) return order_.found_empty(boot());
+  const bool is_empty = hungry && !core_.lanes.shares().any_held() && (!found.more || found.tasks.empty());
+  if (is_empty) return core_.window.found_empty(boot());
   if (found.newest_first || found.tasks.empty()) return;
   const auto created = found.oldest.value_or(int_of(found.tasks[0], attribute::kCreated, 0));
-  order_.took_oldest(milliseconds(std::max<int64_t>(epoch_ms(wall()) - created, 0)), boot());
+  core_.window.took_oldest(created, wall(), boot());
 }
 
-// Claims that are not answered yet count for RATE_LIMIT, and for pauses and limits what holds now: both may have
-// changed while the candidates were read.
-std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t wanted, TakeInput& input,
-                                            std::vector<EditItemInput>& writes, std::vector<ItemRef>& marked) {
-  std::vector<Plan> plans;
-  if (pauses_.all()) FRESHET_REACHED("paused while a take read");
-  if (pauses_.all()) return plans;
-  wanted = std::min(wanted, pull_allowed(input));
-  plans.reserve(found.tasks.size());
-  writes.reserve(found.tasks.size());
-  auto now = wall();
-  const auto stale_at = wall_guard_.earliest();
-  const auto margin = deadline_margin(found.newest_first, false);
-  auto lease = input.lease.value_or(settings_.lease);
-  size_t claims = 0;
-  double spent = 0;
-  std::set<std::string_view> keys;  // Of the claims.
-  for (size_t i = 0; i < found.tasks.size() && claims < wanted; ++i) {
-    const auto& task = found.tasks[i];
-    const bool last = i + 1 == found.tasks.size() && !found.more;
-    const auto kept = last ? deadline_margin(found.newest_first, true) : margin;
-    const auto key = key_of(task);
-    if (is_paused(task)) continue;
-    Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds, kept)};
-    if (FRESHET_PLANTED("expired-task-started")) plan.shed_reason = {};
-    if (!plan.shed_reason.empty()) {
-      FRESHET_REACHED("shed at the head of a take");
-      auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, plan.shed_reason, now);
-      writes.emplace_back(freshet::kept(std::move(write), settings_.keep, now));
-    } else if (!key.empty() && has(task, attribute::kReplacedBy)) {
-      FRESHET_REACHED("a marked task met by a take");
-      marked.push_back(task);
-      continue;
-    } else if (attempt_of(task) >= attempts_allowed(task, settings_)) {
-      FRESHET_REACHED("a take meets a task without attempts left");
-      auto write = end_waiting(table_, task, state::kDead, attribute::kError, {}, now);
-      writes.emplace_back(freshet::kept(std::move(write), settings_.keep, now));
-    } else if (!key.empty() && !keys.insert(key).second && comes_to_replace(task)) {
-      passed_keys_.emplace(key);
-      continue;
-    } else if (input.budget && spent >= *input.budget) {
-      break;
-    } else if (limits_.on() && !admit(task, plan.key_call)) {
-      continue;
-    } else {
-      if (input.budget) spent += units_of(task);
-      if (is_rated(input)) plan.call = std::make_shared<RatedCall>(downstream_, boot(), units_of(task));
-      plan.lease = lease_prefix_ + std::to_string(++claims_);
-      writes.emplace_back(claim(table_, task, Claim{plan.lease, lease, input.owner}, now));
-      ++claims;
-    }
-    plans.push_back(std::move(plan));
-  }
-  return plans;
-}
-
-Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers,
-                                  const TakeInput& input, std::vector<TakenTask>& taken) {
-  auto now = boot();
-  const auto claimed_for = input.lease.value_or(settings_.lease);
-  Result<void> out;
-  const size_t before = taken.size();
-  uint64_t bytes = 0;
+// The writes of a take are answered. The work on the tasks from `begun` on begins now.
+void Queue::took(TakeOutcome outcome, const std::vector<TakenTask>& taken, size_t begun) {
+  for (auto& [task, why] : outcome.too_large) scope_.spawn(set_aside(std::move(task), std::move(why)));
+  for (; begun < taken.size(); ++begun) started(taken[begun].waiting_since);
+  for (const auto& task : outcome.ended) count_end(task);
   std::vector<ShedLine> lines;
-  for (size_t i = 0; i < plans.size(); ++i) {
-    auto& plan = plans[i];
-    if (plan.key_call) claimed(plan.task, *plan.key_call, answers[i].has_value());
-    if (!answers[i]) {
-      FRESHET_REACHED("a claim is refused");
-      if (plan.call) plan.call->never_began();
-      // A failed condition: somebody else was faster. Nothing to do but look further.
-      const ErrorCode code = answers[i].error().code;
-      if (code == ErrorCode::kValidation) {
-        scope_.spawn(set_aside(plan.task, std::move(answers[i].error().message)));
-      } else if (code != ErrorCode::kConditionalCheckFailed) {
-        out = fail(std::move(answers[i].error()));
-      }
-    } else if (!plan.shed_reason.empty()) {
-      bytes += plan.task.encoded().size();
-      lines.push_back(shed_line(plan.task, plan.shed_reason, "take", wall()));
-    } else if (!plan.lease.empty()) {
-      bytes += plan.task.encoded().size();
-      auto& task = answers[i]->attributes;
-      Lease lease{plan.lease, 0, claimed_for, true, task};
-      lease.key_call = std::move(plan.key_call);
-      if (!lanes_.empty()) lanes_.served(text_of(plan.task, attribute::kLane));
-      if (settings_.order == Order::kDeadline) learn_urgency(plan.task);
-      lease.call = std::move(plan.call);
-      leases_.start(std::string(text_of(task, attribute::kId)), std::move(lease), now);
-      taken.push_back(TakenTask{std::move(task), std::move(plan.lease), waiting_since(plan.task)});
-      if (!input.starts_later) started(taken.back().waiting_since);
-    } else {
-      count_end(answers[i]->attributes);  // No attempt was left.
-    }
-  }
-  drain_rate_.left(taken.size() + lines.size() - before, now);
-  drain_bytes_.left(bytes, now);
-  take_rate_.left(taken.size() - before, now);
+  for (const auto& [task, reason] : outcome.shed) lines.push_back(shed_line(task, reason, "take", wall()));
   if (!lines.empty()) scope_.spawn(log_sheds(std::move(lines)));
-  hurry(leases_.next_end());
-  return out;
+  hurry(core_.claims.leases().next_end());
 }
 
 // Wall clocks step: nothing was picked up before it was there.

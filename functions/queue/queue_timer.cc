@@ -10,205 +10,169 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kMovedAtOnce = 256;  // Tasks moved before others get their turn.
-// Looking through the whole table for held tasks: so many at a time, again after this pause or this many times as long
-// as it took.
+constexpr uint32_t kStep = 256;  // Tasks moved before others get their turn.
+// Of the whole table, where it is searched for held tasks.
 constexpr uint32_t kUnindexedStep = 1000;
-constexpr milliseconds kUnindexedPause{60'000};
-constexpr int kUnindexedShare = 100;
 constexpr const char* kLeaseEnded = "lease ended";
 constexpr const char* kDaemonDied = "daemon died";
 constexpr const char* kDiedInWork = "the daemon died while this was in work";
 
 }  // namespace
 
-// How long until that wall time, at most a day: clocks step, the timer looks again.
-nanoseconds Queue::due_in(int64_t wall_ms) const {
-  constexpr int64_t kDay = int64_t{24} * 3600 * 1000;
-  auto now = epoch_ms(wall());
-  return milliseconds(wall_ms <= now ? 0 : std::min(wall_ms, now + kDay) - now);
-}
-
 void Queue::begin() {
-  if (begun_) return;
-  begun_ = true;
+  if (core_.agenda.begun()) return;
+  core_.agenda.begin();
   scope_.spawn(begin_work());
 }
 
 Async<void> Queue::begin_work() {
   co_await watch_taken(true);
   scope_.spawn(follow());
-  start_due_ = boot();
-  look_due_ = boot();
+  core_.agenda.start_by(boot());
+  core_.agenda.look_by(boot());
   request_tick();
 }
 
 void Queue::request_tick() {
-  if (!begun_ || tick_posted_) return;
+  if (!core_.agenda.begun() || tick_posted_) return;
   tick_posted_ = true;
   services_.scheduler.post([this, alive = std::weak_ptr<bool>(alive_)] {
     if (alive.expired()) return;
     tick_posted_ = false;
-    if (!ticking_) scope_.spawn(tick());
+    if (!core_.agenda.is_ticking()) scope_.spawn(tick());
   });
 }
 
 Async<void> Queue::tick() {
-  ticking_ = true;
+  core_.agenda.tick_began();
   for (;;) {
-    tick_again_ = false;
+    core_.agenda.round_began();
     end_pauses();
-    keep_learnt();
+    if (const auto limit = core_.limits.looked(boot())) scope_.spawn(write_learnt(*limit));
     auto reclaimed = co_await end_leases();
     auto promoted = co_await promote_due();
-    if (limits_.on() && limits_.due(boot(), kMovedAtOnce)) tick_again_ = true;
+    if (core_.limits.on() && core_.limits.due(boot(), kStep)) core_.agenda.another_round();
     co_await shed_hopeless();
-    if (boot() >= look_due_) co_await look_around();
+    if (core_.agenda.look_is_due(boot())) co_await look_around();
     if (gone_) break;
     co_await publish_start();
-    if (!reclaimed && !promoted && !tick_again_) break;
+    if (!reclaimed && !promoted && !core_.agenda.goes_on()) break;
     co_await sleep_for(services_.scheduler, nanoseconds(0));
   }
-  ticking_ = false;
+  core_.agenda.tick_ended();
   arm();
 }
 
 void Queue::arm() {
   auto now = boot();
-  auto next = gone_ ? look_due_ : std::min({leases_.next_end(), look_due_, start_due_});
-  if (!gone_ && hopeless_ms_ != kNever) next = std::min(next, std::max(now + due_in(hopeless_ms_), shed_again_));
-  if (!gone_ && next_due_ms_ != kNever && !noting_delays_) next = std::min(next, now + due_in(next_due_ms_));
-  if (!gone_) next = std::min(next, std::max(now, delays_.next_due()));
-  if (!gone_ && limits_.on()) next = std::min(next, std::max(now, limits_.next_due()));
-  if (!gone_ && downstream_.rate) next = std::min(next, std::max(now, kept_rate_.next_look()));
-  if (!gone_) next = std::min(next, std::max(now, limits_.next_keep()));
-  if (const auto end = pauses_.next_end()) next = std::min(next, std::max(now + due_in(epoch_ms(*end)), pause_look_));
-  if (next == armed_for_ && timer_) return;
+  auto next = gone_ ? core_.agenda.look_due()
+                    : std::min({core_.claims.leases().next_end(), core_.agenda.look_due(), core_.agenda.start_due()});
+  if (!gone_) {
+    const auto shown = wall();
+    next = std::min(
+        {next, core_.shedder.next_look(shown, now), core_.delays.next_look(shown, now), core_.limits.next_look(now)});
+  }
+  if (const auto end = core_.pauses.next_end()) {
+    next = std::min(next, std::max(now + due_in(epoch_ms(*end), wall()), pause_look_));
+  }
+  if (!core_.agenda.arm(next)) return;
   if (timer_) services_.scheduler.cancel(timer_);
-  armed_for_ = next;
   timer_ = services_.scheduler.call_at(next, [this] {
     timer_ = 0;
+    core_.agenda.fired();
     request_tick();
   });
 }
 
 // Something is due at `when`: the timer must not sleep longer.
 void Queue::hurry(BootTime when) {
-  if (!begun_) return;
-  if (ticking_) {
-    tick_again_ = tick_again_ || when <= boot();
-  } else if (!timer_ || when < armed_for_) {
-    arm();
-  }
+  if (core_.agenda.hurry(when, boot())) arm();
 }
 
 // Work became eligible without an event that would start a processor.
 void Queue::start_soon(nanoseconds delay) {
-  auto when = boot() + delay;
-  if (when >= start_due_) return;
-  start_due_ = when;
-  hurry(when);
+  const auto when = boot() + delay;
+  if (core_.agenda.start_by(when)) hurry(when);
 }
 
 // True if there may be more.
 Async<bool> Queue::end_leases() {
-  auto ids = leases_.ended(boot(), kMovedAtOnce);
-  if (ids.empty()) co_return false;
+  auto lapses = core_.claims.lapsed(boot(), kStep);
+  if (lapses.empty()) co_return false;
+  const bool more = lapses.size() == kStep;
   std::vector<EditItemInput> writes;
-  std::vector<LeaseEnd> ends;
-  for (auto& id : ids) {
-    const Lease* lease = leases_.find(id);
-    if (lease == nullptr) continue;
-    auto outcome = after_failure(lease->task, settings_, false, {}, services_.random.unit());
-    if (!settings_.retry_failures) outcome = after_restart(lease->task, settings_);
-    FRESHET_REACHED("a lease has ended");
-    outcome.unless_beaten = !FRESHET_PLANTED("lease-ended-though-beaten") && !FRESHET_PLANTED("heartbeat-not-kept");
-    if (FRESHET_PLANTED("lease-end-tried-once"))
-      leases_.postpone(id, BootTime::max());
-    else
-      leases_.postpone(id, boot() + settings_.look_around);
-    LeaseEnd end{std::move(id), lease->token, lease->task};
-    if (!outcome.if_not_replaced.empty()) {
-      scope_.spawn(end_replaced_lease(std::move(end), outcome));
+  std::vector<Lapse> written;
+  for (auto& lapse : lapses) {
+    if (!lapse.outcome.if_not_replaced.empty()) {
+      scope_.spawn(end_replaced_lease(std::move(lapse)));
       continue;
     }
-    auto write = end_claim(table_, end.task, outcome, kLeaseEnded, kLeaseEnded, lane_of(end.task), wall());
+    const auto lane = core_.lanes.of_pending(lapse.task);
+    auto write = end_claim(table_, lapse.task, lapse.outcome, kLeaseEnded, kLeaseEnded, lane, wall());
     writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
-    ends.push_back(std::move(end));
+    written.push_back(std::move(lapse));
   }
   auto answers = co_await services_.tables.edit_many(std::move(writes));
-  for (size_t i = 0; i < answers.size(); ++i) lease_ended(ends[i], answers[i]);
-  co_return ids.size() == kMovedAtOnce;
+  for (size_t i = 0; i < answers.size(); ++i) lease_ended(written[i], answers[i]);
+  co_return more;
 }
 
-Async<void> Queue::end_replaced_lease(LeaseEnd end, Outcome outcome) {
+Async<void> Queue::end_replaced_lease(Lapse lapse) {
   std::string error = kLeaseEnded;
-  auto answer = co_await end_replaced(end.task, outcome, kLeaseEnded, std::move(error));
-  lease_ended(end, answer);
+  auto answer = co_await end_replaced(lapse.task, lapse.outcome, kLeaseEnded, std::move(error));
+  lease_ended(lapse, answer);
 }
 
-void Queue::lease_ended(const LeaseEnd& end, Result<WriteOutput>& answer) {
+// The write that was to end a lease is answered. If it is refused, the holder was faster, or has sent a heartbeat that
+// is news here.
+void Queue::lease_ended(const Lapse& lapse, Result<WriteOutput>& answer) {
   if (answer) {
-    log_.warn("LEASE_ENDED", {{"queue", table_}, {"taskId", end.id}});
-    if (leases_.claimed_at(end.id, end.token)) punctuality_.wasted(WastedCall::kLeaseEnded, boot());
-    leases_.forget(end.id, end.token);
+    log_.warn("LEASE_ENDED", {{"queue", table_}, {"taskId", lapse.id}});
+    if (core_.claims.leases().claimed_at(lapse.id, lapse.token)) punctuality_.wasted(WastedCall::kLeaseEnded, boot());
+    core_.claims.ended(lapse.id, lapse.token);
     moved(answer->attributes);
   } else if (answer.error().code == ErrorCode::kConditionalCheckFailed) {
     FRESHET_REACHED("a lease went on");
-    lease_went_on(end.id, end.token, answer.error());
-  } else if (const Lease* lease = leases_.find(end.id); lease && answer.error().code == ErrorCode::kValidation) {
+    const ItemRef task = Claims::task_of(answer.error());
+    if (!core_.claims.lapse_went_on(lapse.id, lapse.token, task, boot())) taken_away(lapse.id, lapse.token, task);
+  } else if (const Lease* lease = core_.claims.leases().find(lapse.id);
+             lease && answer.error().code == ErrorCode::kValidation) {
     scope_.spawn(set_aside(lease->task, std::move(answer.error().message)));
-    leases_.forget(end.id, end.token);
-  }
-}
-
-// The lease's end was refused: its holder was faster, or has sent a heartbeat that is news here.
-void Queue::lease_went_on(const std::string& id, const std::string& token, const Error& error) {
-  auto detail = std::dynamic_pointer_cast<const ConditionFailed>(error.detail);
-  ItemRef task = detail ? detail->item : ItemRef();
-  bool held = task && text_of(task, attribute::kStatus) == state::kTaken && text_of(task, attribute::kLease) == token;
-  const Lease* known = leases_.find(id);
-  if (!held) {
-    taken_away(id, token, task);
-  } else if (known && known->token == token && known->beat < int_of(task, attribute::kLeaseBeat, 0)) {
-    Lease lease{token, int_of(task, attribute::kLeaseBeat, 0), lease_duration(task), known->mine, task};
-    leases_.start(id, std::move(lease), boot());
+    core_.claims.ended(lapse.id, lapse.token);
   }
 }
 
 // A level, not an edge: finds whatever no event told.
 Async<void> Queue::look_around() {
-  look_due_ = boot() + settings_.look_around;
+  core_.agenda.look_began(boot(), settings_.look_around);
   co_await look_for_table();
   if (gone_) co_return;
   follow_clock();
-  next_due_ms_ = std::min<int64_t>(next_due_ms_, epoch_ms(wall()));  // Looks again: clocks step, clients write.
-  hopeless_ms_ = std::min<int64_t>(hopeless_ms_, epoch_ms(wall()));
-  if (!lanes_.empty() && !std::exchange(checking_lanes_, true)) scope_.spawn(check_lanes());
-  if (std::exchange(adopt_again_, false)) scope_.spawn(adopt_all());
-  if (!unreplaced_.empty() && !std::exchange(replacing_again_, true)) scope_.spawn(replace_again());
+  core_.delays.look_again(wall());
+  core_.shedder.look_again(wall());
+  if (core_.lanes.may_check()) scope_.spawn(check_lanes());
+  if (core_.adopter.take_again()) scope_.spawn(adopt_all());
+  if (core_.keys.may_replace_again()) scope_.spawn(replace_again());
   auto books = co_await services_.tables.books(table_);
   if (books) {
     auto it = books->stock.find(std::string(state::kTaken));
     auto taken = it == books->stock.end() ? 0 : it->second;
-    if (taken != leases_.size()) FRESHET_REACHED("a look around counts other leases");
-    if (taken != leases_.size()) co_await watch_taken(false);
-    const bool lacks_some = taken > leases_.size() && claiming_.empty();
-    if (lacks_some && boot() >= unindexed_look_ && !std::exchange(looks_unindexed_, true)) {
-      scope_.spawn(watch_unindexed());
-    }
+    if (taken != core_.claims.leases().size()) FRESHET_REACHED("a look around counts other leases");
+    if (taken != core_.claims.leases().size()) co_await watch_taken(false);
+    const bool lacks_some = taken > core_.claims.leases().size() && core_.claims.in_flight() == 0;
+    if (lacks_some && core_.agenda.may_search(boot())) scope_.spawn(watch_unindexed());
   }
-  if (future_ms_ <= epoch_ms(created_bound())) {
+  if (core_.window.has_come(wall())) {
     wake();
     start_soon(nanoseconds(0));
   }
-  future_ms_ = kNever;
+  core_.window.dated_ahead({});
   auto page = co_await future_head();
   if (page && !page->items.empty()) {
-    future_ms_ = int_of(page->items[0], attribute::kCreated, 0);
-    look_due_ = std::min(look_due_, boot() + due_in(future_ms_ - settings_.created_skew.count()));
+    const int64_t comes_ms = core_.window.dated_ahead(int_of(page->items[0], attribute::kCreated, 0));
+    core_.agenda.look_by(boot() + due_in(comes_ms, wall()));
   }
-  if (!waiters_.empty() || (processors_ == 0 && start_due_ == BootTime::max())) {
+  if (!waiters_.empty() || (!core_.agenda.has_processor() && !core_.agenda.start_is_planned())) {
     auto head = co_await heads(state::kPending, 1, false, Item());
     if (head && !head->items.empty()) {
       wake();
@@ -241,12 +205,11 @@ Async<void> Queue::watch_taken(bool starting) {
     std::vector<ItemRef> dead;
     for (auto& task : page->items) {
       auto token = text_of(task, attribute::kLease);
-      bool ours = token.starts_with(identity_.node + ":") && !token.starts_with(lease_prefix_);
-      if (starting && ours && !FRESHET_PLANTED("dead-leases-left")) {
+      if (starting && core_.claims.is_of_dead_daemon(token) && !FRESHET_PLANTED("dead-leases-left")) {
         FRESHET_REACHED("a lease of a dead daemon ended");
         dead.push_back(std::move(task));
       } else {
-        watch_lease(task);
+        core_.claims.saw_held(task, boot());
       }
     }
     if (!dead.empty()) co_await end_dead(std::move(dead));
@@ -271,20 +234,12 @@ Async<void> Queue::watch_unindexed() {
     scan.exclusive_start_key = std::move(start);
     auto page = co_await services_.tables.scan(std::move(scan));
     if (!page) break;  // The next look tries again.
-    for (const auto& task : page->items) watch_lease(task);
+    for (const auto& task : page->items) core_.claims.saw_held(task, boot());
     start = std::move(page->last_evaluated_key);
     if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
   } while (!start.empty());
-  unindexed_look_ = boot() + std::max<nanoseconds>(kUnindexedPause, kUnindexedShare * (boot() - began));
-  looks_unindexed_ = false;
+  core_.agenda.search_ended(began, boot());
   arm();
-}
-
-// Begins to time the lease of a task that somebody else holds.
-void Queue::watch_lease(const ItemRef& task) {
-  Lease lease{std::string(text_of(task, attribute::kLease)), int_of(task, attribute::kLeaseBeat, 0),
-              lease_duration(task), false, task};
-  leases_.observe(std::string(text_of(task, attribute::kId)), std::move(lease), boot());
 }
 
 Async<void> Queue::end_dead(std::vector<ItemRef> tasks) {
@@ -296,7 +251,7 @@ Async<void> Queue::end_dead(std::vector<ItemRef> tasks) {
       scope_.spawn(end_replaced_dead(task, outcome));
       continue;
     }
-    auto write = end_claim(table_, task, outcome, kDaemonDied, kDiedInWork, lane_of(task), wall());
+    auto write = end_claim(table_, task, outcome, kDaemonDied, kDiedInWork, core_.lanes.of_pending(task), wall());
     writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
     written.push_back(task);
   }
@@ -320,15 +275,14 @@ void Queue::dead_ended(const ItemRef& task, Result<WriteOutput>& answer) {
 }
 
 Async<void> Queue::publish_start() {
-  if (boot() < start_due_) co_return;
-  start_due_ = BootTime::max();
-  if (settings_.start_topic.empty() || processors_ > 0 || draining_) co_return;
+  if (!core_.agenda.take_start(boot())) co_return;
+  if (settings_.start_topic.empty() || core_.agenda.has_processor() || core_.agenda.draining()) co_return;
   const auto work = co_await has_work();
   if (!work || !*work) {
-    if (!work) start_due_ = boot() + settings_.start_retry;
+    if (!work) core_.agenda.start_by(boot() + settings_.start_retry);
     co_return;
   }
-  start_due_ = std::min(start_due_, boot() + settings_.start_retry);
+  core_.agenda.start_by(boot() + settings_.start_retry);
   PublishInput input{settings_.start_topic, "Start", "", {}};
   auto published = co_await services_.topics.publish(std::move(input));
   if (published) {
@@ -339,12 +293,12 @@ Async<void> Queue::publish_start() {
 }
 
 void Queue::processor_began() {
-  ++processors_;
+  core_.agenda.processor_began();
 }
 
 void Queue::processor_ended() {
-  --processors_;
-  if (processors_ == 0) start_soon(settings_.start_retry);
+  core_.agenda.processor_ended();
+  if (!core_.agenda.has_processor()) start_soon(settings_.start_retry);
 }
 
 void Queue::slots_freed() {
@@ -352,7 +306,7 @@ void Queue::slots_freed() {
 }
 
 void Queue::drain() {
-  draining_ = true;
+  core_.agenda.drain();
   for (Signal* signal : told_of_drain_) signal->notify();
   wake_all();
 }

@@ -60,14 +60,15 @@ QueryInput Queue::urgent_query(std::string_view lane, const Walk& walk, WallTime
   return query;
 }
 
-bool Queue::is_next(const ItemRef& task, const Walk& walk, WallTime now) {
-  if (is_passed_over(task) || int_of(task, attribute::kCreated, kNever) > epoch_ms(created_bound())) return false;
+bool Queue::is_next(const ItemRef& task, const Walk& walk, WallTime now, const Now& at) {
+  if (core_.is_passed_over(task, at) || int_of(task, attribute::kCreated, kNever) > epoch_ms(created_bound()))
+    return false;
   switch (walk.part) {
     case Walk::Part::kEnough:
       return true;
     case Walk::Part::kLess:
       return deadline_of(task) > now && deadline_of(task) < *walk.enough &&
-             urgency_.is_worth_it(time_left(created_at(task), deadline_of(task), fine(now)), service_times_, boot());
+             core_.window.is_worth_it(created_at(task), deadline_of(task), now, boot());
     case Walk::Part::kNoDeadline:
       return int_of(task, attribute::kDeadline, 0) <= 0;
   }
@@ -79,8 +80,8 @@ bool Queue::is_lost(const ItemRef& task) {
   const auto now = wall();
   const auto deadline = deadline_of(task);
   if (!by_deadline(text_of(task, attribute::kLane)) || deadline <= now) return false;
-  return deadline < urgency_.enough(service_times_, fine(now), boot()) &&
-         !urgency_.is_worth_it(time_left(created_at(task), deadline, fine(now)), service_times_, boot());
+  return deadline < core_.window.enough(now, boot()) &&
+         !core_.window.is_worth_it(created_at(task), deadline, now, boot());
 }
 
 // A task past its deadline is in none of the parts: the queue's timer sheds it. Nor is one that is not worth a slot.
@@ -89,7 +90,7 @@ Async<Result<Queue::WalkPage>> Queue::urgent_page(std::string lane, uint32_t lim
   if (walk.enough) {
     limit = std::max(limit, walk.part == Walk::Part::kEnough ? kEnoughSieved : kSieved);
   } else {
-    walk.enough = urgency_.enough(service_times_, fine(now), boot());
+    walk.enough = core_.window.enough(now, boot());
   }
   QueryInput query = urgent_query(lane, walk, now);
   query.limit = limit;
@@ -98,8 +99,9 @@ Async<Result<Queue::WalkPage>> Queue::urgent_page(std::string lane, uint32_t lim
   if (!page) co_return fail(page.error());
   WalkPage out;
   out.any = !page->items.empty();
+  const auto at = this->now();
   for (auto& task : page->items) {
-    if (is_next(task, walk, now)) out.tasks.push_back(std::move(task));
+    if (is_next(task, walk, now, at)) out.tasks.push_back(std::move(task));
   }
   out.next = std::move(walk);
   out.next.key = std::move(page->last_evaluated_key);
@@ -116,7 +118,7 @@ Async<Result<Queue::WalkPage>> Queue::urgent_page(std::string lane, uint32_t lim
 std::optional<QueryInput> Queue::more_urgent(const ItemRef& task) {
   const auto now = wall();
   Walk walk;
-  walk.enough = urgency_.enough(service_times_, fine(now), boot());
+  walk.enough = core_.window.enough(now, boot());
   QueryInput query = urgent_query(text_of(task, attribute::kLane), walk, now);
   const auto deadline = deadline_of(task);
   auto& values = query.placeholders.values;
@@ -132,14 +134,6 @@ std::optional<QueryInput> Queue::more_urgent(const ItemRef& task) {
   query.key_condition = of_lane + "deadline BETWEEN :e AND :d";
   values.set(":d", Value::number(epoch_ms(deadline) - 1));
   return query;
-}
-
-// A task was claimed.
-void Queue::learn_urgency(const ItemRef& task) {
-  const auto now = wall();
-  const auto deadline = deadline_of(task);
-  if (deadline <= now) return;
-  urgency_.started(time_left(created_at(task), deadline, fine(now)), service_times_, boot());
 }
 
 }  // namespace freshet

@@ -29,7 +29,7 @@ class Queue::Waiter {
     if (queue_.rate_watcher_ == nullptr) {
       queue_.rate_watcher_ = this;
       watched_ = true;
-      until = std::min(until, queue_.downstream_.next(queue_.boot()));
+      until = std::min(until, queue_.core_.limits.downstream().next(queue_.boot()));
     }
     co_await wait(until);
   }

@@ -121,6 +121,20 @@ TEST(HouseRules, AModuleHasOneFeature) {
   EXPECT_EQ(check_module("a.cc", "#include \"functions/queue/a.h\"\n#include \"functions/count/b.h\"\n").size(), 1u);
 }
 
+TEST(HouseRules, APartOfTheCoreOnlyDecides) {
+  const std::string_view own = "functions/queue/core/keys.cc";
+  EXPECT_THAT(check_core_part(own,
+                              "#include \"functions/queue/core/keys.h\"\n#include \"tables/tables.h\"\n"
+                              "#include \"functions/queue/core/wall_times.h\"\nEditItemInput write(BootTime now);\n"),
+              IsEmpty());
+  EXPECT_THAT(check_core_part(own, "// No Clock here.\n"), IsEmpty());
+  EXPECT_EQ(check_core_part(own, "#include \"functions/queue/core/lanes.h\"\n").size(), 1u);
+  EXPECT_EQ(check_core_part(own, "Async<void> look();\n").size(), 1u);
+  EXPECT_EQ(check_core_part(own, "Tables& tables_;\n").size(), 1u);
+  EXPECT_EQ(check_core_part(own, "const Clock& clock_;\n").size(), 1u);
+  EXPECT_EQ(check_core_part(own, "EventLog log_;\n").size(), 1u);
+}
+
 class Repository : public testing::Test {
  protected:
   using Check = Complaints (*)(std::string_view path, std::string_view text);
@@ -155,6 +169,7 @@ class Repository : public testing::Test {
   static inline int files_seen_ = 0;
   static inline int pages_seen_ = 0;
   static inline int modules_seen_ = 0;
+  static inline int parts_seen_ = 0;
 };
 
 const std::vector<std::string> kSources = {".h", ".cc"};
@@ -176,6 +191,16 @@ TEST_F(Repository, TheWiringPageNamesNoFeature) {
   EXPECT_EQ(complaints(kSources, only), "");
   EXPECT_EQ(pages_seen_, 1) << "the page was not found";
   EXPECT_GT(modules_seen_, 10) << "the modules were not found";
+}
+
+TEST_F(Repository, ThePartsOfTheQueuesCoreOnlyDecide) {
+  const auto only = [](std::string_view path, std::string_view text) {
+    if (!path.starts_with("functions/queue/core/")) return Complaints();
+    ++parts_seen_;
+    return check_core_part(path, text);
+  };
+  EXPECT_EQ(complaints(kSources, only), "");
+  EXPECT_GT(parts_seen_, 10) << "the core was not found";
 }
 
 TEST_F(Repository, FilesAndFunctionsAreShort) {

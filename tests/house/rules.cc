@@ -239,6 +239,38 @@ Complaints check_module(std::string_view path, std::string_view source) {
   return complaints;
 }
 
+Complaints check_core_part(std::string_view path, std::string_view source) {
+  static const std::regex kEffect(
+      R"re(\b(co_await|co_return|Async|Promise|Scope|Services|Scheduler|Clock|EventLog|Tables)\b)re");
+  static const std::regex kPart(R"re(^#include "functions/queue/core/(\w+)\.h")re");
+  constexpr std::string_view kShared = "wall_times";
+  Complaints complaints;
+  const auto find = [](std::string_view line, const std::regex& what) {
+    std::match_results<std::string_view::const_iterator> match;
+    return std::regex_search(line.begin(), line.end(), match, what) ? match[1].str() : std::string();
+  };
+  const std::string code = code_only(source);
+  int number = 0;
+  for (const std::string_view line : lines_of(code)) {
+    ++number;
+    if (const auto effect = find(line, kEffect); !effect.empty()) {
+      complaints.push_back(at(path, number) + "a part of the core names " + effect +
+                           ": it takes facts and returns decisions, and the shell does the rest");
+    }
+  }
+  if (path.find("/queue_core.") != std::string_view::npos) return complaints;  // It has all parts.
+  number = 0;
+  for (const std::string_view line : lines_of(source)) {
+    ++number;
+    const auto part = find(line, kPart);
+    const bool is_own = path.find("/" + part + ".") != std::string_view::npos;
+    if (part.empty() || part == kShared || is_own) continue;
+    complaints.push_back(at(path, number) + "a part of the core includes another one, " + part +
+                         ": pass it what it has to know");
+  }
+  return complaints;
+}
+
 Complaints check_sizes(std::string_view path, std::string_view source) {
   Complaints complaints;
   const auto lines = static_cast<int>(lines_of(source).size());

@@ -29,6 +29,9 @@ Complaints check_includes(std::string_view path, std::string_view source);
 // than 300 lines. Modules (app/daemon/modules/) bring features; they do not include each other.
 Complaints check_wiring(std::string_view path, std::string_view source);
 Complaints check_module(std::string_view path, std::string_view source);
+// A part of the queue's core (functions/queue/core/) decides and does nothing else: it names no store, clock, coroutine
+// or log, and includes no other part.
+Complaints check_core_part(std::string_view path, std::string_view source);
 Complaints check_sizes(std::string_view path, std::string_view source);
 // Loose ends and paths of somebody's machine, in any text file.
 Complaints check_words(std::string_view path, std::string_view text);

@@ -1,0 +1,119 @@
+#include "functions/queue/core/adopter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/policy/expiry.h"
+
+namespace freshet {
+
+namespace {
+
+// An update of attributes that hold no state, under what was seen of the task.
+class Touch {
+ public:
+  Touch(const std::string& table, const ItemRef& task) : task_(task) {
+    input_.table = table;
+    input_.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
+    input_.cause = Cause::kQueue;
+    unchanged(attribute::kStatus, ":s");
+  }
+
+  // `was` and `becomes` name the placeholders.
+  void set(std::string_view name, std::string_view value, const char* was, const char* becomes) {
+    unchanged(name, was);
+    sets_.append(sets_.empty() ? "SET " : ", ").append(name).append(" = ").append(becomes);
+    input_.placeholders.values.set(becomes, Value(value));
+  }
+  void remove(std::string_view name, const char* was) {
+    unchanged(name, was);
+    removes_.append(removes_.empty() ? " REMOVE " : ", ").append(name);
+  }
+
+  std::optional<UpdateItemInput> finish() && {
+    if (sets_.empty() && removes_.empty()) return std::nullopt;
+    input_.update = sets_ + removes_;
+    return std::move(input_);
+  }
+
+ private:
+  void unchanged(std::string_view name, const char* was) {
+    if (!input_.condition.empty()) input_.condition += " AND ";
+    if (auto seen = task_.find(name)) {
+      input_.condition.append(name).append(" = ").append(was);
+      input_.placeholders.values.set(was, seen->decode());
+    } else {
+      input_.condition.append("attribute_not_exists(").append(name).append(")");
+    }
+  }
+
+  const ItemRef& task_;
+  UpdateItemInput input_;
+  std::string sets_;
+  std::string removes_;
+};
+
+}  // namespace
+
+bool Adopter::needs_adoption(const ItemRef& task, bool lacks_lane) {
+  const auto status = text_of(task, attribute::kStatus);
+  if (lacks_lane || (status != state::kPending && has(task, attribute::kLane))) return true;
+  const auto key = is_live(status) ? key_of(task) : std::string_view();
+  return key != text_of(task, attribute::kLiveKey);
+}
+
+std::optional<UpdateItemInput> Adopter::adoption(const ItemRef& task, bool lacks_lane,
+                                                 std::string_view known_lane) const {
+  const auto status = text_of(task, attribute::kStatus);
+  Touch touch(table_, task);
+  if (lacks_lane) {
+    if (!known_lane.empty() && known_lane != text_of(task, attribute::kLane)) {
+      touch.set(attribute::kLane, known_lane, ":l", ":m");
+    }
+  } else if (status != state::kPending && has(task, attribute::kLane)) {
+    touch.remove(attribute::kLane, ":l");
+  }
+  const auto key = is_live(status) ? key_of(task) : std::string_view();
+  if (key.empty() && has(task, attribute::kLiveKey)) {
+    touch.remove(attribute::kLiveKey, ":k");
+  } else if (!key.empty() && text_of(task, attribute::kLiveKey) != key) {
+    touch.set(attribute::kLiveKey, key, ":k", ":n");
+  }
+  return std::move(touch).finish();
+}
+
+std::optional<EditItemInput> Adopter::times_for(const ItemRef& task, bool is_new, WallTime now) const {
+  const bool may_date = is_new && settings_.default_deadline && !has(task, attribute::kDeadline);
+  if (!may_date && settings_.keep.is_empty()) return std::nullopt;
+  const auto status = text_of(task, attribute::kStatus);
+  EditItemInput edit;
+  edit.table = table_;
+  edit.seen = task;
+  edit.cause = Cause::kQueue;
+  if (may_date && (status == state::kPending || status == state::kDelayed)) {
+    const int64_t now_ms = epoch_ms(now);
+    const int64_t starts =
+        status == state::kDelayed ? std::max(now_ms, int_of(task, attribute::kNotBefore, now_ms)) : now_ms;
+    constexpr int64_t kLast = 253'402'300'799'999;  // The end of the year 9999.
+    const int64_t deadline = std::min(starts, kLast) + settings_.default_deadline->count();
+    edit.edits.push_back({attribute::kDeadline, Value::number(deadline)});
+    edit.unchanged = {attribute::kStatus, attribute::kDeadline};
+    return edit;
+  }
+  const auto time = settings_.keep.of(status);
+  if (!time || keeps_own_ttl(task)) return std::nullopt;
+  const int64_t ttl = epoch_s(stored_ttl(now, *time));
+  edit.edits.push_back({attribute::kQueueTtl, Value::number(ttl)});
+  edit.edits.push_back({attribute::kTtl, Value::number(ttl)});
+  edit.unchanged = {attribute::kStatus, attribute::kTtl};
+  return edit;
+}
+
+bool Adopter::begin_walk() {
+  if (!std::exchange(walking_, true)) return true;
+  again_ = true;
+  return false;
+}
+
+}  // namespace freshet

@@ -1,0 +1,87 @@
+// Agenda: when the queue's one timer fires, when it looks around, and when `Start` is published. Pure state: no store,
+// clock, coroutine or log; the time is passed in. Loop thread.
+//
+// The timer starts a tick, which does what is due in rounds until nothing more is. Nothing waits for an event alone: a
+// look around comes every LOOK_AROUND_MS. docs/lifecycle.md, "Wake-ups".
+#pragma once
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace freshet {
+
+class Agenda {
+ public:
+  Agenda() = default;
+  Agenda(const Agenda&) = delete;
+  Agenda& operator=(const Agenda&) = delete;
+
+  // From begin() to end() there is a timer. drain(): no `Start` is published any more.
+  void begin() { begun_ = true; }
+  void end() { begun_ = false; }
+  void drain() { draining_ = true; }
+  bool begun() const { return begun_; }
+  bool draining() const { return draining_; }
+
+  // Processors that take whatever comes: while there is one, no `Start` is needed.
+  void processor_began() { ++processors_; }
+  void processor_ended() { --processors_; }
+  bool has_processor() const { return processors_ > 0; }
+  // The last processor had no task runner: workers pull.
+  void set_pulled(bool pulled) { pulled_ = pulled; }
+  bool is_pulled() const { return pulled_; }
+
+  // The next look around comes at `when` at the latest.
+  void look_by(BootTime when) { look_due_ = std::min(look_due_, when); }
+  bool look_is_due(BootTime now) const { return now >= look_due_; }
+  void look_began(BootTime now, milliseconds each) { look_due_ = now + each; }
+  BootTime look_due() const { return look_due_; }
+
+  // `Start` is published at `when` at the latest, if there is work and no processor. True if that is earlier than
+  // before: then the timer must not sleep for longer.
+  bool start_by(BootTime when);
+  // Whether `Start` is due; then it is due no more.
+  [[nodiscard]] bool take_start(BootTime now);
+  bool start_is_planned() const { return start_due_ != BootTime::max(); }
+  BootTime start_due() const { return start_due_; }
+
+  // A tick goes on in rounds, as long as goes_on() says after a round.
+  void tick_began() { ticking_ = true; }
+  void round_began() { again_ = false; }
+  void another_round() { again_ = true; }
+  bool goes_on() const { return again_; }
+  void tick_ended() { ticking_ = false; }
+  bool is_ticking() const { return ticking_; }
+
+  // Something is due at `when`. True if the timer has to be set anew for it. During a tick another round does it if it
+  // is due now, and the end of the tick sets the timer.
+  [[nodiscard]] bool hurry(BootTime when, BootTime now);
+  // The timer should fire at `when`. True if it has to be set to that, as it is not already.
+  [[nodiscard]] bool arm(BootTime when);
+  void fired() { armed_ = false; }
+
+  // A search of the whole table, for held tasks that no index has, may begin now; it ends with search_ended().
+  [[nodiscard]] bool may_search(BootTime now);
+  // The next search comes after a pause, or a multiple of the time that this one took.
+  void search_ended(BootTime began, BootTime now);
+
+ private:
+  static constexpr milliseconds kSearchPause{60'000};
+  static constexpr int kSearchShare = 100;
+
+  bool begun_ = false;
+  bool draining_ = false;
+  int processors_ = 0;
+  bool pulled_ = false;
+  BootTime look_due_ = BootTime::max();
+  BootTime start_due_ = BootTime::max();
+  bool ticking_ = false;
+  bool again_ = false;  // Something came during the tick.
+  bool armed_ = false;
+  BootTime armed_for_{};
+  bool searching_ = false;
+  BootTime search_due_{};
+};
+
+}  // namespace freshet

@@ -1,0 +1,111 @@
+// Claims: which claims are in flight, which leases this daemon times, and how a claim ends. Pure state: no store,
+// clock, coroutine or log; `now` is passed in. Loop thread.
+//
+// A claim goes through these events: new_token(), sent(), then answered() and, if the store took it, started(); then
+// heartbeats (beaten()), and at last settled(), or lapsed() with lapse_went_on() where its holder was faster. Writes
+// are returned as values; the caller executes them and reports the answer. docs/lifecycle.md, "Leases".
+#pragma once
+
+#include <absl/container/flat_hash_set.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "functions/queue/lease_book.h"
+#include "functions/queue/policy/outcome.h"
+#include "functions/settings.h"
+#include "runtime/task_queue.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+// A lease that has ended: its task is to leave TAKEN with this outcome.
+struct Lapse {
+  std::string id;
+  std::string token;
+  ItemRef task;  // As this daemon knows it.
+  Outcome outcome;
+};
+
+class Claims {
+ public:
+  // `table`, the settings and the random numbers outlive this. `node` and `incarnation` name this daemon; neither holds
+  // a colon.
+  Claims(const std::string& table, const QueueSettings& settings, Random& random, std::string_view node,
+         std::string_view incarnation);
+  Claims(const Claims&) = delete;
+  Claims& operator=(const Claims&) = delete;
+
+  // The lease of a new claim. No other claim ever has it.
+  std::string new_token() { return prefix_ + std::to_string(++number_); }
+  // Whether the lease is one of an earlier incarnation of this node: its holder is gone.
+  bool is_of_dead_daemon(std::string_view token) const;
+
+  // A write that ends the waiting of the task (a claim, a shed) is in flight, and takes must pass the task over.
+  void sent(std::string id) { in_flight_.insert(std::move(id)); }
+  void answered(const std::string& id) { in_flight_.erase(id); }
+  bool is_in_flight(const ItemRef& task) const;
+  size_t in_flight() const { return in_flight_.size(); }
+
+  // The leases for reading. References from find() are valid until the next event.
+  const LeaseBook& leases() const { return leases_; }
+  // The callbacks are told of each change of how many tasks a group or a key has in work. They do not call back.
+  void tell_groups(LeaseBook::OnGroup told) { leases_.tell_groups(std::move(told)); }
+  void tell_keys(LeaseBook::OnKey told) { leases_.tell_keys(std::move(told)); }
+
+  // The store took a claim of this queue: its lease begins. `task`: as stored by the claim; it is in `lease`, too.
+  void started(const ItemRef& task, Lease lease, BootTime now);
+  // A held task was read: its lease is timed from now on, unless it is timed already and no heartbeat is new.
+  void saw_held(const ItemRef& task, BootTime now);
+  // A held task was written without any change of its lease: the image of the task is renewed.
+  void saw_written(const ItemRef& task);
+  // A heartbeat was stored. A heartbeat that was overtaken by the end of its own claim is ignored.
+  void beaten(const Settlement& settlement, const ItemRef& task, BootTime now);
+  // The claim has ended, by whichever write. Ignored if the task has another lease by now.
+  void ended(const std::string& id, std::string_view token) { leases_.forget(id, token); }
+  // The table is gone, and no lease holds any more.
+  void table_lost() { leases_.clear(); }
+  // The duration of a held task's lease: its own, or the queue's default if it has none. 0: it has ended.
+  milliseconds duration_of(const ItemRef& task) const;
+
+  // The leases that have ended at `now`, at most `most`, the first to end first. Unless ended() comes, they are
+  // returned again after LOOK_AROUND_MS.
+  std::vector<Lapse> lapsed(BootTime now, size_t most);
+  // The write that was to end the lease failed its condition. `task`: as it is now, null if it is not there. True if
+  // the task is still held under that lease, because a heartbeat came; then the lease is timed anew. False: it was
+  // taken away.
+  bool lapse_went_on(const std::string& id, const std::string& token, const ItemRef& task, BootTime now);
+
+  // For a settlement: the task as this daemon knows it, null if it knows nothing of that lease and the task has to be
+  // read. kValidation if the settlement itself is wrong.
+  Result<ItemRef> known_task(const Settlement& settlement) const;
+  // Whether the settlement's lease holds the task; else kConflict, which says who does.
+  static Result<void> may_settle(const Settlement& settlement, const ItemRef& task);
+  // The state that the task goes to; none for a heartbeat.
+  Outcome outcome_of(const Settlement& settlement, const ItemRef& task) const;
+  // Whether settling_write() needs the lane that the task gets.
+  static bool needs_lane(const Settlement& settlement);
+  // The write that settles; the settlement's result is moved into it.
+  EditItemInput settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task,
+                               std::string_view lane, WallTime now) const;
+  // Why that write was refused, as whoever settles is told: kConflict in place of a failed condition.
+  static tl::unexpected<Error> refusal(const std::string& id, const Error& error);
+  // The name in the task's history of the way in which its claim ended.
+  static std::string_view history_name(Settlement::Kind kind);
+  // The task that failed a condition, as the store returned it; null if it returned none.
+  static ItemRef task_of(const Error& error);
+
+ private:
+  const std::string& table_;
+  const QueueSettings& settings_;
+  Random& random_;
+  const std::string node_;    // "NODE:"
+  const std::string prefix_;  // "NODE:INCARNATION:"
+  uint64_t number_ = 0;       // The number of the last lease.
+  LeaseBook leases_;
+  absl::flat_hash_set<std::string> in_flight_;  // Ids of tasks.
+};
+
+}  // namespace freshet

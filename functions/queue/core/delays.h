@@ -1,0 +1,80 @@
+// Delays: when DELAYED tasks are to become PENDING. Pure state: no store, clock, coroutine or log; the time is passed
+// in. Loop thread.
+//
+// Delays go by the wall clock, as they are stored. Where that is set, the tasks that are delayed then are timed by boot
+// time from there on (policy/delay_book.h), so that their delays last as long as they did. docs/lifecycle.md,
+// "Wake-ups".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "functions/queue/core/wall_times.h"
+#include "functions/queue/policy/delay_book.h"
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+class Delays {
+ public:
+  Delays() = default;
+  Delays(const Delays&) = delete;
+  Delays& operator=(const Delays&) = delete;
+
+  // Call it before any other event. If the wall clock was set, returns what wall time was ahead of boot time before:
+  // then the caller passes all DELAYED tasks to note(), and calls noted() at last.
+  std::optional<milliseconds> follow_clock(WallTime wall, BootTime boot);
+  // A page of DELAYED tasks, the earliest first. False: there is no room for more, and the rest goes by the wall clock.
+  bool note(const std::vector<ItemRef>& page, milliseconds ahead, BootTime boot);
+  void noted();
+
+  // A task is delayed from now on. True if it is the next one to be due: then the timer must not sleep for longer.
+  [[nodiscard]] bool delayed(std::string_view id, int64_t not_before_ms, BootTime boot);
+  // The task is DELAYED no more.
+  void ended(std::string_view id) { book_.forget(id); }
+  // The wall clock may have stepped, or a client may have written a task: looks again at once.
+  void look_again(WallTime now) { next_due_ms_ = std::min<int64_t>(next_due_ms_, epoch_ms(now)); }
+  // The index of delayed tasks was lost and is there again.
+  void index_mended(WallTime now) { next_due_ms_ = epoch_ms(now); }
+
+  // Tasks that are timed by boot time and due, at most `most`. Each is named again after `retry` unless it ends.
+  std::vector<std::string> noted_due(BootTime boot, size_t most, milliseconds retry);
+  // Whether that task, as it was read, is still the delay that was noted. Else it is forgotten; null: it is not there.
+  bool still_noted(const std::string& id, const ItemRef& task);
+
+  // One look through the DELAYED tasks by the wall clock.
+  struct Look {
+    WallTime now{};
+    uint64_t seen = 0;           // The tasks that were delayed before the look.
+    int64_t next_ms = kNeverMs;  // When the first task is due that is not due yet.
+    std::vector<ItemRef> due;
+  };
+  // Whether a look may find something.
+  bool may_be_due(WallTime now) const { return !noting_ && next_due_ms_ <= epoch_ms(now); }
+  Look begin_look(WallTime now) const { return Look{now, seen_, kNeverMs, {}}; }
+  // A page, the earliest first; `more`: others follow. True if the next page must be read: all of this one are timed by
+  // boot time.
+  bool sort(std::vector<ItemRef>& page, bool more, Look& look) const;
+  // The page could not be read.
+  void look_failed(WallTime now, milliseconds retry) { next_due_ms_ = epoch_ms(now + retry); }
+  // The look is over. `due`: how many tasks were due; `moved`: how many of them could be written; `more`: pages follow.
+  // True if there may be more that are due.
+  bool end_look(const Look& look, size_t due, size_t moved, bool more, WallTime now, milliseconds retry);
+
+  // When the timer has to look next; BootTime::max() for never.
+  BootTime next_look(WallTime wall, BootTime boot) const;
+
+  // Whether the task's delay until `not_before_ms` is timed by boot time, and when it ends then.
+  bool times(std::string_view id, int64_t not_before_ms) const { return book_.times(id, not_before_ms); }
+  BootTime due_of(std::string_view id) const { return book_.due_of(id); }
+
+ private:
+  DelayBook book_;
+  bool noting_ = false;      // The clock was set, and not all delays are noted yet.
+  int64_t next_due_ms_ = 0;  // Wall time of the earliest `notBefore`; may be early, never late.
+  uint64_t seen_ = 0;        // Rises whenever a task is delayed.
+};
+
+}  // namespace freshet

@@ -1,0 +1,102 @@
+// Lanes: which lanes a queue has, which lane a task has, whose turn it is, and which lanes are to be looked at again.
+// Pure state: no store, clock, coroutine or log. Loop thread.
+//
+// A queue has lanes from the first task on that names a priority or a group. From then on every PENDING task has a
+// lane. policy/lanes.h has the names of lanes, policy/fair_share.h the order of their turns; docs/lifecycle.md,
+// "Lanes", the bounds.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "functions/queue/core/wall_times.h"
+#include "functions/queue/policy/fair_share.h"
+#include "functions/settings.h"
+#include "runtime/task_queue.h"
+
+namespace freshet {
+
+// Lanes that tasks need and the queue does not have yet.
+struct NewLanes {
+  std::set<std::string> stored;  // Their names must be in the system table before a task uses them.
+  std::set<std::string> others;  // Their names are only in memory.
+  Result<void> room;             // kLimitExceeded: there was no room for the rest.
+  bool first = false;            // The queue had no lanes before.
+};
+
+class Lanes {
+ public:
+  static constexpr size_t kMost = 200'000;
+  static constexpr size_t kMostStored = 1000;
+  static constexpr nanoseconds kForgotten = std::chrono::seconds(60);  // After so long without a task.
+
+  // `table` and the settings outlive this.
+  Lanes(const std::string& table, const QueueSettings& settings) : table_(table), settings_(settings) {}
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+
+  bool empty() const { return shares_.empty(); }
+  size_t size() const { return shares_.size(); }
+  bool contains(std::string_view lane) const { return shares_.contains(lane); }
+  // The turns of the lanes. What a take reads of a lane is reported there.
+  FairShares& shares() { return shares_; }
+  const FairShares& shares() const { return shares_; }
+
+  // Whether each key has a lane of its own: limits are by key.
+  bool are_by_key() const { return settings_.limits.by_key && settings_.limits.any(); }
+  // The lane that a task asks for, whether the queue has it or not.
+  std::string asked_by(int priority, std::string_view group, std::string_view key) const;
+  std::string asked_by(const ItemRef& task) const;
+  // The lane that a new task gets. The queue may have no room for another lane of a key.
+  std::string of_new(const NewTask& task) const;
+  // The lane of a task that becomes PENDING. A lane that need not be stored is added. Empty if the queue has no lanes,
+  // or if the lane must be stored first; then lacks() is true once the task is PENDING.
+  std::string of_pending(const ItemRef& task);
+  // The lane of a task that lacks one: its own if the queue has it, else that of its priority, else that of all others.
+  std::string known_for(const ItemRef& task) const;
+  // Whether the task is PENDING and has not the lane that it should have.
+  bool lacks(const ItemRef& task) const;
+
+  // The names that were stored are read at the start.
+  void loaded(const std::vector<std::string>& names);
+  // The lanes that those new tasks need and the queue does not have. Tasks that are refused already need none.
+  std::vector<std::string> needed_by(const std::vector<NewTask>& tasks,
+                                     const std::vector<Result<CreatedTask>>& out) const;
+  // Splits names into those that must be stored, those that need not be, and those for which there is no room. Lanes
+  // that need not be stored are added at once, unless these are the first lanes.
+  NewLanes plan(std::vector<std::string> names);
+  // The names are stored now.
+  void stored(const NewLanes& lanes);
+
+  // A new task was put into that lane. `place` as place() says.
+  void filled_by_new(const std::string& lane, int64_t place);
+  // A task became PENDING.
+  void filled_by(const ItemRef& task);
+  // Where a task stands among the lanes of keys: the least first. ORDER=adaptive goes from the newest there.
+  int64_t place(int64_t created_ms, int64_t deadline_ms) const;
+  int64_t place_of(const ItemRef& task) const;
+
+  // Lanes that are thought to be empty are looked at again now and then. True if a look may begin now.
+  bool may_check();
+  // The next lanes to look at; `looked`: how many this look has had. Empty: the look is over, and may_check() is true
+  // again.
+  std::vector<std::string> next_to_check(size_t looked);
+  // `holds_tasks` is empty if the lane could not be read.
+  void checked(std::string lane, std::optional<bool> holds_tasks, BootTime now);
+  void check_ended() { checking_ = false; }
+
+ private:
+  const std::string& table_;
+  const QueueSettings& settings_;
+  FairShares shares_;
+  size_t stored_ = 0;  // Lanes that are known after a restart.
+  bool checking_ = false;
+  std::string last_checked_;  // The look at lanes that are thought to be empty goes on behind it.
+};
+
+}  // namespace freshet

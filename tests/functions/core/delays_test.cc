@@ -1,0 +1,112 @@
+// Delays as a part by itself: no store, no loop.
+#include "functions/queue/core/delays.h"
+
+#include <gtest/gtest.h>
+
+#include "functions/queue/attributes.h"
+
+namespace freshet {
+namespace {
+
+const WallTime kWall(milliseconds(1'000'000));
+const BootTime kBoot(milliseconds(500));
+constexpr milliseconds kRetry{1000};
+
+ItemRef delayed(const std::string& id, int64_t not_before_ms, std::string_view status = state::kDelayed) {
+  Item item;
+  item.set(attribute::kId, Value(id));
+  item.set(attribute::kStatus, Value(status));
+  item.set(attribute::kNotBefore, Value::number(not_before_ms));
+  return ItemRef::encode(item);
+}
+
+// A queue that has looked and knows of no delay.
+void settle(Delays& delays) {
+  delays.follow_clock(kWall, kBoot);
+  const auto look = delays.begin_look(kWall);
+  EXPECT_FALSE(delays.end_look(look, 0, 0, false, kWall, kRetry));
+}
+
+TEST(Delays, TheTimerGoesByTheEarliestDelay) {
+  Delays delays;
+  EXPECT_TRUE(delays.may_be_due(kWall)) << "nothing is known at the start";
+  settle(delays);
+  EXPECT_FALSE(delays.may_be_due(kWall));
+  EXPECT_EQ(delays.next_look(kWall, kBoot), BootTime::max());
+  EXPECT_TRUE(delays.delayed("a", 1'005'000, kBoot));
+  EXPECT_FALSE(delays.delayed("b", 1'009'000, kBoot)) << "it comes later";
+  EXPECT_TRUE(delays.delayed("c", 1'002'000, kBoot));
+  EXPECT_EQ(delays.next_look(kWall, kBoot), kBoot + milliseconds(2000));
+  EXPECT_FALSE(delays.may_be_due(kWall + milliseconds(1999)));
+  EXPECT_TRUE(delays.may_be_due(kWall + milliseconds(2000)));
+}
+
+TEST(Delays, ALookSortsWhatIsDueAndRemembersTheNext) {
+  Delays delays;
+  settle(delays);
+  auto look = delays.begin_look(kWall);
+  std::vector<ItemRef> page{delayed("a", 999'000), delayed("b", 1'000'000), delayed("c", 1'007'000)};
+  EXPECT_FALSE(delays.sort(page, true, look));
+  ASSERT_EQ(look.due.size(), 2u);
+  EXPECT_FALSE(delays.end_look(look, 2, 2, true, kWall, kRetry)) << "the rest is not due";
+  EXPECT_EQ(delays.next_look(kWall, kBoot), kBoot + milliseconds(7000));
+}
+
+TEST(Delays, AWholePageThatIsDueIsFollowedByTheNextPage) {
+  Delays delays;
+  settle(delays);
+  auto look = delays.begin_look(kWall);
+  std::vector<ItemRef> page{delayed("a", 1'000'000)};
+  EXPECT_FALSE(delays.sort(page, true, look));
+  EXPECT_TRUE(delays.end_look(look, 1, 1, true, kWall, kRetry));
+  EXPECT_TRUE(delays.may_be_due(kWall));
+}
+
+TEST(Delays, WhereNothingCouldBeWrittenTheNextTryComesLater) {
+  Delays delays;
+  settle(delays);
+  auto look = delays.begin_look(kWall);
+  std::vector<ItemRef> page{delayed("a", 1'000'000)};
+  EXPECT_FALSE(delays.sort(page, false, look));
+  EXPECT_FALSE(delays.end_look(look, 1, 0, false, kWall, kRetry));
+  EXPECT_EQ(delays.next_look(kWall, kBoot), kBoot + kRetry);
+}
+
+TEST(Delays, ATaskThatIsDelayedDuringALookIsNotForgotten) {
+  Delays delays;
+  settle(delays);
+  auto look = delays.begin_look(kWall);
+  EXPECT_TRUE(delays.delayed("a", 1'003'000, kBoot));
+  EXPECT_FALSE(delays.end_look(look, 0, 0, false, kWall, kRetry));
+  EXPECT_EQ(delays.next_look(kWall, kBoot), kBoot + milliseconds(3000));
+}
+
+TEST(Delays, ADelayLastsAsLongThoughTheClockIsSet) {
+  Delays delays;
+  settle(delays);
+  EXPECT_TRUE(delays.delayed("a", 1'060'000, kBoot));
+  const auto later = kWall + milliseconds(3'600'000);  // Somebody sets the clock an hour ahead.
+  const auto ahead = delays.follow_clock(later, kBoot);
+  ASSERT_TRUE(ahead);
+  EXPECT_FALSE(delays.follow_clock(later, kBoot)) << "once";
+  EXPECT_FALSE(delays.may_be_due(later)) << "not before all are noted";
+  EXPECT_TRUE(delays.note({delayed("a", 1'060'000)}, *ahead, kBoot));
+  delays.noted();
+  EXPECT_TRUE(delays.times("a", 1'060'000));
+  EXPECT_EQ(delays.due_of("a"), kBoot + milliseconds(60'000));
+  auto look = delays.begin_look(later);
+  std::vector<ItemRef> page{delayed("a", 1'060'000)};
+  EXPECT_TRUE(delays.sort(page, true, look)) << "all of the page are timed by boot time: the next one must be read";
+  EXPECT_TRUE(look.due.empty());
+  EXPECT_TRUE(delays.noted_due(kBoot + milliseconds(59'999), 10, kRetry).empty());
+  const auto due = kBoot + milliseconds(60'000);
+  EXPECT_EQ(delays.noted_due(due, 10, kRetry), std::vector<std::string>{"a"});
+  EXPECT_TRUE(delays.noted_due(due, 10, kRetry).empty()) << "its write is under way";
+  EXPECT_EQ(delays.noted_due(due + kRetry, 10, kRetry).size(), 1u) << "it has not ended";
+  EXPECT_TRUE(delays.still_noted("a", delayed("a", 1'060'000)));
+  EXPECT_FALSE(delays.still_noted("a", delayed("a", 1'060'000, state::kPending))) << "a client has moved it";
+  EXPECT_FALSE(delays.times("a", 1'060'000));
+}
+
+}  // namespace
+}  // namespace freshet
