@@ -8,7 +8,6 @@
 namespace freshet {
 
 namespace {
-constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
 }  // namespace
 
 // PENDING -> SHED of what cannot be done by its deadline any more, the most urgent first: waiting further would only

@@ -8,12 +8,12 @@
 namespace freshet {
 namespace {
 
-const std::string kTable = "T";
+const std::string kAdopterTable = "T";
 const WallTime kNow(milliseconds(1'000'000));
 
 struct TestedAdopter {
   QueueSettings settings;
-  Adopter adopter{kTable, settings};
+  Adopter adopter{kAdopterTable, settings};
 };
 
 Item item(std::string_view status) {

@@ -9,11 +9,11 @@
 namespace freshet {
 namespace {
 
-const std::string kTable = "T";
+const std::string kLanesTable = "T";
 
 struct TestedLanes {
   QueueSettings settings;
-  Lanes lanes{kTable, settings};
+  Lanes lanes{kLanesTable, settings};
 
   // As the queue does when the system table has taken the names.
   Result<void> add(std::vector<std::string> names) {

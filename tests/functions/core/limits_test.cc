@@ -9,7 +9,7 @@
 namespace freshet {
 namespace {
 
-const BootTime kNow(seconds(100));
+const BootTime kLimitsNow(seconds(100));
 
 ItemRef task(const std::string& group, const std::string& key = {}, std::optional<double> cost = {}) {
   Item item;
@@ -52,25 +52,25 @@ TEST(Limits, TheNameThatALimitGoesByIsTheGroupOrTheKey) {
 TEST(Limits, ATakeHasRoomForAsManyOfAGroupAsMayStart) {
   QueueSettings settings = two_at_a_time();
   Limits limits(settings);
-  limits.follow_names(kNow);
+  limits.follow_names(kLimitsNow);
   EXPECT_TRUE(limits.on());
   ChosenByName chosen;
-  EXPECT_TRUE(limits.has_room(task("a"), chosen, kNow));
-  EXPECT_TRUE(limits.has_room(task("a"), chosen, kNow));
-  EXPECT_FALSE(limits.has_room(task("a"), chosen, kNow));
-  EXPECT_TRUE(limits.has_room(task("b"), chosen, kNow)) << "another group";
-  EXPECT_FALSE(limits.is_full(lane_name(0, "a"), kNow)) << "nothing of it is in work yet";
-  limits.in_work_of_group("a", 2, kNow);
-  EXPECT_TRUE(limits.is_full(lane_name(0, "a"), kNow));
-  EXPECT_FALSE(limits.is_full(lane_name(0, ""), kNow)) << "tasks without a group have no limit";
+  EXPECT_TRUE(limits.has_room(task("a"), chosen, kLimitsNow));
+  EXPECT_TRUE(limits.has_room(task("a"), chosen, kLimitsNow));
+  EXPECT_FALSE(limits.has_room(task("a"), chosen, kLimitsNow));
+  EXPECT_TRUE(limits.has_room(task("b"), chosen, kLimitsNow)) << "another group";
+  EXPECT_FALSE(limits.is_full(lane_name(0, "a"), kLimitsNow)) << "nothing of it is in work yet";
+  limits.in_work_of_group("a", 2, kLimitsNow);
+  EXPECT_TRUE(limits.is_full(lane_name(0, "a"), kLimitsNow));
+  EXPECT_FALSE(limits.is_full(lane_name(0, ""), kLimitsNow)) << "tasks without a group have no limit";
   std::shared_ptr<KeyCall> call;
-  EXPECT_FALSE(limits.admit(task("a"), call, kNow));
-  limits.in_work_of_group("a", 1, kNow);
-  EXPECT_TRUE(limits.admit(task("a"), call, kNow));
+  EXPECT_FALSE(limits.admit(task("a"), call, kLimitsNow));
+  limits.in_work_of_group("a", 1, kLimitsNow);
+  EXPECT_TRUE(limits.admit(task("a"), call, kLimitsNow));
   EXPECT_TRUE(call);
-  limits.in_work_of_key("a", 9, kNow);
-  limits.claimed(task("a"), *call, false, kNow);
-  EXPECT_FALSE(limits.is_full(lane_name(0, "a"), kNow)) << "keys do not count here, and the claim was refused";
+  limits.in_work_of_key("a", 9, kLimitsNow);
+  limits.claimed(task("a"), *call, false, kLimitsNow);
+  EXPECT_FALSE(limits.is_full(lane_name(0, "a"), kLimitsNow)) << "keys do not count here, and the claim was refused";
 }
 
 TEST(Limits, WhatATaskReallyCostIsChargedWhenItsClaimEnds) {
@@ -79,8 +79,8 @@ TEST(Limits, WhatATaskReallyCostIsChargedWhenItsClaimEnds) {
   settings.limits.burst = 10;
   settings.limits.counts_cost = true;
   Limits limits(settings);
-  limits.follow_names(kNow);
-  const BootTime full = kNow + seconds(20);  // The bucket was empty at first.
+  limits.follow_names(kLimitsNow);
+  const BootTime full = kLimitsNow + seconds(20);  // The bucket was empty at first.
   std::shared_ptr<KeyCall> call;
   const auto cheap = task("a", "", 1);
   ASSERT_TRUE(limits.admit(cheap, call, full));
@@ -106,9 +106,9 @@ TEST(Limits, RateLimitCountsWhatPullWorkersTakeAndNotTheProcessor) {
   processor.starts_later = true;
   EXPECT_TRUE(limits.is_rated(pull));
   EXPECT_FALSE(limits.is_rated(processor));
-  EXPECT_EQ(limits.allowed(processor, kNow), 100u);
-  const BootTime later = kNow + seconds(10);
-  limits.allowed(pull, kNow);
+  EXPECT_EQ(limits.allowed(processor, kLimitsNow), 100u);
+  const BootTime later = kLimitsNow + seconds(10);
+  limits.allowed(pull, kLimitsNow);
   EXPECT_EQ(limits.allowed(pull, later), 3u);
   std::vector<std::shared_ptr<RatedCall>> calls;
   for (int i = 0; i < 3; ++i) calls.push_back(limits.charge(task(""), later));
@@ -133,11 +133,11 @@ TEST(Limits, WhereRateLimitCountsCostATakeHasABudget) {
   Limits limits(settings);
   TakeInput pull;
   pull.max = 100;
-  limits.allowed(pull, kNow);
-  EXPECT_EQ(limits.allowed(pull, kNow + seconds(10)), 100u);
+  limits.allowed(pull, kLimitsNow);
+  EXPECT_EQ(limits.allowed(pull, kLimitsNow + seconds(10)), 100u);
   EXPECT_EQ(pull.budget, 5);
   pull.budget = 0;
-  EXPECT_TRUE(limits.is_used_up(pull, kNow + seconds(10)));
+  EXPECT_TRUE(limits.is_used_up(pull, kLimitsNow + seconds(10)));
 }
 
 TEST(Limits, AChangeSaysWhetherItIsOfAnotherKind) {
@@ -158,15 +158,15 @@ TEST(Limits, ALearntLimitIsKeptOnceThatItHasMoved) {
   QueueSettings settings;
   settings.work.rate_adaptive = true;
   Limits limits(settings);
-  EXPECT_TRUE(limits.remembered({50, 0}, kNow));
+  EXPECT_TRUE(limits.remembered({50, 0}, kLimitsNow));
   EXPECT_DOUBLE_EQ(limits.downstream().rate->rate(), 50);
-  EXPECT_FALSE(limits.looked(kNow)) << "a moment ago";
-  EXPECT_EQ(limits.next_look(kNow), kNow + KeptRate::kEach);
-  EXPECT_FALSE(limits.looked(kNow + KeptRate::kEach)) << "nothing was started, so nothing was learnt";
+  EXPECT_FALSE(limits.looked(kLimitsNow)) << "a moment ago";
+  EXPECT_EQ(limits.next_look(kLimitsNow), kLimitsNow + KeptRate::kEach);
+  EXPECT_FALSE(limits.looked(kLimitsNow + KeptRate::kEach)) << "nothing was started, so nothing was learnt";
   settings.work.rate_adaptive = false;
   limits.follow_work();
-  EXPECT_FALSE(limits.remembered({50, 0}, kNow));
-  EXPECT_EQ(limits.next_look(kNow), BootTime::max());
+  EXPECT_FALSE(limits.remembered({50, 0}, kLimitsNow));
+  EXPECT_EQ(limits.next_look(kLimitsNow), BootTime::max());
 }
 
 }  // namespace
