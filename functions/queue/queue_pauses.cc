@@ -142,7 +142,7 @@ Async<Result<void>> Queue::resume_now(Pause::Of of, std::string name, Actor acto
   line.detail = pause_subject(of, name, table_) + ", which was paused " + pause_in_words(*pause);
   DeleteItemInput gone;
   gone.table = ShedLog::kTable;
-  gone.key = slot_key(table_, core_.pauses.slot_for(of, name).value_or(0));
+  gone.key = pause_key(table_, core_.pauses.slot_for(of, name).value_or(0));
   gone.cause = Cause::kQueue;
   auto written = co_await write_pause(std::move(gone), std::move(line));
   if (!written) co_return fail(written.error());
@@ -183,7 +183,7 @@ void Queue::end_pauses() {
   for (auto& pause : core_.pauses.ended(wall_guard_.earliest())) {
     DeleteItemInput gone;
     gone.table = ShedLog::kTable;
-    gone.key = slot_key(table_, core_.pauses.slot_for(pause.of, pause.name).value_or(0));
+    gone.key = pause_key(table_, core_.pauses.slot_for(pause.of, pause.name).value_or(0));
     // Not another pause that has come to that slot since.
     gone.condition = "since = :s";
     gone.placeholders.values.set(":s", Value::number(epoch_ms(pause.since)));

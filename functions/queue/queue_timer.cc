@@ -10,7 +10,7 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kStep = 256;  // Tasks moved before others get their turn.
+constexpr uint32_t kMovedAtOnce = 256;  // Tasks moved before others get their turn.
 // Of the whole table, where it is searched for held tasks.
 constexpr uint32_t kUnindexedStep = 1000;
 constexpr const char* kLeaseEnded = "lease ended";
@@ -51,7 +51,7 @@ Async<void> Queue::tick() {
     if (const auto limit = core_.limits.looked(boot())) scope_.spawn(write_learnt(*limit));
     auto reclaimed = co_await end_leases();
     auto promoted = co_await promote_due();
-    if (core_.limits.on() && core_.limits.due(boot(), kStep)) core_.agenda.another_round();
+    if (core_.limits.on() && core_.limits.due(boot(), kMovedAtOnce)) core_.agenda.another_round();
     co_await shed_hopeless();
     if (core_.agenda.look_is_due(boot())) co_await look_around();
     if (gone_) break;
@@ -97,9 +97,9 @@ void Queue::start_soon(nanoseconds delay) {
 
 // True if there may be more.
 Async<bool> Queue::end_leases() {
-  auto lapses = core_.claims.lapsed(boot(), kStep);
+  auto lapses = core_.claims.lapsed(boot(), kMovedAtOnce);
   if (lapses.empty()) co_return false;
-  const bool more = lapses.size() == kStep;
+  const bool more = lapses.size() == kMovedAtOnce;
   std::vector<EditItemInput> writes;
   std::vector<Lapse> written;
   for (auto& lapse : lapses) {
