@@ -194,7 +194,6 @@ class Queue final : public TaskQueue {
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard& wall, Prepared prepared,
         QueueSettings settings);
-
   // queue.cc
   static Result<std::string> status_index(const TableDefinition& definition);
   static Async<Result<Prepared>> prepare(Services& services, std::string table);
@@ -209,7 +208,6 @@ class Queue final : public TaskQueue {
   Async<Result<void>> recover_created();
   WallTime wall() const { return services_.scheduler.clock().wall(); }
   BootTime boot() const { return services_.scheduler.clock().boot(); }
-
   // queue_create.cc
   class KeyGuard;
   Result<Item> new_item(NewTask& task);
@@ -235,8 +233,7 @@ class Queue final : public TaskQueue {
   // The outcome for those that a new task replaces: all are done with, one moved meanwhile (taken, or given back), or
   // the store refused to end one. The worse outcome comes later.
   enum class Replaced { kAll, kMoved, kRefused };
-  // Those that a newer task of their key was to replace and that could not be ended yet.
-  // replace_page() adds what it could not end.
+  // Tasks that a newer one of their key was to replace and that could not be ended yet. replace_page() adds to them.
   struct Unreplaced {
     std::string by;               // The newest of their key.
     std::set<std::string> ids{};  // Of those that are to end.
@@ -310,7 +307,8 @@ class Queue final : public TaskQueue {
   QueryInput urgent_query(std::string_view lane, const Walk& walk, WallTime now) const;
   bool is_next(const ItemRef& task, const Walk& walk, WallTime now);
   Async<Result<WalkPage>> urgent_page(std::string lane, uint32_t limit, Walk walk);
-  std::optional<QueryInput> more_urgent(const ItemRef& task);
+  QueryInput more_urgent(const ItemRef& task);
+  QueryInput with_deadline(std::string_view lane);
   bool is_lost(const ItemRef& task);
   FineTime fine(WallTime now) { return fine_wall_.at(now, boot()); }
   void learn_urgency(const ItemRef& task);
@@ -455,7 +453,7 @@ class Queue final : public TaskQueue {
   Async<void> give_times(std::vector<EditItemInput> edits);
 
   // queue_explain.cc
-  std::optional<QueryInput> before_it(const ItemRef& task, const Value& created);
+  std::vector<QueryInput> before_it(const ItemRef& task);
   Async<Result<void>> count_ahead(Explanation& out);
   std::string order_in_words(const ItemRef& task);
   void explain_waiting(Explanation& out);
