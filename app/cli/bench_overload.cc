@@ -9,11 +9,11 @@
 #include "app/cli/bench_limits.h"
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
-#include "app/cli/out_file.h"
 #include "app/cli/progress.h"
 #include "app/daemon/options.h"
 #include "app/lab/plan.h"
 #include "app/lab/report.h"
+#include "base/out_file.h"
 #include "base/plain_text.h"
 
 namespace freshet::cli {
@@ -34,8 +34,8 @@ struct OverloadOptions {
 
 volatile sig_atomic_t interrupted = 0;
 
-// Whatever ends the experiment, its daemon ends and its folder goes. A signal that is ignored stays so, as under nohup;
-// a reader of the output that has gone ends nothing.
+// Ends the daemon and removes its folder, however the experiment ends. An ignored signal stays ignored, as under nohup;
+// a closed output does not end the experiment.
 void stop_on_signals() {
   struct sigaction stop {};
   stop.sa_handler = [](int) { interrupted = 1; };

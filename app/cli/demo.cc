@@ -8,12 +8,12 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
-#include "app/cli/out_file.h"
 #include "app/cli/serve_choices.h"
 #include "app/cli/shipped.h"
 #include "app/daemon/options.h"
 #include "app/demo/report.h"
 #include "app/demo/run_story.h"
+#include "base/out_file.h"
 #include "base/plain_text.h"
 
 namespace freshet::cli {
@@ -32,7 +32,7 @@ struct DemoOptions {
 
 volatile sig_atomic_t interrupted = 0;
 
-// Whatever ends the demo, its daemon ends and its folder goes.
+// Ends the daemon and removes its folder, however the demo ends.
 void stop_on_signals() {
   struct sigaction stop {};
   stop.sa_handler = [](int) { interrupted = 1; };
@@ -128,9 +128,7 @@ int show_limits(const DemoOptions& options) {
   std::ofstream html;
   if (!options.html.empty()) {
     html.open(options.html, std::ios::binary);
-    if (!html)
-      return wrong({ErrorCode::kValidation,
-                    "--html '" + options.html + "' cannot be written: name a file in a folder that is there", nullptr});
+    if (!html) return wrong({ErrorCode::kValidation, "--html: " + cannot_write(options.html), nullptr});
   }
   stop_on_signals();
   if (!options.json) std::cout << demo::introduction(shown.story, shown.tasks) << '\n' << std::flush;
