@@ -1,11 +1,11 @@
-// Files that commands write.
+// Why a file that a person named cannot be written.
 #pragma once
 
 #include <cerrno>
 #include <cstring>
 #include <string>
 
-namespace freshet::cli {
+namespace freshet {
 
 // "cannot write 'FILE': Permission denied". Call it right after the write failed: it reads errno.
 inline std::string cannot_write(const std::string& file) {
@@ -13,4 +13,4 @@ inline std::string cannot_write(const std::string& file) {
   return "cannot write '" + file + "'" + (why == 0 ? "" : std::string(": ") + std::strerror(why));
 }
 
-}  // namespace freshet::cli
+}  // namespace freshet

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kLeastWidth = 20;
 constexpr size_t kMostCells = 10'000;
 
-// The number above 0 that a variable holds, or the other one.
+// The number above 0 in a variable, or `otherwise`.
 size_t number_of(const std::string& text, size_t otherwise) {
   size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -117,14 +117,38 @@ std::string cut_to_columns(std::string_view text, size_t columns) {
   return std::string(text.substr(0, end)).append(kMore);
 }
 
-std::vector<std::string> wrapped(std::string_view text, size_t columns) {
+namespace {
+
+// The first part of a word that is wider than the columns.
+std::string_view part_of(std::string_view word, size_t columns) {
+  size_t fits = 0;  // Bytes; at least the first character.
+  size_t behind = 0;
+  for (size_t end = 1; end <= word.size(); ++end) {
+    const bool inside = end < word.size() && (static_cast<unsigned char>(word[end]) & 0xC0) == 0x80;
+    if (inside) continue;
+    if (fits > 0 && columns_of(word.substr(0, end)) > columns) break;
+    fits = end;
+    if (std::string_view("/,=:&?-_.").find(word[end - 1]) != std::string_view::npos) behind = end;
+  }
+  return word.substr(0, behind > 0 ? behind : fits);
+}
+
+}  // namespace
+
+std::vector<std::string> wrapped(std::string_view text, size_t columns, const Screen& screen) {
+  return wrapped(text, columns, screen.terminal ? LongWords::kBroken : LongWords::kWhole);
+}
+
+std::vector<std::string> wrapped(std::string_view text, size_t columns, LongWords long_words) {
   std::vector<std::string> lines(1);
   size_t used = 0;
   while (true) {
     const size_t begin = text.find_first_not_of(" \n");
     if (begin == std::string_view::npos) return lines;
     text.remove_prefix(begin);
-    const std::string_view word = text.substr(0, text.find_first_of(" \n"));
+    std::string_view word = text.substr(0, text.find_first_of(" \n"));
+    const size_t whole = word.size();
+    if (long_words == LongWords::kBroken && columns_of(word) > columns) word = part_of(word, columns);
     text.remove_prefix(word.size());
     const size_t wide = columns_of(word);
     if (used > 0 && used + 1 + wide > columns) {
@@ -137,6 +161,10 @@ std::vector<std::string> wrapped(std::string_view text, size_t columns) {
     }
     lines.back() += word;
     used += wide;
+    if (word.size() < whole) {
+      lines.emplace_back();
+      used = 0;
+    }
   }
 }
 

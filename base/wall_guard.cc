@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/points.h"
+
 namespace freshet {
 
 namespace {
@@ -61,7 +63,7 @@ WallTime WallGuard::reckoned() {
 }
 
 WallTime WallGuard::earliest() {
-  if (trusted()) return clock_.wall();
+  if (trusted() || FRESHET_PLANTED("sheds-by-a-doubted-clock")) return clock_.wall();
   return std::min(reckoned(), clock_.wall());
 }
 

@@ -23,13 +23,13 @@ namespace freshet {
 
 namespace {
 
-// How topics treat their HTTP endpoints: at most so many requests at a time, for so long.
+// The limits for topics' HTTP endpoints: the number of concurrent requests, and the timeout of each.
 constexpr milliseconds kEndpointTimeout = seconds(15);
 constexpr int kEndpointConcurrency = 16;
 constexpr seconds kEndpointMaxAge{3600};
 constexpr nanoseconds kDrainLook = milliseconds(5);
 
-// Of the messages; or, while a subscription is pending, of the request to confirm it.
+// The endpoint of a subscription's messages; or, while it is pending, of the request to confirm it.
 FunctionDefinition endpoint_of(const SubscriptionDefinition& subscription, std::string target) {
   FunctionDefinition endpoint;
   endpoint.name = std::move(target);
@@ -74,7 +74,7 @@ struct Runtime::Parts {
         schedules({ports.tables, ports.scheduler, ports.random, invoker, options.account, options.log, wall}) {
     invoker.events().set_destinations(destinations);
   }
-  ~Parts() { end_all(); }  // Handlers may hold on to any of the rest.
+  ~Parts() { end_all(); }  // Handlers may use any of the other members.
 
   void end_all() {
     schedules.end_all();
@@ -83,8 +83,8 @@ struct Runtime::Parts {
     process_host.end_all();
   }
 
-  // A definition went: its processes end, and its code may be nobody's once that is durable. A crash before that brings
-  // the definition back, and it must find its code.
+  // A definition was removed: its processes end, and its code may be unused once that is durable. After a crash before
+  // that, the definition is back and must find its code.
   void left(const FunctionDefinition& before) {
     process_host.forget(before.name);
     if (before.code.empty()) return;
@@ -99,7 +99,7 @@ struct Runtime::Parts {
     if (durable && options.on_code_left) options.on_code_left(folder);
   }
 
-  // So it is if the function, or that version of it, was removed: what waits for it is given up.
+  // The function, or that version of it, was removed: events that wait for it are given up.
   void gone(const FunctionPtr& function) {
     invoker.events().forget(function);
     left(*function);
@@ -135,11 +135,12 @@ struct Runtime::Parts {
   StreamReader streams;
   std::map<std::string, std::unique_ptr<EventSourceMapping>> mappings;
   Schedules schedules;
-  std::multiset<std::string> leaving;  // Folders of code, until it is durable that they were left.
+  std::multiset<std::string> leaving;  // Folders of code that were left, until that is durable.
   const std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // For work that is posted.
-  Scope telling;                                                     // Ended before what it works on,
-  Turns mapping_changes{ports.scheduler};                            // and so are these.
-  Turns endpoint_changes{ports.scheduler};  // Of subscriptions, and of the functions that stand for their endpoints.
+  Scope telling;                                                     // Destroyed before the members that it works on,
+  Turns mapping_changes{ports.scheduler};                            // as are these.
+  Turns endpoint_changes{ports.scheduler};  // Serialises changes of subscriptions, and of the functions for their
+                                            // endpoints.
   Detached detached{ports.scheduler};
 };
 
@@ -163,7 +164,7 @@ Async<Result<void>> Runtime::Parts::load_mappings() {
   co_return Result<void>();
 }
 
-// Where a mapping that is new, or changes to another table, begins; none for one that goes on.
+// The position at which a new mapping, or one that changes to another table, begins; empty if it continues.
 Async<Result<std::optional<MappingPosition>>> Runtime::Parts::first_position(MappingDefinition mapping) {
   const auto known = mappings.find(mapping.id);
   if (known != mappings.end() && known->second->definition().table == mapping.table) {
@@ -221,7 +222,7 @@ Async<bool> Runtime::drain(BootTime deadline) {
   while (p.busy() && p.ports.scheduler.clock().boot() < deadline) {
     co_await sleep_for(p.ports.scheduler, kDrainLook);
   }
-  // In its turn, as a client may still change or remove one of them.
+  // Saved in its turn, because a client may still change or remove one of them.
   auto saved = p.mapping_changes.run<Result<void>>([this] { return save_mappings_now(); });
   co_await saved;
   co_return !p.busy();
@@ -246,7 +247,7 @@ Async<Result<void>> Runtime::put_function(FunctionDefinition function) {
 
 Async<Result<FunctionDefinition>> Runtime::update_function(std::string name, FunctionUpdate update) {
   Parts& p = *parts_;
-  FunctionPtr before;  // As it was when this update's turn came.
+  FunctionPtr before;  // The function when this update's turn came.
   FunctionUpdate seeing = [&before, update = std::move(update)](const FunctionDefinition* now) {
     if (now) before = std::make_shared<const FunctionDefinition>(*now);
     return update(now);
@@ -308,7 +309,7 @@ Async<Result<void>> Runtime::remove_version(std::string name, std::string versio
 }
 
 Async<Result<FunctionQualifiers>> Runtime::change_qualifiers(std::string name, FunctionRegistry::Change change) {
-  std::vector<FunctionPtr> before;  // As it was when this change's turn came.
+  std::vector<FunctionPtr> before;  // The functions when this change's turn came.
   FunctionRegistry::Change seeing = [this, &before, name, change = std::move(change)](FunctionQualifiers& now) {
     for (const std::string& each : parts_->functions.qualified_names(name)) {
       before.push_back(parts_->functions.find(each));
@@ -512,6 +513,17 @@ Detached& Runtime::detached() {
 
 void Runtime::serve_processes(ProgramSettings settings) {
   parts_->process_host.serve(std::move(settings));
+}
+
+Async<InvokeOutcome> Runtime::make_ready(std::string function) {
+  const FunctionPtr named = parts_->functions.find(function);
+  if (!named) co_return InvokeOutcome{};
+  const FunctionPtr target = parts_->functions.target_of(named, parts_->ports.random);
+  if (target->host != "process") co_return InvokeOutcome{};
+  Invocation invocation;
+  invocation.request_id = parts_->ports.random.uuid();
+  invocation.only_starts = true;
+  co_return co_await parts_->process_host.invoke(*target, std::move(invocation));
 }
 
 std::map<std::string, ProcessStats> Runtime::process_stats() const {

@@ -1,9 +1,9 @@
 // The runtime as one thing: functions, their invoker, topics, event source mappings and schedules, over one store.
 //
 // All of it is durable in the system table: start() on the same store brings everything back as it was, with the
-// asynchronous events that were not finished. Every put_... is an upsert of a whole definition and changes nothing
-// when it is the same; its result is *applied* (see tables/tables.h), the caller that tells the world awaits
-// durable(). Loop thread only.
+// asynchronous events that were not finished. Every put_... is an upsert of a whole definition and changes nothing if
+// it is the same. Its result is *applied* (see tables/tables.h); await durable() before you tell the outside world.
+// Loop thread only.
 #pragma once
 
 #include <functional>
@@ -38,16 +38,16 @@ struct RuntimeOptions {
   Account account;
   InvokerOptions invoker;
   ProcessOptions processes;
-  EventLog log;  // Drops everything unless set.
-  // A function, an invocation or a process has left that folder of code: whoever keeps it may look whether anybody
-  // still uses it. Never from inside a call to the runtime.
+  EventLog log;  // Drops all events unless set.
+  // Called when a function, an invocation or a process no longer uses that folder of code: its owner may check if it is
+  // still in use. Never called from inside a call to the runtime.
   std::function<void(const std::string& folder)> on_code_left;
 };
 
-// What a function is to be, made of what it is by then (null: it is not there).
+// Returns a function's new definition, made from the current one (null: it does not exist).
 using FunctionUpdate = std::function<Result<FunctionDefinition>(const FunctionDefinition* now)>;
 
-// What the runtime stands on. All of it must outlive the runtime.
+// The objects that the runtime uses. All of them must outlive the runtime.
 struct RuntimePorts {
   Tables& tables;
   Scheduler& scheduler;
@@ -57,14 +57,15 @@ struct RuntimePorts {
   const NativeRegistry& natives;
   RuntimeApi* runtime_api = nullptr;  // Null: functions cannot run as processes.
   Tracer* tracer = nullptr;           // Null: no spans are made.
-  WallGuard* wall = nullptr;          // Decides if the wall clock is trusted; null: notices jumps, but no wrong start.
+  WallGuard* wall = nullptr;          // Decides if the wall clock is trusted; null: notices jumps, but not a wrong
+                                      // start.
 };
 
 struct MappingState {
   MappingDefinition definition;
-  uint64_t position = 0;         // Sequence of the next record to deliver, of the lane that is furthest behind.
-  std::string last_error;        // Why it is waiting, or empty.
-  std::string_view state;        // As the Lambda API says it: "Enabled", "Disabled", "Updating", ...
+  uint64_t position = 0;         // The sequence of the next record to deliver, for the lane that is furthest behind.
+  std::string last_error;        // The reason why it waits, or empty.
+  std::string_view state;        // In the words of the Lambda API: "Enabled", "Disabled", "Updating", ...
   std::string_view last_result;  // The same: "OK", "No records processed", "PROBLEM: Function call failed".
 };
 
@@ -75,29 +76,29 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
   ~Runtime();  // Ends every handler where it waits; unfinished asynchronous events run again at the next start.
 
-  // Creates the system table if it is not there, loads what it holds, and goes on with it. Once, first. kValidation if
-  // what it holds was made for another account or region.
+  // Creates the system table if it does not exist, loads its content, and continues with it. Call it once, first.
+  // kValidation if the content was made for another account or region.
   Async<Result<void>> start();
   // Mappings, schedules and queued events start nothing new, and callers from outside are refused (kUnavailable; calls
   // that running functions make still work, see function_invoker.h). Waits until every running invocation has ended or
-  // until `deadline`. True if nothing is left running. What has not run stays durable.
+  // until `deadline`. Returns true if none is left. Events that have not run stay durable.
   Async<bool> drain(BootTime deadline);
-  // Ends every handler, mapping and schedule where it waits; nothing runs after that. The destructor does it too; for
-  // owners of what handlers refer to and that goes before the runtime.
+  // Ends every handler, mapping and schedule where it waits; nothing runs afterwards. The destructor calls it; call it
+  // yourself if something that handlers refer to is destroyed before the runtime.
   void end_all();
 
-  // All kValidation for a bad definition, kNotFound for a part that is not there.
+  // All: kValidation for a bad definition, kNotFound for a part that does not exist.
   Async<Result<void>> put_function(FunctionDefinition function);
-  // The same for who changes what is there, or must not: updates of one function come one after the other, so that none
-  // is lost however long the store takes. What it is then; errors of `update` too.
+  // Changes a function in place, or only if it exists: updates of one function run one after the other, so that none is
+  // lost however long the store takes. Returns the new definition; errors of `update` too.
   Async<Result<FunctionDefinition>> update_function(std::string name, FunctionUpdate update);
-  // Programs in that folder were changed: functions that run from it are of another time from now on, so that their
-  // processes start anew. Which ones.
+  // Tells that programs in that folder were changed: functions that run from it count as changed, so their processes
+  // start anew. Returns their names.
   Async<Result<std::vector<std::string>>> renew_functions(std::string folder);
-  // With its versions, aliases and policies. Its queued events go to its failure destination or are gone.
+  // Also removes its versions, aliases and policies. Its queued events go to its failure destination or are deleted.
   Async<Result<void>> remove_function(std::string name);
-  // Versions, aliases and policies of a function, by its plain name; errors and promises: function_registry.h. Events
-  // that wait for a version or an alias that is removed go to its failure destination.
+  // Versions, aliases and policies of a function, by its plain name; function_registry.h has errors and promises.
+  // Events that wait for a removed version or alias go to its failure destination.
   Async<Result<FunctionDefinition>> publish_version(std::string name, std::optional<std::string> description,
                                                     FunctionRegistry::Check check);
   Async<Result<void>> remove_version(std::string name, std::string version);
@@ -105,47 +106,52 @@ class Runtime {
   FunctionQualifiers qualifiers(const std::string& name) const;
   std::vector<FunctionDefinition> versions(const std::string& name) const;
   Async<Result<void>> put_topic(TopicDefinition topic);
-  Async<Result<void>> remove_topic(std::string name);                         // With its subscriptions.
-  Async<Result<std::string>> subscribe(SubscriptionDefinition subscription);  // The subscription's ARN.
+  Async<Result<void>> remove_topic(std::string name);                         // Also removes its subscriptions.
+  Async<Result<std::string>> subscribe(SubscriptionDefinition subscription);  // Returns the subscription's ARN.
   Async<Result<void>> unsubscribe(std::string subscription_arn);
-  // As clients do it, see TopicService: a subscription to an HTTP endpoint is pending, and the endpoint is asked, each
-  // time, to confirm it at `server` (http://HOST:PORT).
+  // For clients, see TopicService: a subscription to an HTTP endpoint is pending, and each call asks the endpoint to
+  // confirm it at `server` (http://HOST:PORT).
   Async<Result<SubscriptionState>> request_subscription(SubscriptionDefinition asked, ChangeSubscription configure,
                                                         std::string server);
   Async<Result<SubscriptionState>> confirm_subscription(std::string topic, std::string token,
                                                         bool authenticated = false);
-  // Its id. One that is there changes while it runs: the batch under way is ended as it was begun, the rest goes on
-  // from its place as the new definition says. Another table begins at the starting position.
+  // Returns its id. An existing mapping changes while it runs: the current batch is finished with the old definition,
+  // the rest continues from its position with the new one. Another table begins at the starting position.
   Async<Result<std::string>> put_mapping(MappingDefinition mapping);
   Async<Result<void>> remove_mapping(std::string id);
   Async<Result<void>> put_schedule(ScheduleDefinition schedule);
   Async<Result<void>> remove_schedule(std::string name);
 
-  // What is there now, sorted by name or id.
+  // The current definitions, sorted by name or id.
   std::vector<FunctionDefinition> functions() const;      // Without versions.
-  std::vector<FunctionDefinition> all_functions() const;  // With them.
-  bool uses_code(const std::string& folder) const;        // A function names it, or something still runs from it.
+  std::vector<FunctionDefinition> all_functions() const;  // Includes versions.
+  bool uses_code(const std::string& folder) const;        // True if a function names the folder, or something still
+                                                          // runs from it.
   std::vector<TopicDefinition> topics() const;
   std::vector<SubscriptionDefinition> subscriptions() const;
   std::vector<MappingState> mappings() const;
   std::vector<ScheduleDefinition> schedules() const;
   std::vector<ScheduleState> schedule_states() const;
 
-  // Programs can be started from now on; until then what is to run in one waits. Once.
+  // Programs can be started from now on; until then, invocations that need one wait. Call it once.
   void serve_processes(ProgramSettings settings);
+  // Starts a process of the function, which stays warm for its first invocation. The outcome tells why it cannot be
+  // started or cannot load its handler. Nothing happens for a function that runs in no process, or is not there. It
+  // counts as no invocation. The Async goes before the runtime.
+  Async<InvokeOutcome> make_ready(std::string function);
   std::map<std::string, ProcessStats> process_stats() const;  // By function.
 
   Invoker& invoker();
   Publisher& publisher();
-  TopicService& topic_service();  // For what touches no subscription's endpoint; that is here.
-  Services& services();           // What native functions see.
+  TopicService& topic_service();  // For changes that touch no subscription's endpoint; those are methods of this class.
+  Services& services();           // The services that native functions get.
   const Account& account() const;
-  // For requests that change something by calls of the runtime: a client that hangs up ends none of them half-way. What
-  // runs there ends before the runtime's parts do.
+  // For requests that change something through calls of the runtime: a client that hangs up does not interrupt them
+  // half-way. Such work ends before the runtime's parts are destroyed.
   Detached& detached();
 
  private:
-  // Each in its turn.
+  // The body of each, in its turn.
   Async<Result<void>> remove_topic_now(std::string name);
   Async<Result<std::string>> subscribe_now(SubscriptionDefinition subscription);
   Async<Result<void>> unsubscribe_now(std::string subscription_arn);

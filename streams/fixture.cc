@@ -101,7 +101,9 @@ Result<std::map<std::string, std::string>> read_policy(const JsonView& line) {
 Result<FixtureHeader> read_header(const JsonView& line) {
   auto format = line.string_or("freshet");
   if (!format || *format != kFormat) {
-    return invalid("the first line must be a fixture's header: {\"freshet\":\"fixture\",\"version\":1,...}");
+    return invalid(
+        "the first line must be a fixture's header: {\"freshet\":\"fixture\",\"version\":1,...}; freshet "
+        "record writes such files");
   }
   auto version = line.int_or("version", 0);
   if (!version) return fail(version.error());
@@ -351,7 +353,7 @@ std::string policy_line(const FixturePolicy& change) {
   return out + "}\n";
 }
 
-// A change of the policy stands before the first record after it.
+// A change of the policy is written before the first record after it.
 std::string write_fixture(const Fixture& fixture, const Account& account) {
   std::string out = header_line(fixture.header);
   for (const Item& item : fixture.snapshot) out += snapshot_line(ItemRef::encode(item));

@@ -74,6 +74,9 @@ class Stress {
   explicit Stress(const BenchOptions& options) : options_(options) {}
 
   int run() {
+    // A daemon that is not there, or has no such queue, is told once and not by each worker.
+    Session first(options_.remote);
+    if (first.call("GET", "/stats").is_null()) return first.exit_status();
     std::vector<std::thread> workers;
     for (int i = 0; i < options_.slots; ++i) workers.emplace_back([this] { guarded([this] { work(); }); });
     size_t created = 0;

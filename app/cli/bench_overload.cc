@@ -10,11 +10,11 @@
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
-#include "app/cli/out_file.h"
 #include "app/cli/progress.h"
 #include "app/daemon/options.h"
 #include "app/lab/plan.h"
 #include "app/lab/report.h"
+#include "base/out_file.h"
 #include "base/plain_text.h"
 
 namespace freshet::cli {

@@ -35,7 +35,7 @@ void say(const std::string& text) {
       std::cerr << line << '\n';
       continue;
     }
-    for (const std::string& part : wrapped(line, screen.width)) std::cerr << part << '\n';
+    for (const std::string& part : wrapped(line, screen.width, screen)) std::cerr << part << '\n';
   }
 }
 

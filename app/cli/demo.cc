@@ -9,12 +9,12 @@
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
-#include "app/cli/out_file.h"
 #include "app/cli/serve_choices.h"
 #include "app/cli/shipped.h"
 #include "app/daemon/options.h"
 #include "app/demo/report.h"
 #include "app/demo/run_story.h"
+#include "base/out_file.h"
 #include "base/plain_text.h"
 
 namespace freshet::cli {
@@ -116,10 +116,7 @@ int show_limits(const DemoOptions& options) {
   std::ofstream html;
   if (!options.html.empty()) {
     html.open(options.html, std::ios::binary);
-    if (!html)
-      return wrong_demo({ErrorCode::kValidation,
-                         "--html '" + options.html + "' cannot be written: name a file in a folder that is there",
-                         nullptr});
+    if (!html) return wrong_demo({ErrorCode::kValidation, "--html: " + cannot_write(options.html), nullptr});
   }
   // Whatever ends the demo, its daemon ends and its folder goes. A reader of the output that has gone ends nothing.
   hear_interrupts(SecondSignal::kIsHeardToo);

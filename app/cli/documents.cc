@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
-#include "app/cli/out_file.h"
 #include "app/cli/reference.h"
+#include "base/out_file.h"
 #include "base/plain_text.h"
 
 namespace freshet::cli {

@@ -98,7 +98,7 @@ class Help : public CLI::Formatter {
 
   std::string text(const std::string& words, size_t indent = 0) const {
     std::string out;
-    for (const auto& line : wrapped(words, width() - indent)) out += std::string(indent, ' ') + line + '\n';
+    for (const auto& line : wrapped(words, width() - indent, screen_)) out += std::string(indent, ' ') + line + '\n';
     out.pop_back();
     return out;
   }

@@ -50,9 +50,9 @@ std::string about(int64_t milliseconds) {
 // The text behind `lead`, in lines that fit the screen; further lines begin below the text.
 void print_wrapped(const std::string& lead, const std::string& text) {
   constexpr size_t kLeast = 20;  // Columns of text, however narrow the screen is.
-  const size_t width = screen_of(STDOUT_FILENO).width;
+  const Screen screen = screen_of(STDOUT_FILENO);
   std::string begin = lead;
-  for (const auto& line : wrapped(text, std::max(width, lead.size() + kLeast) - lead.size())) {
+  for (const auto& line : wrapped(text, std::max(screen.width, lead.size() + kLeast) - lead.size(), screen)) {
     std::cout << begin << line << '\n';
     begin.assign(lead.size(), ' ');
   }

@@ -47,6 +47,11 @@ const SettingHelp* help_of(const std::string& name) {
   return nullptr;
 }
 
+bool is_usual(const std::string& name, const Json& value) {
+  const SettingHelp* help = help_of(name);
+  return help != nullptr && value.is_string() && value.get<std::string>() == plain_words(help->fallback);
+}
+
 void print_policy(const Json& policy, const Screen& screen) {
   Table table(
       screen,
@@ -96,6 +101,8 @@ int change(const PolicyOptions& options, Json changes) {
   for (const auto& [name, value] : after.items()) {
     const Json was = before.value(name, Json());
     if (was == value && !changes.contains(name)) continue;
+    // A setting that says something only beside the one that was changed is told if it is not as usual.
+    if (was.is_null() && !changes.contains(name) && is_usual(name, value)) continue;
     std::cout << plain_text(name) << ": " << plain_text(was.is_string() ? was.get<std::string>() : "not set") << " -> "
               << plain_text(value.get<std::string>()) << (was == value ? " (as before)" : "") << '\n';
   }
@@ -110,6 +117,11 @@ int change(const PolicyOptions& options, Json changes) {
 int policy(const PolicyOptions& options) {
   auto changes = changes_of(options.changes);
   if (!changes) return kUsage;
+  if (options.remote.queue.find('=') != std::string::npos) {
+    std::cerr << "freshet: the queue's name comes first: freshet policy NAME " << plain_text(options.remote.queue)
+              << '\n';
+    return kUsage;
+  }
   if (!changes->empty()) return change(options, std::move(*changes));
   if (options.dry_run) {
     std::cerr << "freshet: --dry-run needs a change, as in RATE_LIMIT=20\n";

@@ -158,7 +158,9 @@ int put_lines(const PutOptions& options, std::istream& in) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     Json task = parse_exact(line);
     if (!task.is_object()) {
-      std::cerr << "freshet: line " << number << " is no JSON object: " << plain_text(line.substr(0, 60)) << '\n';
+      std::cerr << "freshet: line " << number
+                << " is no JSON object, like {\"payload\": {\"to\": \"ada\"}}: " << plain_text(line.substr(0, 60))
+                << '\n';
       send(session, tally, batch);
       std::cerr << "freshet: the lines behind line " << number << " were not read\n";
       tally.finish();
@@ -194,8 +196,10 @@ int put_one(const PutOptions& options) {
   Json payload = parse_exact(*options.payload);
   if (payload.is_discarded()) {
     if (const char first = options.payload->front(); first == '{' || first == '[') {
-      std::cerr << "freshet: the payload begins like JSON and is not: check its quotes (a text may begin with neither "
-                   "{ nor [)\n";
+      std::cerr
+          << "freshet: the payload begins like JSON and is not: JSON has double quotes around names and texts, and "
+             "the shell wants single ones around all of it, as in '{\"to\": \"ada\"}' (a text may begin with "
+             "neither { nor [)\n";
       return kUsage;
     }
     payload = *options.payload;  // A plain string.

@@ -27,7 +27,9 @@ std::string without_namespace(std::string code) {
 RefusalText known_refusal(const Json& document) {
   if (!document.is_object()) return {};
   if (const auto error = document.find("error"); error != document.end() && error->is_object()) {
-    return {text_in(*error, "code"), text_in(*error, "message")};
+    RefusalText found{text_in(*error, "code"), text_in(*error, "message")};
+    found.own = !found.code.empty() && !found.message.empty();
+    return found;
   }
   std::string message = text_in(document, "message");
   if (message.empty()) message = text_in(document, "Message");
@@ -62,6 +64,10 @@ RefusalText refusal_in(const HttpResponse& response) {
   return found;
 }
 
+std::string in_words(const RefusalText& refusal) {
+  return refusal.own || refusal.code.empty() ? refusal.message : refusal.code + ": " + refusal.message;
+}
+
 std::string hint_at_key(const RefusalText& refusal, const std::string& credentials) {
   if (credentials.empty() && refusal.code == "MissingAuthenticationTokenException") {
     return "; --credentials FILE names the access key to sign with";
@@ -74,10 +80,7 @@ std::string hint_at_key(const RefusalText& refusal, const std::string& credentia
 
 int tell_refusal(const HttpResponse& response, const std::string& credentials) {
   const RefusalText refusal = refusal_in(response);
-  std::cerr << "freshet: "
-            << plain_text(refusal.code + (refusal.code.empty() ? "" : ": ") + refusal.message +
-                          hint_at_key(refusal, credentials))
-            << '\n';
+  std::cerr << "freshet: " << plain_text(in_words(refusal) + hint_at_key(refusal, credentials)) << '\n';
   return exit_status_of(refusal.code);
 }
 

@@ -60,22 +60,28 @@ int exit_status_of(const std::string& error_code) {
   return kFailed;
 }
 
-int unreachable(const Error& error) {
-  // BlockingClient says so when the certificate is not trusted: then the daemon is running.
-  const bool untrusted = error.message.starts_with("cannot trust ");
-  const bool plain = error.message.find("does not speak TLS") != std::string::npos;
-  if (plain) {
-    std::cerr << "freshet: " << plain_text(error.message) << '\n';
-    return kUnreachable;
+// About a server that cannot be reached, a line; empty if the message says it already.
+static std::string_view what_to_do(const std::string& message) {
+  const auto says = [&](std::string_view text) { return message.find(text) != std::string::npos; };
+  if (says("does not speak TLS")) return {};
+  // A certificate is refused only where a daemon, or another server, is running.
+  if (message.starts_with(untrusted::kBegin)) {
+    if (says(untrusted::kExpired))
+      return "The daemon needs a new one (--tls-cert); or is this machine's clock wrong?\n";
+    if (says(untrusted::kEarly)) return "Is this machine's clock right?\n";
+    if (says(untrusted::kOtherName)) return "Name the daemon so in --url (or FRESHET_URL)\n";
+    return "Name the file of its certificate, or of the one that signed it: --ca FILE (or FRESHET_CA)\n";
   }
-  const bool unknown = error.message.starts_with("cannot resolve ");
-  std::cerr << "freshet: " << plain_text(error.message) << '\n'
-            << (untrusted
-                    ? "Name the file of its certificate, or of the one that signed it: --ca FILE (or FRESHET_CA)\n"
-                : unknown ? "Is the name of the host right? --url (or FRESHET_URL) is the daemon's address\n"
-                          : "Is the daemon running? freshet serve NAME or freshet run TEMPLATE starts one; --url (or "
-                            "FRESHET_URL) names another "
-                            "address\n");
+  if (message.starts_with("cannot begin TLS ")) return "Is --url (or FRESHET_URL) the daemon's address?\n";
+  if (message.starts_with("cannot resolve ")) {
+    return "Is the name of the host right? --url (or FRESHET_URL) is the daemon's address\n";
+  }
+  return "Is the daemon running? freshet serve NAME or freshet run TEMPLATE starts one; --url (or FRESHET_URL) names "
+         "another address\n";
+}
+
+int unreachable(const Error& error) {
+  std::cerr << "freshet: " << plain_text(error.message) << '\n' << what_to_do(error.message);
   return kUnreachable;
 }
 
@@ -251,7 +257,7 @@ Json Session::answer_of(const std::string& method, const std::string& path, cons
     return document;
   }
   const RefusalText refusal = refusal_in(document);
-  std::string text = refusal.code + (refusal.code.empty() ? "" : ": ") + refusal.message;
+  std::string text = in_words(refusal);
   const auto says = [&](const char* what) { return text.find("'" + remote_.queue + what) != std::string::npos; };
   const bool others = says("'; there ") || (says("'; this daemon has ") && !says("'; this daemon has none"));
   if (status == 404 && others) {
@@ -259,8 +265,10 @@ Json Session::answer_of(const std::string& method, const std::string& path, cons
     text = which.empty() ? text + about_name() : which;
   }
   text += hint_at_key(refusal, remote_.credentials);
-  std::cerr << "freshet: " << plain_text(explain_ ? explain_(text) : text) << " (" << method << ' ' << target
-            << " gave " << status << ")\n";
+  // A refusal in a sentence of our own needs no more. Of any other answer the person has to know whose it is.
+  const bool says_all = refusal.own && status != 500;
+  const std::string call = says_all ? "" : " (" + method + ' ' + target + " gave " + std::to_string(status) + ")";
+  std::cerr << "freshet: " << plain_text(explain_ ? explain_(text) : text) << call << '\n';
   exit_status_ = exit_status_of(refusal.code);
   return nullptr;
 }

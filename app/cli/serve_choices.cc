@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "functions/late.h"
 #include "functions/runners/program.h"
 #include "functions/setting_names.h"
+#include "runtime/invoke/process_command.h"
 #include "tables/value/text.h"
 
 namespace freshet::cli {
@@ -185,6 +187,19 @@ class Settings {
   std::optional<Error> error_;
 };
 
+std::optional<std::string> missing_interpreter(const std::string& text) {
+  const auto served = read_served_function(text);
+  if (!served) return std::nullopt;  // queue_of() has said so.
+  FunctionDefinition function;
+  function.runtime = served->runtime;
+  function.code = served->folder;
+  ProgramSettings settings;
+  if (const char* path = std::getenv("PATH"); path != nullptr && *path != '\0') settings.path = path;
+  const std::string advice = start_advice(function, settings);
+  if (advice.empty()) return std::nullopt;
+  return "--function: " + advice;
+}
+
 }  // namespace
 
 std::string wrong_rate(const std::string& text) {
@@ -247,6 +262,7 @@ Result<ServedQueue> queue_of(const ServeChoices& choices) {
 }
 
 std::optional<std::string> missing_program(const ServeChoices& choices) {
+  if (choices.function) return missing_interpreter(*choices.function);
   if (!choices.exec) return std::nullopt;
   const auto settings = parse_runner("exec:" + *choices.exec);
   if (!settings) return std::nullopt;

@@ -191,7 +191,7 @@ std::string stats_page(const OrderedJson& stats, const Screen& screen, const std
   std::string out = painted(screen, Colour::kYellow, paused_parts(stats) + clock_trouble(stats));
   if (std::string line = in_time(stats); !line.empty()) {
     line.pop_back();
-    for (const auto& part : wrapped(line, screen.width)) out += part + '\n';
+    for (const auto& part : wrapped(line, screen.width, screen)) out += part + '\n';
     out += '\n';
   }
   Counts depth(screen, "STATUS", before, "depth");
@@ -229,7 +229,7 @@ std::string stats_page(const OrderedJson& stats, const Screen& screen, const std
   const std::string said = remarks(stats) + rate_limit(stats) + trouble(stats);
   for (size_t at = 0; at < said.size();) {
     const size_t end = said.find('\n', at);
-    for (const auto& line : wrapped(said.substr(at, end - at), screen.width)) sentences += line + '\n';
+    for (const auto& line : wrapped(said.substr(at, end - at), screen.width, screen)) sentences += line + '\n';
     at = end + 1;
   }
   return out + (sentences.empty() ? "" : "\n") + sentences;

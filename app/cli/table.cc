@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kGap = 2;
 constexpr size_t kLeast = 4;
 constexpr size_t kReadable = 24;  // A column of sentences is at least that wide.
-constexpr size_t kIndent = 4;     // Of sentences below their row.
+constexpr size_t kIndent = 4;     // The indent of sentences below their row.
 
 }  // namespace
 
@@ -74,7 +74,7 @@ void Table::append(std::string& out, const std::vector<Cell>& row, const std::ve
 void Table::append_wrapped(std::string& out, std::vector<Cell> row, const std::vector<size_t>& widths) const {
   const Cell last = std::exchange(row.back(), {});
   const bool below = widths.back() == 0;
-  const auto lines = wrapped(last.text, below ? screen_.width - kIndent : widths.back());
+  const auto lines = wrapped(last.text, below ? screen_.width - kIndent : widths.back(), screen_);
   if (!below) row.back() = {lines.front(), last.colour};
   append(out, row, widths);
   if (last.text.empty()) return;

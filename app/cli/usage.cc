@@ -25,14 +25,33 @@ std::string path_of(const CLI::App& command) {
   return (parent == nullptr ? "" : path_of(*parent) + " ") + command.get_name();
 }
 
+// The first of the words that the command took, if it begins like JSON.
+bool begins_like_json(const CLI::App& command) {
+  for (const CLI::Option* one : command.get_options([](const CLI::Option* o) { return o->get_positional(); })) {
+    for (const std::string& word : one->results()) {
+      if (word.starts_with('{') || word.starts_with('[')) return true;
+    }
+  }
+  return false;
+}
+
+// A shell takes JSON without quotes apart, and some commands name their queue by an option.
+std::string explain_extra_word(const CLI::App& command, const std::string& extra, const std::string& path) {
+  std::string out = "'" + plain_text(extra) + "' is one argument too many; ";
+  if (begins_like_json(command)) return out + "put single quotes around all of the JSON, as in '{\"to\": \"ada\"}'";
+  const bool takes_words = !command.get_options([](const CLI::Option* one) { return one->get_positional(); }).empty();
+  if (!takes_words && command.get_option_no_throw("--queue") != nullptr) {
+    return out + "a queue is named by --queue " + plain_text(extra);
+  }
+  return out + path + " --help shows what it takes";
+}
+
 // Words that no command takes. CLI11 lists them from the last to the first.
 std::string explain_extras(const CLI::App& app, const CLI::App& command) {
   const std::string path = path_of(command);
   const auto extras = app.remaining(true);
   const auto option = std::find_if(extras.begin(), extras.end(), [](const auto& word) { return word[0] == '-'; });
-  if (option == extras.end()) {
-    return "'" + plain_text(extras.front()) + "' is one argument too many; " + path + " --help shows what it takes";
-  }
+  if (option == extras.end()) return explain_extra_word(command, extras.front(), path);
   const std::string name = plain_text(option->substr(0, option->find('=')));
   std::vector<std::string> known;
   for (const CLI::Option* one : command.get_options()) {

@@ -22,6 +22,7 @@
 #include "app/daemon/upkeep.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/points.h"
 #include "runtime/loop/loop.h"
 #include "runtime/runtime.h"
 #include "tables/engine/embedded.h"
@@ -150,7 +151,8 @@ class DaemonPage final : public Daemon {
   // Loop thread: everything that is there before the first request is served.
   Async<void> start() {
     auto started = co_await bring_up();
-    if (stopping_) co_return;  // A start that a stop has cut short is not refused.
+    if (stopping_ && (started || !FRESHET_PLANTED("stop-in-start-refused")))
+      co_return;  // A start that a stop has cut short is not refused.
     if (started) deployments_->watch();
     if (started) started = serve();
     if (!started) {

@@ -1,5 +1,6 @@
 #include "app/daemon/record_route.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -63,12 +64,21 @@ Result<uint64_t> whole_number(const std::string& text, const char* name) {
 // Where a recording goes on: the next change of the table, and the next one of its queue's policy.
 struct Place {
   uint64_t change = 0;             // 0: the recording begins.
-  std::optional<uint64_t> policy;  // Not told: whoever reads along wants none.
+  std::optional<uint64_t> policy;  // Not told: the client wants none.
+  // When the queue was opened that numbers its changes so, in epoch milliseconds. Older daemons did not tell it.
+  uint64_t opened = 0;
 
-  std::string text() const { return std::to_string(change) + (policy ? "." + std::to_string(*policy) : ""); }
+  std::string text() const {
+    if (!policy) return std::to_string(change);
+    return std::to_string(change) + "." + std::to_string(*policy) + "." + std::to_string(opened);
+  }
 };
 
-// `CHANGE` or `CHANGE.POLICY`.
+uint64_t opening(const PolicyChanges& changes) {
+  return static_cast<uint64_t>(std::max<int64_t>(epoch_ms(changes.first.at), 0));
+}
+
+// `CHANGE`, `CHANGE.POLICY` or `CHANGE.POLICY.OPENED`.
 Result<Place> place_of(const Target& target) {
   Place out;
   const auto member = target.query.find("from");
@@ -79,9 +89,14 @@ Result<Place> place_of(const Target& target) {
   if (!change) return fail(change.error());
   out.change = *change;
   if (dot == std::string::npos) return out;
-  const auto policy = whole_number(text.substr(dot + 1), "from");
+  const size_t second = text.find('.', dot + 1);
+  const auto policy = whole_number(text.substr(dot + 1, second - dot - 1), "from");
   if (!policy) return fail(policy.error());
   out.policy = *policy;
+  if (second == std::string::npos) return out;
+  const auto opened = whole_number(text.substr(second + 1), "from");
+  if (!opened) return fail(opened.error());
+  out.opened = *opened;
   return out;
 }
 
@@ -135,7 +150,9 @@ class Recorder {
     Place next;
     if (TaskQueue* queue = queues_.find(table); queue != nullptr) {
       input.policy = queue->policy();
-      next.policy = queue->policy_changes(UINT64_MAX).next;
+      const PolicyChanges none = queue->policy_changes(UINT64_MAX);
+      next.policy = none.next;
+      next.opened = opening(none);
     }
     auto chunk = co_await begin_fixture(store_, scheduler_, std::move(input));
     if (!chunk) co_return fail(std::move(chunk.error()));
@@ -152,15 +169,34 @@ class Recorder {
     input.wait_until = scheduler_.clock().boot() + wait;
     auto chunk = co_await continue_fixture(store_, std::move(input));
     if (!chunk) co_return fail(std::move(chunk.error()));
-    Piece out{{}, {chunk->next, from.policy}};
-    TaskQueue* queue = from.policy ? queues_.find(table) : nullptr;
-    if (queue != nullptr) {
-      auto news = queue->policy_changes(*from.policy);
-      for (auto& change : news.changes) out.lines += policy_line({change.at, std::move(change.policy)});
-      out.next.policy = news.next;
-    }
+    Piece out{{}, from};
+    out.next.change = chunk->next;
+    if (auto told = tell_policy(table, out); !told) co_return fail(std::move(told.error()));
     out.lines += chunk->lines;
     co_return out;
+  }
+
+  // The changes of the queue's policy since the place where the piece begins. If the queue has been opened anew since,
+  // the policy that it had then is the first of them. kTrimmedDataAccess if some have been forgotten.
+  Result<void> tell_policy(const std::string& table, Piece& piece) {
+    Place& next = piece.next;
+    TaskQueue* queue = next.policy ? queues_.find(table) : nullptr;
+    if (queue == nullptr) return {};
+    PolicyChanges news = queue->policy_changes(*next.policy);
+    if (next.opened != opening(news)) {
+      news = queue->policy_changes(0);
+      next.opened = opening(news);
+      piece.lines += policy_line({news.first.at, std::move(news.first.policy)});
+    }
+    if (news.missing > 0) {
+      return fail(ErrorCode::kTrimmedDataAccess,
+                  "the recording of '" + table + "' has a gap and is over: " + std::to_string(news.missing) +
+                      (news.missing == 1 ? " change of its policy is" : " changes of its policy are") +
+                      " forgotten; begin a new one, and read on before 1,000 further changes are made");
+    }
+    for (auto& change : news.changes) piece.lines += policy_line({change.at, std::move(change.policy)});
+    next.policy = news.next;
+    return {};
   }
 
   // Where to begin with what happens from now on.

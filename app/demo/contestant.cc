@@ -9,6 +9,7 @@
 
 #include "app/demo/queue_client.h"
 #include "app/lab/real/child.h"
+#include "base/out_file.h"
 #include "base/text_file.h"
 
 namespace freshet::demo {
@@ -80,7 +81,7 @@ class Rival final : public Contestant {
     for (const StoryTask& task : tasks_) {
       out << fmt::format("{:.3f} {:.3f} {}\n", ms(task.at), ms(task.deadline()), task.quiet ? "quiet" : "loud");
     }
-    if (!out.flush()) return fail(ErrorCode::kIo, "cannot write '" + arrivals + "'");
+    if (!out.flush()) return fail(ErrorCode::kIo, cannot_write(arrivals));
     auto started = lab::Child::start(
         {"/usr/bin/env", "LAB_HANDLER=" + handler_, "LAB_ARRIVALS=" + arrivals, "LAB_DATA=" + data,
          fmt::format("LAB_SLOTS={}", kSlots), fmt::format("LAB_RATE={:g}", story_.limiter().plan.front().rate),

@@ -1,6 +1,7 @@
 // Requests that wait: who gets a member that becomes free, and out of the queues again.
 #include <algorithm>
 
+#include "base/points.h"
 #include "functions/filtered/table_queue.h"
 
 namespace freshet::filtered {
@@ -15,6 +16,7 @@ Async<Result<std::optional<WaitingFacts>>> TableQueue::first_waiting(size_t queu
     for (const auto& item : page->items) {
       auto facts = items_.waiting(item);
       if (facts) co_return std::optional(std::move(*facts));
+      if (FRESHET_PLANTED("bad-request-keeps-others-out")) co_return std::optional<WaitingFacts>();
     }
     start = std::move(page->last_evaluated_key);
     if (limit > 1 && !start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));

@@ -1,6 +1,7 @@
 // Peeks: what is due comes back first, then the heads of the queue are claimed, one conditional write each.
 #include <algorithm>
 
+#include "base/points.h"
 #include "functions/priority/table_queue.h"
 
 namespace freshet::priority {
@@ -274,7 +275,10 @@ RecordUpdate TableQueue::aside(const RecordFacts& facts) const {
 void TableQueue::plan_item(const ItemRef& item, Peeking& peeking, std::vector<Plan>& plans,
                            std::vector<WriteInput>& writes) {
   auto read = facts_of(item);
-  if (!read) return pass(peeking.passed, read.error().message);
+  if (!read) {
+    peeking.stopped = FRESHET_PLANTED("one-record-stops-the-queue");
+    return pass(peeking.passed, read.error().message);
+  }
   if (claiming_.contains(read->id)) return;
   auto key = key_of(read->id, keys_, settings_.key_separator);
   if (!key) return;
@@ -293,7 +297,7 @@ void TableQueue::plan_item(const ItemRef& item, Peeking& peeking, std::vector<Pl
   if (selected && !over) {
     plan.aside = true;
     update.emplace(aside(plan.facts));
-  } else if (is_final(plan.facts, settings_)) {
+  } else if (is_final(plan.facts, settings_) && !FRESHET_PLANTED("completed-comes-again")) {
     update.emplace(finished(plan.facts));
   } else if (over && after_timeout(settings_, plan.facts.failures).to == Place::kDead) {
     update.emplace(timed_out(plan.facts));
@@ -358,7 +362,9 @@ Async<Result<Page>> TableQueue::due(int64_t number, uint32_t limit, Item start) 
   query.key_condition = "#q = :q AND #at BETWEEN :least AND :now";
   query.placeholders.names = {{"#q", settings_.names.queued}, {"#at", settings_.names.visible_at}};
   query.placeholders.values =
-      Map{{":least", Value::number(kLeastMs)}, {":now", Value::number(over_by_ms())}, {":q", Value::number(number)}};
+      Map{{":least", Value::number(kLeastMs)},
+          {":now", Value::number(FRESHET_PLANTED("timeout-by-a-doubted-clock") ? now_ms() : over_by_ms())},
+          {":q", Value::number(number)}};
   query.limit = limit;
   query.exclusive_start_key = std::move(start);
   return read_index(std::move(query));
@@ -369,8 +375,10 @@ std::optional<UpdateItemInput> TableQueue::settling(const ItemRef& item) {
   const auto facts = facts_of(item);
   if (!facts || (facts->place != Place::kInFlight && facts->place != Place::kDelayed)) return {};
   auto key = key_of(facts->id, keys_, settings_.key_separator);
-  if (!key || facts->due_ms(settings_) > over_by_ms()) return {};
-  if (is_final(*facts, settings_)) return finished(*facts).finish(std::move(*key));
+  if (!key || facts->due_ms(settings_) > (FRESHET_PLANTED("timeout-by-a-doubted-clock") ? now_ms() : over_by_ms()))
+    return {};
+  if (is_final(*facts, settings_) && !FRESHET_PLANTED("completed-comes-again"))
+    return finished(*facts).finish(std::move(*key));
   if (facts->place == Place::kInFlight) return timed_out(*facts).finish(std::move(*key));
   RecordUpdate update(*facts, settings_);
   update.set(settings_.names.queued, Value::number(settings_.numbers.ready)).remove(settings_.names.visible_at);

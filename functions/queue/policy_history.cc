@@ -14,7 +14,9 @@ void PolicyHistory::add(PolicyChange change) {
 
 PolicyChanges PolicyHistory::from(uint64_t number) const {
   PolicyChanges out;
+  out.first = first_;
   out.next = forgotten_ + kept_.size();
+  out.missing = forgotten_ - std::min(number, forgotten_);
   for (uint64_t at = std::max(number, forgotten_); at < out.next; ++at) out.changes.push_back(kept_[at - forgotten_]);
   return out;
 }

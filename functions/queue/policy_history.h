@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 
 #include "runtime/task_queue.h"
 
@@ -13,11 +14,14 @@ class PolicyHistory {
  public:
   static constexpr size_t kMost = 1000;  // Older ones are forgotten.
 
+  // What a queue begins with when it is opened; before the first add().
+  void begin(PolicyChange first) { first_ = std::move(first); }
   void add(PolicyChange change);
   // From that number on, as TaskQueue::policy_changes() says.
   PolicyChanges from(uint64_t number) const;
 
  private:
+  PolicyChange first_;
   std::deque<PolicyChange> kept_;
   uint64_t forgotten_ = 0;
 };

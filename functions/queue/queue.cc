@@ -115,6 +115,7 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   if (!prepared) co_return fail(prepared.error());
   std::unique_ptr<Queue> queue(
       new Queue(services, log, std::move(identity), wall, std::move(*prepared), std::move(settings)));
+  queue->policy_history_.begin({queue->wall(), queue->policy()});
   if (!queue->definition_.index(kLaneDeadlineIndex)) {
     queue->log_.info("NO_ROOM_FOR_INDEX", {{"queue", queue->table_},
                                            {"index", kLaneDeadlineIndex},
@@ -176,7 +177,7 @@ Async<void> Queue::look_for_table() {
 Async<void> Queue::mend_table(TableDescription there) {
   TableDefinition wanted = as_queue(there.definition);
   wanted.stream = there.definition.stream;
-  if (wanted != there.definition) {
+  if (wanted != there.definition && !FRESHET_PLANTED("dropped-index-stays")) {
     const std::string lost = lacking(wanted, there.definition);
     TableDefinition change = wanted;
     auto altered = co_await services_.tables.alter_table(std::move(change));

@@ -176,7 +176,6 @@ class Queue final : public TaskQueue {
 
   Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard& wall, Prepared prepared,
         QueueSettings settings);
-
   // queue.cc
   static Result<std::string> status_index(const TableDefinition& definition);
   static Async<Result<Prepared>> prepare(Services& services, std::string table);
@@ -191,7 +190,6 @@ class Queue final : public TaskQueue {
   Async<Result<void>> recover_created();
   WallTime wall() const { return services_.scheduler.clock().wall(); }
   BootTime boot() const { return services_.scheduler.clock().boot(); }
-
   // queue_create.cc
   class KeyGuard;
   Result<Item> new_item(NewTask& task);
@@ -265,7 +263,8 @@ class Queue final : public TaskQueue {
   QueryInput urgent_query(std::string_view lane, const Walk& walk, WallTime now) const;
   bool is_next(const ItemRef& task, const Walk& walk, WallTime now, const Now& at);
   Async<Result<WalkPage>> urgent_page(std::string lane, uint32_t limit, Walk walk);
-  std::optional<QueryInput> more_urgent(const ItemRef& task);
+  QueryInput more_urgent(const ItemRef& task);
+  QueryInput with_deadline(std::string_view lane);
   bool is_lost(const ItemRef& task);
 
   // queue_settle.cc
@@ -372,7 +371,7 @@ class Queue final : public TaskQueue {
   Async<void> give_times(std::vector<EditItemInput> edits);
 
   // queue_explain.cc
-  std::optional<QueryInput> before_it(const ItemRef& task, const Value& created);
+  std::vector<QueryInput> before_it(const ItemRef& task);
   Async<Result<void>> count_ahead(Explanation& out);
   std::string order_in_words(const ItemRef& task);
   void explain_waiting(Explanation& out);

@@ -84,41 +84,67 @@ Async<Result<Explanation>> Queue::explain(std::string id) {
   co_return out;
 }
 
-// The tasks of its lane that a take would choose before it; empty: none.
-std::optional<QueryInput> Queue::before_it(const ItemRef& task, const Value& created) {
+// The place of a task in an index, for a walk that begins beside it.
+static Item place_in_index(const ItemRef& task, std::string_view partition, std::string_view sort) {
+  Item place;
+  for (const auto name : {std::string_view(attribute::kId), partition, sort}) {
+    if (const auto value = task.find(name)) place.set(std::string(name), value->decode());
+  }
+  return place;
+}
+
+// The tasks of its lane that a take would choose before it. A walk begins at the task and goes back to the first one,
+// so it counts the tasks of the same millisecond as takes do.
+std::vector<QueryInput> Queue::before_it(const ItemRef& task) {
   const auto lane = text_of(task, attribute::kLane);
-  if (by_deadline(lane) && int_of(task, attribute::kDeadline, 0) > 0) return more_urgent(task);
+  const auto partition = lane.empty() ? attribute::kStatus : attribute::kLane;
+  if (by_deadline(lane) && int_of(task, attribute::kDeadline, 0) > 0) {
+    QueryInput query = more_urgent(task);
+    query.exclusive_start_key = place_in_index(task, partition, attribute::kDeadline);
+    return {std::move(query)};
+  }
   QueryInput query;
   query.table = table_;
   query.index = lane.empty() ? index_ : std::string(kLaneIndex);
+  query.forward = newest_first_in(lane);
   query.key_condition = std::string(lane.empty() ? "taskStatus = :p" : "lane = :p") +
-                        (newest_first_in(lane) ? " AND taskCreated > :t" : " AND taskCreated < :t");
-  query.placeholders.values.set(":p", Value(lane.empty() ? state::kPending : lane));
-  query.placeholders.values.set(":t", created);
-  return query;
+                        (query.forward ? " AND taskCreated >= :t" : " AND taskCreated <= :t");
+  auto& values = query.placeholders.values;
+  values.set(":p", Value(lane.empty() ? state::kPending : lane));
+  values.set(":t", task.find(attribute::kCreated)->decode());
+  query.exclusive_start_key = place_in_index(task, partition, attribute::kCreated);
+  if (!lane.empty()) {
+    // A client may have ended one and left its lane, until the stream tells.
+    query.filter = "taskStatus = :s";
+    values.set(":s", Value(state::kPending));
+  }
+  if (!by_deadline(lane)) return {std::move(query)};
+  query.filter += std::string(query.filter.empty() ? "" : " AND ") + "NOT deadline > :z";
+  values.set(":z", Value::number(0));
+  return {std::move(query), with_deadline(lane)};
 }
 
 // How many those are.
 Async<Result<void>> Queue::count_ahead(Explanation& out) {
   const auto created = out.task.find(attribute::kCreated);
   if (!created || created->type() != Type::kNumber) co_return Result<void>();  // In no index: never served.
-  auto asked = before_it(out.task, created->decode());
   uint64_t ahead = 0;
-  Item start;
-  while (asked) {
-    QueryInput query = *asked;
+  bool more = false;
+  for (auto& query : before_it(out.task)) {
     query.limit = kPage;
     query.count_only = true;
-    query.exclusive_start_key = std::move(start);
-    auto page = co_await read_index(std::move(query));
-    if (!page) co_return fail(page.error());
-    ahead += page->count;
-    start = std::move(page->last_evaluated_key);
-    if (start.empty() || ahead >= kMostExplainedAhead) break;
-    co_await sleep_for(services_.scheduler, nanoseconds(0));
+    do {
+      auto page = co_await read_index(query);
+      if (!page) co_return fail(page.error());
+      ahead += page->count;
+      query.exclusive_start_key = std::move(page->last_evaluated_key);
+      more = !query.exclusive_start_key.empty();
+      if (more) co_await sleep_for(services_.scheduler, nanoseconds(0));
+    } while (more && ahead < kMostExplainedAhead);
+    if (more) break;
   }
   out.ahead = ahead;
-  out.ahead_at_least = !start.empty();
+  out.ahead_at_least = more;
   co_return Result<void>();
 }
 
@@ -138,7 +164,7 @@ std::string Queue::order_in_words(const ItemRef& task) {
   if (by_deadline(lane)) {
     return int_of(task, attribute::kDeadline, 0) > 0
                ? "the earliest deadline that leaves enough time is taken first, as of now"
-               : "it has no deadline: takes choose those first that have one, then the oldest; of older ones";
+               : "it has no deadline: takes choose those first that have one, then the oldest, as of now";
   }
   const bool newest = newest_first_in(lane);
   std::string out = newest ? "the newest task is taken first" : "the oldest task is taken first";
@@ -156,8 +182,7 @@ void Queue::explain_waiting(Explanation& out) {
   }
   if (out.ahead) {
     say("order", order_in_words(out.task) + ": " + come_before_it(*out.ahead, out.ahead_at_least) +
-                     (core_.lanes.empty() ? "" : " in its lane (group and priority)") +
-                     ", not counting those of the same millisecond");
+                     (core_.lanes.empty() ? "" : " in its lane (group and priority)"));
   }
   if (core_.keys.is_replaced(out.task, text_of(out.task, attribute::kLiveKey))) {
     say("being-replaced", "a newer task of its key has come in its place; it ends when the store lets it");

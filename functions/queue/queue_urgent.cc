@@ -114,8 +114,8 @@ Async<Result<Queue::WalkPage>> Queue::urgent_page(std::string lane, uint32_t lim
   co_return out;
 }
 
-// Which tasks a take would choose before a PENDING one that has a deadline; empty: none.
-std::optional<QueryInput> Queue::more_urgent(const ItemRef& task) {
+// The tasks that a take would choose before a PENDING one that has a deadline: the walk from it back to the first.
+QueryInput Queue::more_urgent(const ItemRef& task) {
   const auto now = wall();
   Walk walk;
   walk.enough = core_.window.enough(now, boot());
@@ -123,17 +123,23 @@ std::optional<QueryInput> Queue::more_urgent(const ItemRef& task) {
   const auto deadline = deadline_of(task);
   auto& values = query.placeholders.values;
   const std::string of_lane = query.index == kDeadlineIndex ? "taskStatus = :p AND " : "lane = :p AND ";
-  if (deadline < *walk.enough) {
+  values.set(":d", Value::number(epoch_ms(deadline)));
+  query.forward = deadline < *walk.enough;
+  if (query.forward) {
     // All that have enough, and those that have less but more than it.
-    query.key_condition = of_lane + "deadline > :d";
+    query.key_condition = of_lane + "deadline >= :d";
     values.erase(":e");
-    values.set(":d", Value::number(epoch_ms(deadline)));
-    return query;
+  } else {
+    query.key_condition = of_lane + "deadline BETWEEN :e AND :d";
   }
-  if (deadline == *walk.enough) return std::nullopt;
-  query.key_condition = of_lane + "deadline BETWEEN :e AND :d";
-  values.set(":d", Value::number(epoch_ms(deadline) - 1));
   return query;
+}
+
+// The tasks with a deadline that a take would choose before one without.
+QueryInput Queue::with_deadline(std::string_view lane) {
+  Walk walk;
+  walk.enough = wall();
+  return urgent_query(lane, walk, wall());
 }
 
 }  // namespace freshet

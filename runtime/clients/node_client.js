@@ -8,6 +8,7 @@
 // whether the handler has come to an end or not.
 "use strict";
 
+const { spawnSync } = require("child_process");
 const fs = require("fs");
 const { Console } = require("console");
 const http = require("http");
@@ -355,10 +356,24 @@ async function startOfficial(file) {
   }
 }
 
+function filesOf(name) {
+  return [".js", ".mjs", ".cjs", ""].map((extension) => name + extension)
+    .filter((file) => fs.existsSync(file) && !fs.statSync(file).isDirectory());
+}
+
+// " (FILE, line N)" of a syntax error. Node.js tells it of an ES module only when it checks the file by itself.
+function placeOf(error, name) {
+  const place = (text) => /^(?:file:\/\/)?(\/.+):(\d+)\r?\n/.exec(text);
+  let found = place(text(property(error, "stack")));
+  for (const file of filesOf(name)) {
+    if (!found) found = place(text(spawnSync(process.execPath, ["--check", file]).stderr));
+  }
+  return found ? ` (${path.relative(path.dirname(name), found[1])}, line ${found[2]})` : "";
+}
+
 async function loadModule(file) {
-  for (const extension of [".js", ".mjs", ".cjs", ""]) {
-    const candidate = file + extension;
-    if (!fs.existsSync(candidate) || fs.statSync(candidate).isDirectory()) continue;
+  for (const candidate of filesOf(file)) {
+    const extension = path.extname(candidate);
     if (extension === ".mjs") return import(pathToFileURL(candidate));
     try {
       return require(candidate);
@@ -381,7 +396,10 @@ async function loadHandler(root, name) {
   try {
     found = await loadModule(file);
   } catch (error) {
-    if (error instanceof SyntaxError) error.errorType = "Runtime.UserCodeSyntaxError";
+    if (error instanceof SyntaxError) {
+      error.errorType = "Runtime.UserCodeSyntaxError";
+      error.message += placeOf(error, file);
+    }
     if (error.code === "MODULE_NOT_FOUND" || error.code === "ERR_MODULE_NOT_FOUND") {
       error.errorType = "Runtime.ImportModuleError";
     }

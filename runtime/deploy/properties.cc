@@ -17,8 +17,15 @@ Properties::~Properties() {
   std::vector<std::string> known(read_.begin(), read_.end());
   for (const Member& member : node_->members) {
     if (read_.contains(member.name) || diagnostics_.full()) continue;
-    diagnostics_.error(member.line, where_.below(member.name), "not known here" + did_you_mean(member.name, known));
+    const std::string guess = did_you_mean(member.name, known);
+    diagnostics_.error(member.line, where_.below(member.name), "not known here" + guess);
+    std::erase_if(missing_, [&](const auto& one) { return guess.find("'" + one.first + "'") != std::string::npos; });
   }
+  for (auto& [name, message] : missing_) error(name, std::move(message));
+}
+
+void Properties::missing(std::string_view name, std::string message) {
+  missing_.emplace_back(name, std::move(message));
 }
 
 const Node* Properties::take(std::string_view name) {
@@ -40,9 +47,8 @@ std::string Properties::required_text(std::string_view name) {
   if (raw && raw->broken) return take(name), "";
   bool there = take(name) != nullptr;
   std::optional<std::string> found = text(name);
-  if (there ? found && found->empty() : node_ != nullptr) {
-    error(name, std::string(name) + (there ? " is empty" : " is missing"));
-  }
+  if (there && found && found->empty()) error(name, std::string(name) + " is empty");
+  if (!there && node_ != nullptr) missing(name, std::string(name) + " is missing");
   return found.value_or("");
 }
 

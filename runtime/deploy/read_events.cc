@@ -1,4 +1,4 @@
-// Events that make functions run: those of a SAM function, AWS::Lambda::EventSourceMapping, AWS::Events::Rule.
+// Reads events that run functions: those of a SAM function, AWS::Lambda::EventSourceMapping, AWS::Events::Rule.
 #include "runtime/deploy/builder.h"
 #include "runtime/deploy/schedule_expression.h"
 #include "streams/arn.h"
@@ -17,7 +17,7 @@ void DeploymentBuilder::add_event(const Resource& function, const std::string& t
   Properties outer(&event.value, where, diagnostics_);
   if (!outer.present()) return;
   std::string type = outer.required_text("Type");
-  // SAM's own names for what it makes of an event.
+  // SAM's own names for the resources that it makes from an event.
   std::string id = function.id + event.name;
   outer.ignore({"Properties"});
   const Node* node = outer.take("Properties");
@@ -74,11 +74,11 @@ void DeploymentBuilder::read_stream_event(Properties& properties, MappingDefinit
   properties.in("FilterCriteria", [&](Properties& criteria) {
     criteria.each("Filters", [&](Properties& filter) {
       const Node* pattern = filter.take("Pattern");
-      if (!pattern) return filter.error("Pattern", "Pattern is missing");
+      if (!pattern) return filter.missing("Pattern", "Pattern is missing");
       mapping.filters.push_back(pattern->is_scalar() ? pattern->text : to_json(*pattern));
     });
   });
-  // -1 stands for no limit.
+  // -1 means no limit.
   auto age = properties.integer("MaximumRecordAgeInSeconds", -1, 7 * 24 * 3600);
   if (age == 0) properties.error("MaximumRecordAgeInSeconds", "expected -1 (no limit) or at least 1");
   if (age && *age > 0) mapping.max_record_age = seconds(*age);
@@ -198,7 +198,7 @@ void DeploymentBuilder::add_rule(const Resource& resource, Properties& propertie
     target.no_effect({"RoleArn"}, "access is not checked by role");
     schedules.push_back(std::move(schedule));
   });
-  if (schedules.empty()) properties.error("Targets", "Targets is missing or empty");
+  if (schedules.empty()) properties.missing("Targets", "Targets is missing or empty");
   if (schedules.size() == 1) schedules.front().name = resource.name;
   for (ScheduleDefinition& schedule : schedules) {
     keep_schedule(properties, "ScheduleExpression", std::move(schedule));

@@ -1,4 +1,4 @@
-// AWS::Serverless::Function, AWS::Lambda::Function and AWS::Lambda::EventInvokeConfig.
+// Reads AWS::Serverless::Function, AWS::Lambda::Function and AWS::Lambda::EventInvokeConfig.
 #include <unistd.h>
 
 #include <algorithm>
@@ -110,9 +110,10 @@ void DeploymentBuilder::read_handler(const Resource& resource, Properties& prope
         "Handler", "Runtime http needs the URL of an endpoint, http[s]://HOST:PORT/PATH: " + url.error().message);
   }
   if (!runtime.empty()) return read_program(resource, properties, function);
-  properties.error("Runtime", "function " + resource.name +
-                                  ": Runtime is missing; there are native (with the name of a built-in handler), http "
-                                  "(with the URL of an endpoint), nodejs*, python3* and provided*");
+  properties.missing("Runtime",
+                     "function " + resource.name +
+                         ": Runtime is missing; there are native (with the name of a built-in handler), http "
+                         "(with the URL of an endpoint), nodejs*, python3* and provided*");
 }
 
 void DeploymentBuilder::name_a_folder(Properties& properties, std::string_view property,

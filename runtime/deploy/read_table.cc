@@ -1,4 +1,4 @@
-// AWS::DynamoDB::Table and AWS::Serverless::SimpleTable.
+// Reads AWS::DynamoDB::Table and AWS::Serverless::SimpleTable.
 #include <map>
 
 #include "runtime/deploy/builder.h"
@@ -65,7 +65,7 @@ KeySchema read_keys(Properties& properties, Attributes& attributes, bool composi
     }
   });
   if (!there) {
-    properties.error("KeySchema", "KeySchema is missing");
+    properties.missing("KeySchema", "KeySchema is missing");
   } else if (keys.partition.name.empty()) {
     properties.error("KeySchema", "there is no HASH key");
   }
@@ -89,7 +89,7 @@ void read_indexes(Properties& properties, std::string_view section, Attributes& 
         projection.error("NonKeyAttributes", "NonKeyAttributes belong to ProjectionType INCLUDE, and only there");
       }
     });
-    if (!there) entry.error("Projection", "Projection is missing");
+    if (!there) entry.missing("Projection", "Projection is missing");
     entry.no_effect({"ProvisionedThroughput", "OnDemandThroughput", "WarmThroughput"}, kNoCapacity);
     entry.no_effect({"ContributorInsightsSpecification"}, "watch /metrics instead");
     table.indexes.push_back(std::move(index));
@@ -109,7 +109,7 @@ void read_stream(Properties& properties, TableDefinition& table) {
   });
 }
 
-// The queue works on these; a table may say them, so that its template tells what it relies on.
+// The queue always uses these values; a template may state them, so that it documents its assumptions.
 void check_fixed(Properties& options, std::string_view name, const std::string& value, std::string_view why) {
   const std::string found = options.text(name).value_or(value);
   if (found == value) return;
@@ -171,7 +171,7 @@ void DeploymentBuilder::add_table(const Resource& resource, Properties& properti
   properties.in("TimeToLiveSpecification", [&](Properties& ttl) {
     bool enabled = ttl.boolean("Enabled").value_or(true);
     auto attribute = ttl.text("AttributeName");
-    if (enabled && !attribute) ttl.error("AttributeName", "AttributeName is missing");
+    if (enabled && !attribute) ttl.missing("AttributeName", "AttributeName is missing");
     if (enabled) table.ttl_attribute = attribute;
   });
   auto billing = properties.choice("BillingMode", {"PAY_PER_REQUEST", "PROVISIONED"});

@@ -104,7 +104,7 @@ class Reader {
                       "no such resources are supported");
   }
 
-  // Everything that references need: which resources there are, of which type.
+  // Collects what references need: the resources and their types.
   void declare(const Node& section) {
     for (const Member& member : section.members) {
       Declared declared;
@@ -186,9 +186,10 @@ class Reader {
     });
   }
 
-  // Takes away what waits for nothing that is left: the rest waits in a circle, or for one.
+  // Repeatedly removes the conditions that wait for no remaining one: those that are left are in a cycle, or wait for
+  // one.
   void check_cycles() {
-    std::map<std::string, std::vector<std::string>> waiting;  // Who waits for it.
+    std::map<std::string, std::vector<std::string>> waiting;  // The conditions that wait for each condition.
     std::map<std::string, size_t> needs_left;
     std::vector<std::string> free;
     for (const auto& [id, needs] : depends_on_) {
@@ -219,7 +220,8 @@ class Reader {
       path.push_back(
           *std::find_if(needs.begin(), needs.end(), [&](const std::string& one) { return depends_on_.contains(one); }));
     }
-    auto at = std::find(path.begin(), path.end(), path.back());  // What leads to the circle is none of it.
+    auto at = std::find(path.begin(), path.end(), path.back());  // The part of the path that leads to the cycle is not
+                                                                 // in it.
     std::string circle = *at;
     const auto most = path.end() - at > 20 ? at + 20 : path.end();
     for (auto next = at + 1; next != most; ++next) circle += " -> " + *next;
@@ -237,7 +239,7 @@ class Reader {
     const Node* value = output.take("Value");
     auto condition = output.text("Condition");
     if (condition && !intrinsics_.condition(*condition, output.line(), where)) return;
-    if (!value) return output.error("Value", "Value is missing");
+    if (!value) return output.missing("Value", "Value is missing");
     auto resolved = intrinsics_.resolve(*value, where);
     if (!resolved || resolved->broken) return;
     out.outputs.push_back(
@@ -247,9 +249,9 @@ class Reader {
   Diagnostics& diagnostics_;
   TemplateBudget& budget_;
   Intrinsics intrinsics_;
-  const Node* function_globals_ = nullptr;  // The document's.
+  const Node* function_globals_ = nullptr;  // Owned by the document.
   const Node* table_globals_ = nullptr;
-  std::map<std::string, std::set<std::string>> depends_on_;  // As DependsOn says.
+  std::map<std::string, std::set<std::string>> depends_on_;  // From DependsOn.
 };
 
 }  // namespace

@@ -2,11 +2,13 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "runtime/deploy/node.h"
+#include "runtime/deploy/yaml_trouble.h"
 
 namespace freshet {
 namespace {
@@ -22,7 +24,7 @@ std::string unquote_name(const Node& key) {
   return key.text;
 }
 
-// `!Ref x` and its kin in their long form.
+// The long form of `!Ref x` and similar tags.
 Node long_form(std::string_view tag, Node value) {
   static const std::set<std::string_view> kFunctions{
       "And",    "Base64",      "Cidr", "Contains", "Equals", "FindInMap",    "GetAtt", "GetAZs", "If",       "Join",
@@ -63,7 +65,8 @@ Node tagged(const std::string& tag, Node node) {
 
 class Builder final : public YAML::EventHandler {
  public:
-  explicit Builder(TemplateBudget& budget) : budget_(budget) {}
+  // `text`: what is parsed; it outlives the builder.
+  Builder(TemplateBudget& budget, std::string_view text) : budget_(budget), text_(text) {}
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -72,6 +75,12 @@ class Builder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     Node node = make(Node::Kind::kScalar, mark);
+    // The parser mistakes the end of the text for a quotation mark.
+    const auto at = static_cast<size_t>(std::max(mark.pos, 0));
+    if (tag == "!" && !is_closed(text_, at)) {
+      throw Fault{node.line, "the quotation mark that begins in this line is not closed"};
+    }
+    quoted_line_ = tag == "!" ? node.line : 0;
     if (!budget_.take(0, value.size())) throw Fault{node.line, TemplateBudget::message()};
     node.text = value;
     add(std::move(node), tag, anchor);
@@ -83,17 +92,30 @@ class Builder final : public YAML::EventHandler {
     add(copy_of(found->second), "", 0);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
+                       YAML::EmitterStyle::value style) override {
     open(make(Node::Kind::kList, mark), tag, anchor);
+    if (style == YAML::EmitterStyle::Flow) open_.back().bracket = '[';
   }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
+                  YAML::EmitterStyle::value style) override {
     open(make(Node::Kind::kMap, mark), tag, anchor);
+    // A pair within [ ] is a map without a bracket of its own.
+    const auto at = static_cast<size_t>(std::max(mark.pos, 0));
+    const bool has_bracket = at < text_.size() && text_[at] == '{';
+    if (style == YAML::EmitterStyle::Flow && has_bracket) open_.back().bracket = '{';
   }
   void OnSequenceEnd() override { close(); }
   void OnMapEnd() override { close(); }
 
   Node take() { return std::move(root_); }
+
+  // The position at which the parser stopped, with the innermost open bracket.
+  YamlStop stop_at(const YAML::Exception& error) const {
+    YamlStop stop{error.msg, error.mark.line + 1, error.mark.column + 1, {}, quoted_line_};
+    const auto open = std::find_if(open_.rbegin(), open_.rend(), [](const Open& one) { return one.bracket != 0; });
+    if (open != open_.rend()) stop.bracket = YamlStop::Bracket{open->bracket, open->node.line};
+    return stop;
+  }
 
  private:
   struct Open {
@@ -102,6 +124,7 @@ class Builder final : public YAML::EventHandler {
     YAML::anchor_t anchor;
     std::set<std::string, std::less<>> names;
     std::optional<Member> member;  // A map's name that waits for its value.
+    char bracket = 0;              // The bracket that began it; 0: none.
   };
 
   Node make(Node::Kind kind, const YAML::Mark& mark) {
@@ -130,7 +153,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   void open(Node node, const std::string& tag, YAML::anchor_t anchor) {
-    open_.push_back({std::move(node), tag, anchor, {}, {}});
+    open_.push_back({std::move(node), tag, anchor, {}, {}, 0});
   }
 
   void close() {
@@ -162,10 +185,12 @@ class Builder final : public YAML::EventHandler {
   }
 
   TemplateBudget& budget_;
+  const std::string_view text_;
   Node root_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Node> anchors_;
   size_t nodes_ = 0;
+  int quoted_line_ = 0;  // The line of the last value, if it is in quotes.
 };
 
 int line_of(std::string_view text, size_t offset) {
@@ -208,8 +233,8 @@ std::optional<unsigned> hex4(std::string_view text) {
   return value;
 }
 
-// JSON is YAML but for three things, which are put into YAML's spelling here: tabs between tokens, `\/`, and
-// characters written as two surrogates. Lines stay as they are.
+// JSON differs from YAML in three things, which are rewritten here: tabs between tokens, `\/`, and characters written
+// as two surrogates. Line numbers stay.
 std::string json_as_yaml(std::string_view text) {
   std::string out;
   bool inside = false;
@@ -253,20 +278,22 @@ std::optional<Node> parse_document(std::string_view text, Diagnostics& diagnosti
   size_t first = text.find_first_not_of(" \t\r\n");
   if (first == text.npos) return at(1, "the file is empty");
   bool json = text[first] == '{';
-  std::istringstream in(json ? json_as_yaml(text) : std::string(text));
+  const std::string yaml = json ? json_as_yaml(text) : std::string(text);
+  std::istringstream in(yaml);
+  Builder builder(budget, yaml);
   try {
     YAML::Parser parser(in);
-    Builder builder(budget);
     if (!parser.HandleNextDocument(builder)) return at(1, "the file is empty");
-    Builder rest(budget);
+    Builder rest(budget, yaml);
     if (parser.HandleNextDocument(rest)) return at(rest.take().line, "a second document begins; expected one");
     return builder.take();
   } catch (const Fault& fault) {
     return at(fault.line, fault.message);
   } catch (const YAML::Exception& e) {
-    bool flow = e.msg.find("flow") != std::string::npos && text.find('?') != text.npos;
-    // yaml-cpp ends a plain scalar at a question mark there, which YAML does not.
-    return at(e.mark.line + 1, e.msg + (flow ? " (between { } or [ ], text with a ? needs quotes)" : ""));
+    const YamlTrouble trouble = trouble_of(builder.stop_at(e), yaml);
+    // yaml-cpp ends a plain scalar at a question mark there, although YAML does not.
+    const bool flow = e.msg.find("flow") != std::string::npos && text.find('?') != text.npos;
+    return at(trouble.line, trouble.message + (flow ? " (between { } or [ ], text with a ? needs quotes)" : ""));
   } catch (const std::exception& e) {
     return at(1, std::string("cannot be read: ") + e.what());
   }

@@ -23,7 +23,7 @@ std::string how_it_ended(const ProcessResult& result) {
   if (result.too_many_threads) return "signal: killed (too many processes and threads)";
   if (!result.exit_status) {
     std::string name = sigdescr_np(result.signal) ? sigdescr_np(result.signal) : std::to_string(result.signal);
-    name[0] = static_cast<char>(name[0] | 0x20);  // "killed", as the service has it.
+    name[0] = static_cast<char>(name[0] | 0x20);  // "killed", in the service's spelling.
     return "signal: " + name;
   }
   return fmt::format("exit status {}", *result.exit_status);
@@ -65,7 +65,7 @@ void FunctionProcess::begin() {
   set_timer(init_limit());
 }
 
-// A program that needs longer to get ready has the invocation's time for it, as with the service.
+// A program that needs longer to initialise may use the invocation's time for it, as on the service.
 nanoseconds FunctionProcess::init_limit() const {
   return std::max<nanoseconds>(parts_.times.init, function_->timeout);
 }
@@ -99,7 +99,7 @@ Async<Result<RuntimeEvent>> FunctionProcess::next() {
     const char* why = waits_already ? "another call waits for the next event" : "this process is to end";
     return Result<RuntimeEvent>(fail(misplaced(why)));
   }
-  // As with the service: what was handed out may have been lost with a connection.
+  // As on the service: an event that was handed out may have been lost with its connection.
   if (state_ == State::kBusy) return Result<RuntimeEvent>(event());
   asked_ = std::make_shared<Asked>(parts_.scheduler);
   Async<Result<RuntimeEvent>> waiting = wait_for(asked_);
@@ -110,7 +110,11 @@ Async<Result<RuntimeEvent>> FunctionProcess::next() {
 void FunctionProcess::go_on() {
   if (!asked_ || asked_.use_count() < 2 || !flushed_) return;
   if (state_ != State::kStarting && state_ != State::kSettling && state_ != State::kIdle) return;
-  if (job_) return hand_over();
+  if (job_ && job_->invocation.only_starts) {
+    finish({"null", std::nullopt});
+  } else if (job_) {
+    return hand_over();
+  }
   if (retired_ && state_ != State::kStarting) return ended();
   parts_.scheduler.cancel(std::exchange(timer_, 0));
   state_ = State::kIdle;
@@ -158,7 +162,7 @@ Result<void> FunctionProcess::answer(const std::string& request_id, InvokeOutcom
 Result<void> FunctionProcess::fail_init(InvokeOutcome outcome) {
   if (state_ != State::kStarting) return fail(misplaced("the initialization is over"));
   init_failure_ = std::move(outcome);
-  // It ends by itself, as it has to; one that does not is ended when the time for that is over.
+  // It should end by itself; otherwise it is ended after this time.
   set_timer(parts_.times.settle);
   return {};
 }
@@ -171,7 +175,7 @@ Error FunctionProcess::misplaced(std::string what) {
   return Error{ErrorCode::kValidation, std::move(what), nullptr};
 }
 
-// The outcome goes out at once, unless it is to have the log with it.
+// Delivers the outcome at once, unless it must include the log.
 void FunctionProcess::finish(InvokeOutcome outcome) {
   if (!job_) return;
   finished_ = Finished{job_->done, std::move(outcome), job_->invocation.wants_log};
@@ -209,8 +213,8 @@ void FunctionProcess::on_output(OutputStream stream, std::string bytes, uint64_t
   if (unwritten_.size() == 1) write_lines();
 }
 
-// Some of them: thousands would hold up the loop. The rest follows in a step of its own; what has to come after all
-// output waits for it.
+// Logs some of them: thousands would hold up the loop. The rest follows in a step of its own; everything that must come
+// after all output waits for it.
 void FunctionProcess::write_lines() {
   Output& first = unwritten_.front();
   first.done += log_.write(first.stream, std::string_view(first.bytes).substr(first.done));
@@ -268,12 +272,12 @@ void FunctionProcess::on_timer() {
   } else if (state_ == State::kStarting) {
     finish(failed("Sandbox.Timedout", fmt::format("Init timed out after {:.2f} seconds", in_ms(init_limit()) / 1000)));
   } else {
-    ++parts_.stats.crashes;  // It answered, and then did not ask for more.
+    ++parts_.stats.crashes;  // It answered, but did not ask for another event.
   }
   end_after_output();
 }
 
-// What it has written up to now still counts.
+// Output that it has written so far still counts.
 void FunctionProcess::end_after_output() {
   state_ = State::kEnding;
   if (!end_told_) program_->flush();

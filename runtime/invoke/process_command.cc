@@ -13,9 +13,9 @@ namespace freshet {
 
 namespace {
 
-constexpr uint64_t kFileBytes = 512u << 20;  // As much as the service gives in /tmp.
+constexpr uint64_t kFileBytes = 512u << 20;  // The size of /tmp on the service.
 constexpr uint64_t kOpenFiles = 1024;
-constexpr uint64_t kMaxThreads = 1024;  // With the processes, as there.
+constexpr uint64_t kMaxThreads = 1024;  // Includes processes, as on the service.
 constexpr size_t kOutputASecond = 1u << 20;
 
 constexpr std::array<std::string_view, 20> kReserved = {
@@ -54,7 +54,7 @@ std::string program_on(std::string_view path, const std::vector<std::string>& na
   return {};
 }
 
-// Of "python3.9" 9, of "nodejs20.x" 20; -1 if the name has no such number.
+// 9 for "python3.9", 20 for "nodejs20.x"; -1 if the name has no such number.
 int number_in(std::string_view runtime, std::string_view prefix) {
   int number = -1;
   if (!runtime.starts_with(prefix)) return number;
@@ -89,7 +89,7 @@ Environment environment_of(const FunctionDefinition& function, const ProgramSett
       {"AWS_ENDPOINT_URL_DYNAMODB_STREAMS", settings.endpoint},
       {"AWS_ENDPOINT_URL_LAMBDA", settings.endpoint},
       {"AWS_ENDPOINT_URL_SNS", settings.endpoint},
-      // What the account that the daemon runs in keeps for other tools is none of the function's.
+      // The function does not get the settings of other tools in the daemon's account.
       {"AWS_CONFIG_FILE", "/dev/null"},
       {"AWS_SHARED_CREDENTIALS_FILE", "/dev/null"},
       {"AWS_EC2_METADATA_DISABLED", "true"},
@@ -150,8 +150,8 @@ std::string start_advice(const FunctionDefinition& function, const ProgramSettin
   const std::string& path = own == function.environment.end() ? settings.path : own->second;
   const auto missing = [&](std::string_view what, std::string_view package) {
     return fmt::format(
-        "Runtime {} needs {}, and PATH ({}) has none. Install it (Debian: apt-get install {}), or name its "
-        "folder in PATH, in the function's environment or the daemon's",
+        "Runtime {} needs {}, and PATH ({}) has none. Install it (Debian: apt-get install {}), or add its "
+        "folder to PATH, in the function's environment or the daemon's",
         function.runtime, what, path, package);
   };
   const auto kind = runtime_kind(function.runtime);
@@ -183,16 +183,16 @@ ProcessSpec process_spec(const FunctionDefinition& function, const ProgramSettin
   const std::string& path = spec.environment["PATH"];
   const auto kind = runtime_kind(function.runtime);
   if (kind && *kind == RuntimeKind::kPython) {
-    // The client's own text comes on standard input, so that the one binary works from anywhere. Not as `python3 -`:
-    // that would make a "<stdin>" of the main module, which multiprocessing tries to open again.
+    // The client's own source comes on standard input, so that the one binary works from anywhere. Not as `python3 -`:
+    // then the main module would be "<stdin>", which multiprocessing tries to open.
     const std::string python = program_on(path, python_names(function.runtime));
     spec.argv = {
         python.empty() ? "python3" : python, "-c",
         "import sys; exec(compile(sys.stdin.read(), 'freshet/python_client.py', 'exec'), {'__name__': 'freshet'})"};
     spec.input = clients::python();
   } else if (kind && *kind == RuntimeKind::kNode) {
-    // Not as `node -`: that leaves require, fs and the like as globals for the handler to see. Standard input is a
-    // pipe, whose real path is no file.
+    // Not as `node -`: that leaves require, fs and others as globals that the handler can see. Standard input is a
+    // pipe, whose real path is not a file.
     const std::string node = program_on(path, node_names(function.runtime));
     spec.argv = {node.empty() ? "node" : node, "--preserve-symlinks-main", "/dev/stdin"};
     spec.input = clients::node();

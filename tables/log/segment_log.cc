@@ -18,7 +18,7 @@ constexpr milliseconds kDiskLookPeriod{100};
 constexpr milliseconds kTrashPeriod{1};
 constexpr uint64_t kSparesPerCall = 4;          // Allocating takes time: a turn stays short,
 constexpr uint64_t kSparedPerCall = 16u << 20;  // so no more bytes than this, or one spare.
-constexpr size_t kMaxUnsyncedFiles = 16;        // Open ones, with durability `none`.
+constexpr size_t kMaxUnsyncedFiles = 16;        // The most open files, with durability `none`.
 constexpr uint64_t kUnbounded = std::numeric_limits<uint64_t>::max();
 
 uint64_t choose_segment_bytes(const LogOptions& options) {
@@ -50,7 +50,7 @@ std::string SegmentLog::path(uint32_t id) const {
 }
 
 tl::unexpected<Error> SegmentLog::fail_for_good(Error error) {
-  if (can_wait(error)) error.code = ErrorCode::kIo;  // Only at the calls that ask can_wait() is there a next time.
+  if (can_wait(error)) error.code = ErrorCode::kIo;  // Only callers that ask can_wait() try again.
   if (!failed_) failed_ = std::move(error);
   return fail(*failed_);
 }
@@ -115,7 +115,7 @@ Result<void> SegmentLog::open(const BatchVisitor& replay) {
   return segments_.empty() ? start_segment(0) : go_on_in_last_segment();
 }
 
-// A crash may have come before that.
+// A crash may have prevented the cut.
 Result<void> SegmentLog::cut_closed_segments() {
   for (size_t i = 0; i + 1 < segments_.size(); ++i) {
     Segment& segment = segments_[i];
@@ -238,7 +238,9 @@ Result<void> SegmentLog::start_segment(uint64_t batch_bytes) {
   if (!space) return fail(std::move(space.error()));
   const bool first = segments_.empty();
   const bool syncs = options_.durability.mode != DurabilityMode::kNone || next_first_unretired_ > first_unretired_;
-  if (!first && syncs && !FRESHET_PLANTED("closed-segment-not-synced")) {
+  const bool forgets = FRESHET_PLANTED("closed-segment-not-synced") && !syncing_;
+  if (!first && forgets) all_is_durable();
+  if (!first && syncs && !forgets) {
     if (auto synced = sync_files(); !synced) return synced;
   }
   const uint32_t id = first ? 1 : segments_.back().id + 1;
@@ -321,10 +323,14 @@ Result<void> SegmentLog::sync_files() {
   if (!FRESHET_PLANTED("sync-left-out")) {
     if (auto synced = file_->sync(); !synced) return fail_for_good(std::move(synced.error()));
   }
+  all_is_durable();
+  return {};
+}
+
+void SegmentLog::all_is_durable() {
   durable_ = {segments_.back().id, segments_.back().bytes};
   durable_sequence_ = file_durable_sequence_ = last_sequence_;
   interval_end_.reset();
-  return {};
 }
 
 // Beside us what is written from now on does not count: the next sync is for that. With `beside_alone` none that would

@@ -15,7 +15,7 @@
 
 namespace freshet::log_detail {
 
-// A full disk, or no free file descriptor: the same call may work later.
+// True for a full disk, or no free file descriptor: the same call may work later.
 bool can_wait(const Error& error);
 
 class SegmentLog final : public Log {
@@ -59,28 +59,30 @@ class SegmentLog final : public Log {
   Result<void> keep_for_later(Spares::Space space);
   Result<void> leave_open_segment(bool synced);
   Result<void> sync_files();
+  void all_is_durable();  // From now on, whatever was written.
   Result<void> begin_sync(Waiting waiting, bool beside_alone);
   Result<void> end_sync();
   void keep_space();
   bool is_short() const;
   void do_chores();
   void begin_chore();
-  bool end_chore();  // False where nothing more is to be done now.
+  bool end_chore();  // Returns false if there is nothing more to do now.
   void make_spares();
-  // After a refusal one more than the reserve needs: only by asking do we learn that there is space again.
+  // True if one more spare is needed; after a refusal also one beyond the reserve, since only asking tells if there is
+  // space again.
   bool wants_spare() const {
     return (spares_.bytes() < reserve_ || disk_refuses_) && std::min(bound_left(), disk_free_) >= segment_bytes_;
   }
   void asked_disk(bool full);
-  void claim(uint64_t bytes);      // Space of files,
-  void give_back(uint64_t bytes);  // as counted here.
-  // Opens a closed segment for reading, unless it is.
+  void claim(uint64_t bytes);      // Counts `bytes` of files as used,
+  void give_back(uint64_t bytes);  // or as free again.
+  // Opens a closed segment for reading, if it is not open.
   Result<void> open_to_read(uint32_t id);
   Result<void> look_at_disk();
-  uint64_t bound_left() const;  // What max_bytes leaves for further files,
-  uint64_t room() const;        // and the disk too.
+  uint64_t bound_left() const;  // The bytes that max_bytes leaves for further files,
+  uint64_t room() const;        // and that the disk leaves, too.
   bool all_durable() const { return file_durable_sequence_ == last_sequence_; }
-  // Keeps the first final error: every later call gets it.
+  // Keeps the first permanent error: every later call gets it.
   tl::unexpected<Error> fail_for_good(Error error);
 
   std::string path(uint32_t id) const;
@@ -91,41 +93,42 @@ class SegmentLog final : public Log {
   const uint64_t segment_bytes_;
 
   std::unique_ptr<FileLock> directory_lock_;
-  std::unique_ptr<FileLock> lock_;  // The lock of the file LOCK: earlier versions look at nothing else.
+  std::unique_ptr<FileLock> lock_;  // The lock of the file LOCK: earlier versions check nothing else.
   std::optional<Error> failed_;
 
   // The segments, oldest first; the last is open.
   std::deque<Segment> segments_;
-  std::unique_ptr<File> file_;                        // Of the open segment.
+  std::unique_ptr<File> file_;                        // The file of the open segment.
   std::deque<std::unique_ptr<File>> unsynced_files_;  // Closed segments that durability `none` has not synced.
   uint64_t log_id_ = 0;
-  uint32_t first_unretired_ = 1;       // As the open segment's header says.
-  uint32_t next_first_unretired_ = 1;  // As the next one will say.
-  uint64_t written_end_ = 0;           // How far the open segment's blocks have been written, zeros included.
+  uint32_t first_unretired_ = 1;       // The value in the open segment's header.
+  uint32_t next_first_unretired_ = 1;  // The value for the next header.
+  uint64_t written_end_ = 0;           // The end of the open segment's written blocks, zeros included.
   std::string frame_;                  // Reused by append().
 
   // Progress.
   uint64_t last_sequence_ = 0;
-  uint64_t durable_sequence_ = 0;       // As told to callers: with `none` it runs ahead of the next one.
-  uint64_t file_durable_sequence_ = 0;  // Really durable, as is everything before the next one.
+  uint64_t durable_sequence_ = 0;       // The sequence reported to callers: with `none` it runs ahead of the next
+                                        // member.
+  uint64_t file_durable_sequence_ = 0;  // Everything up to this sequence is really durable.
   LogPosition durable_;
-  std::optional<BootTime> interval_end_;  // Of durability `interval`, while something waits for it.
+  std::optional<BootTime> interval_end_;  // With durability `interval`, while something waits for it.
   struct Syncing {
-    uint64_t sequence = 0;  // Durable when it is over, as is everything up to
+    uint64_t sequence = 0;  // Everything up to this sequence is durable when the sync is over.
     LogPosition end;
   };
-  std::optional<Syncing> syncing_;  // The open segment, beside us.
+  std::optional<Syncing> syncing_;  // The sync of the open segment that runs beside the loop.
 
   // The work that LogOptions::chores does, one at a time.
   enum class Chore { kNone, kCut, kDelete, kSpare };
   Chore chore_ = Chore::kNone;
   struct Cut {
-    std::string path;     // Of a closed segment,
-    uint64_t bytes = 0;   // which has so many
-    uint64_t beyond = 0;  // and space for more.
+    std::string path;     // The path of a closed segment,
+    uint64_t bytes = 0;   // its length,
+    uint64_t beyond = 0;  // and the space behind it.
   };
-  std::deque<Cut> cuts_;    // The first one may be under way.
-  std::string spare_path_;  // The one that is being made.
+  std::deque<Cut> cuts_;    // The first one may be running.
+  std::string spare_path_;  // The spare that is being made.
 
   // Space.
   Spares spares_;
@@ -134,13 +137,13 @@ class SegmentLog final : public Log {
   uint64_t allocated_ = 0;  // Segments, spares and trash.
   uint64_t reserve_ = 0;
   uint64_t disk_free_ = 0;  // As last seen.
-  // The last file that was asked for did not get its space, whatever the disk says (quotas).
+  // True if the last file that was requested did not get its space, whatever the disk reports (quotas).
   bool disk_refuses_ = false;
   BootTime disk_seen_{};
-  BootTime space_kept_{};  // Last time that sync() saw to spares and trash.
+  BootTime space_kept_{};  // The time at which sync() last looked after spares and trash.
 
   // Reading.
-  std::unique_ptr<File> read_file_;  // Of segment read_segment_.
+  std::unique_ptr<File> read_file_;  // The file of read_segment_.
   uint32_t read_segment_ = 0;
   std::string read_buffer_;
 };

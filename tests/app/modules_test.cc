@@ -51,8 +51,8 @@ class House {
     return stopped && status == 0;
   }
 
-  // What is wrong with a stop that comes so many turns after the start has begun; empty if nothing is. `is_ready` says
-  // whether the daemon was ready before the stop.
+  // Stops the daemon this many turns after the start has begun, and returns the fault; empty if there is none.
+  // `is_ready` tells if the daemon was ready before the stop.
   std::string stop_after(int turns, bool& is_ready) {
     auto plan = plan_daemon(options_, modules_);
     if (!plan) return plan.error().message;
@@ -132,6 +132,50 @@ TEST(Modules, ADaemonNeedsNothingButItsQueue) {
   ASSERT_TRUE(house.start()) << "again, on what it left";
   EXPECT_THAT(house.call("GET", "/queues/QueueTable/tasks/a").body, HasSubstr("PENDING"));
   EXPECT_TRUE(house.stop());
+}
+
+// A recording that goes on across a restart has the policy that the new life began with, and each change since.
+TEST(Modules, ARecordingGoesOnAcrossARestart) {
+  House house(all_modules());
+  const auto change = [&](int rate) {
+    const std::string settings = R"({"RATE_LIMIT": ")" + std::to_string(rate) + R"("})";
+    ASSERT_EQ(house.call("POST", "/queues/QueueTable/policy", settings).status, 200);
+  };
+  const auto go_on = [&](std::string& place) {
+    HttpResponse piece = house.call("GET", "/record?table=QueueTable" + (place.empty() ? "" : "&from=" + place));
+    EXPECT_EQ(piece.status, 200) << piece.body;
+    for (const auto& [name, value] : piece.headers) {
+      if (name == "X-Freshet-Next" || name == "x-freshet-next") place = value;
+    }
+    return piece.body;
+  };
+  ASSERT_TRUE(house.start());
+  std::string place;
+  go_on(place);
+  for (int rate = 11; rate < 14; ++rate) change(rate);
+  const std::string first = go_on(place);
+  for (const char* rate : {"11", "12", "13"}) EXPECT_THAT(first, HasSubstr(R"("RATE_LIMIT":")" + std::string(rate)));
+  ASSERT_TRUE(house.stop());
+
+  ASSERT_TRUE(house.start());
+  ASSERT_EQ(house.call("GET", "/readyz").status, 200) << "on a connection to this daemon";
+  change(21);
+  const std::string second = go_on(place);
+  EXPECT_THAT(second, HasSubstr(R"("RATE_LIMIT":"0")")) << "what the new life began with";
+  EXPECT_THAT(second, HasSubstr(R"("RATE_LIMIT":"21")"));
+  EXPECT_EQ(go_on(place), "") << "once";
+  change(22);
+  const std::string third = go_on(place);
+  EXPECT_THAT(third, HasSubstr(R"("RATE_LIMIT":"22")"));
+  EXPECT_THAT(third, Not(HasSubstr(R"("RATE_LIMIT":"21")")));
+
+  // Too far behind: it has a gap, and says so.
+  for (int i = 0; i <= 1'000; ++i) change(100 + i);
+  const HttpResponse gap = house.call("GET", "/record?table=QueueTable&from=" + place);
+  EXPECT_EQ(gap.status, 500) << gap.body;  // As for a place in the stream that is no longer kept (docs/errors.md).
+  EXPECT_THAT(gap.body, HasSubstr("TrimmedDataAccessException"));
+  EXPECT_THAT(gap.body, HasSubstr("1 change of its policy is forgotten"));
+  ASSERT_TRUE(house.stop());
 }
 
 TEST(Modules, AllOfThemTogether) {

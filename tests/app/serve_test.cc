@@ -233,6 +233,24 @@ TEST(Serve, AProgramThatIsNotThereIsNamedAsItsOption) {
   EXPECT_FALSE(missing_program(to_handler()));
 }
 
+// The interpreter of a function is looked for before anything starts, as the program of --exec is.
+TEST(Serve, AnInterpreterThatIsNotThereIsNamedWithItsOption) {
+  const std::string file = ::testing::TempDir() + "serve-test.py";
+  std::ofstream(file) << "def handler(event, context):\n    pass\n";
+  ServeChoices choices;
+  choices.name = "emails";
+  choices.function = file;
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", "/no/such/folder", 1);
+  const auto missing = missing_program(choices);
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(
+      missing.value_or("there"),
+      "--function: Runtime python3 needs python3, and PATH (/no/such/folder) has none. Install it (Debian: apt-get "
+      "install python3), or add its folder to PATH, in the function's environment or the daemon's");
+  std::filesystem::remove(file);
+}
+
 TEST(Serve, FurtherSettingsAreChecked) {
   const auto error = [](std::vector<std::string> settings, std::optional<std::string> rate = {}) {
     ServeChoices choices = to_handler();

@@ -119,13 +119,44 @@ class Secure(unittest.TestCase):
 
     def test_freshets_own_command_line(self):
         command = ("stats", "--url", SERVER.url, "--queue", "Q")
-        self.assertIn("NotFound", self.freshet(*command, "--ca", CERTIFICATE).stderr)
+        self.assertIn("there is no queue", self.freshet(*command, "--ca", CERTIFICATE).stderr)
         untrusted = self.freshet(*command).stderr
         self.assertIn("certificate", untrusted)
         self.assertIn("--ca FILE", untrusted)
         self.assertNotIn("Is the daemon running?", untrusted)
         self.assertIn("this port speaks HTTPS", self.freshet("stats", "--url", SERVER.url.replace("https", "http")).stderr)
         self.assertIn("cannot use the certificates", self.freshet(*command, "--ca", "/nothing/here").stderr)
+
+    def test_each_reason_to_refuse_a_certificate_has_its_own_remedy(self):
+        folder = pathlib.Path(DIRECTORY.name)
+
+        def openssl(*arguments):
+            subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, cwd=folder)
+
+        key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+        openssl("req", "-x509", *key, "-days", 2, "-subj", "/CN=authority", "-addext", "basicConstraints=critical,CA:TRUE", "-out", "ca.crt",
+                "-keyout", "ca.key")
+        openssl("req", "-x509", *key, "-days", 2, "-subj", "/CN=other", "-out", "other.crt", "-keyout", "other.key")
+        for name, names, days in (("old", "DNS:localhost,IP:127.0.0.1", -1), ("elsewhere", "DNS:queue.example,IP:10.1.2.3", 2),
+                                  ("good", "DNS:localhost,IP:127.0.0.1", 2)):
+            (folder / f"{name}.ext").write_text(f"subjectAltName={names}\n")
+            openssl("req", *key, "-subj", f"/CN={name}", "-out", f"{name}.csr", "-keyout", f"{name}.key")
+            openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-set_serial", 7, "-days", days, "-extfile",
+                    f"{name}.ext", "-out", f"{name}.crt")
+        other_ca = folder / "other.crt"
+        for name, ca, said, remedy in (
+                ("old", "ca.crt", "its certificate expired on ", "The daemon needs a new one (--tls-cert); or is this machine's clock wrong?"),
+                ("elsewhere", "ca.crt", "its certificate is for queue.example, 10.1.2.3, and not for 127.0.0.1", "Name the daemon so in --url"),
+                ("good", "other.crt", f"; none of '{other_ca}' has signed it", "--ca FILE"),
+                ("good", "ca.crt", "queue", "")):
+            with endpoint.Endpoint("--tls-cert", str(folder / f"{name}.crt"), "--tls-key", str(folder / f"{name}.key")) as other:
+                said_so = self.freshet("stats", "--url", other.url, "--queue", "Q", "--ca", str(folder / ca)).stderr
+                self.assertIn(said, said_so)
+                self.assertIn(remedy, said_so)
+                self.assertNotIn("Is the daemon running?", said_so)
+                if name == "elsewhere":
+                    by_name = self.freshet("stats", "--url", other.url.replace("127.0.0.1", "localhost"), "--ca", str(folder / ca)).stderr
+                    self.assertIn("and not for localhost", by_name)
 
     def test_bad_options(self):
         for options, said in ((("--tls-cert", CERTIFICATE), "belong together"),

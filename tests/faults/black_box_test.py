@@ -26,8 +26,8 @@ from history import Client, History, Judge, Life, Task, pattern
 
 LIVES_OF_A_STORE = 8
 # The calls that a daemon makes on files, to clients, and to wait for them.
-KILL_AT = ("pwrite64", "fdatasync", "fsync", "openat", "rename", "unlink", "fallocate", "ftruncate", "sendto", "writev", "recvfrom", "read",
-           "write", "epoll_wait", "futex", "close", "mmap", "accept4", "pread64", "newfstatat", "mkdir", "flock", "statfs", "getdents64")
+KILL_AT = ("pwrite64", "fdatasync", "fsync", "openat", "rename", "unlink", "fallocate", "ftruncate", "sendto", "ppoll", "recvfrom", "read",
+           "write", "epoll_wait", "epoll_pwait2", "futex", "close", "mmap", "accept4", "pread64", "newfstatat", "mkdir", "flock", "statfs", "getdents64")
 FATAL = ("pwrite64", "fdatasync")  # A daemon without backups and captures makes these on its log only.
 FAIL_AT = ("pwrite64", "fdatasync", "fsync", "openat", "rename", "unlink", "fallocate", "ftruncate", "pread64", "newfstatat", "mkdir", "flock",
            "statfs", "getdents64")

@@ -90,7 +90,8 @@ def commands(freshet, daemon):
                         (["Q#French#F", "Gender=M"], "'Gender=M' needs an `else` before it"),
                         (["Gender=M", "Q#French#F"], "'Q#French#F' needs an `else` before it"),
                         (["Gender=F", "--request", ""], "--request: must not be empty"),
-                        (["Colour=red"], "ValidationException: "), (["--wait"], "ValidationException: ")):
+                        (["Colour=red"], "freshet: 'Colour' is no attribute of this queue; there are Languages, Gender\n"),
+                        (["--wait"], "freshet: a request that waits needs an id\n")):
         run = freshet("filtered", "assign", *words, status=2)
         assert said in run.stderr and run.stdout == "", (words, run)
     for command in ("get", "delete", "withdraw", "request", "cancel"):

@@ -154,6 +154,8 @@ class FailingCall(Traced):
         ends_by_itself(self, daemon, life)
 
     def start_failed(self, daemon):
+        if daemon.process.returncode == 127 and "error while loading shared libraries" in daemon.log_tail():
+            return self.hit()  # It has not come to its own first line.
         assert daemon.process.returncode == 1, f"{self} ended the start with {daemon.process.returncode}:\n{daemon.log_tail()}"
         return self.hit()
 
@@ -212,7 +214,7 @@ class FailingFile(Harm):
         until(lambda: daemon.process.poll() is not None or self.hit(), 0.7 * SLOWER)
         if self.hit() and self.orders[2] == errno.EIO:
             until(lambda: daemon.process.poll() is not None, 1 * SLOWER)
-        elif self.hit():  # What a full disk holds up goes on once there is space.
+        elif self.hit():  # Work that a full disk held up continues once there is space.
             life.stop.wait(rng.uniform(0, 0.3))
             self.map[0:4] = b"\0" * 4
         ends_by_itself(self, daemon, life)

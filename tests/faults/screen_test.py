@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a person sees on a terminal, and what a script gets instead: columns, headers, colours, progress, log lines."""
+"""The output for a person at a terminal, and for a script: columns, headers, colours, progress, log lines."""
 import fcntl
 import json
 import os
@@ -101,15 +101,38 @@ def stats(screen, daemon):
     assert re.search(r"PENDING +\d+ +\+\d+\.\d", ESCAPE.sub("", said)), said
 
 
+def explain(screen, daemon):
+    """A word that is longer than a line is broken on a terminal, and stays whole for a script."""
+    long_word = "https://queue.example/" + "part/" * 30
+    daemon.call("POST", QUEUE + "/tasks", {"taskId": "long", "group": "g" * 90, "maxAttempts": 1})
+    task = daemon.call("POST", QUEUE + "/take", {"max": 1})["tasks"][0]
+    daemon.call("POST", QUEUE + "/settle", {"settle": [{"taskId": task["taskId"], "lease": task["lease"], "outcome": "fail", "error": long_word}]})
+    for columns in (60, 80):
+        said = screen("explain", task["taskId"], columns=columns)
+        fits(said, columns)
+        assert long_word in re.sub(r"\n +", "", ESCAPE.sub("", said)), said
+    assert long_word in screen.piped("explain", task["taskId"]).stdout
+
+
 def helps(screen):
     commands = re.findall(r"^  ([a-z]+) ", screen.piped("--help").stdout, re.MULTILINE)
     assert len(commands) > 15, commands
     said = ESCAPE.sub("", screen("--help"))
     order = [said.index(f"\n{group}:\n") for group in ("Tasks", "Operate", "Functions", "Experiments", "More queues")]
     assert order == sorted(order), said
-    for columns in (80, 120):
-        for command in [[], *([one] for one in commands), ["bench", "overload"], ["priority", "peek"], ["filtered", "assign"]]:
-            fits(screen(*command, "--help", columns=columns), columns)
+    every = [[], *([one] for one in commands)]
+    for group in ("bench", "demo", "priority", "filtered", "ordered"):
+        below = screen.piped(group, "--help").stdout.partition("\nCommands:\n")[2].partition("\n\n")[0]
+        every += [[group, one] for one in re.findall(r"^  ([a-z-]+) ", below, re.MULTILINE)]
+    assert len(every) > 60 and ["bench", "overload"] in every and ["demo", "limits"] in every, every
+    for columns in (60, 80, 120):
+        for command in every:
+            said = screen(*command, "--help", columns=columns)
+            # The examples are there to be copied: a word of a shell stays whole.
+            text, _, examples = said.partition("\n  freshet ")
+            fits(text, columns)
+            if columns >= 80:
+                fits(examples, columns)
 
 
 def progress(screen):
@@ -170,6 +193,7 @@ def shows_what_fits(binary, folder):
         waiting = progress(screen)
         lists(screen, daemon)
         stats(screen, daemon)
+        explain(screen, daemon)
         helps(screen)
         logs(screen, folder)
         check_progress(waiting)

@@ -7,11 +7,12 @@ import shlex
 import signal
 import subprocess
 import threading
+import time
 import urllib.request
 
-from daemon import main
+from daemon import SLOWER, main
 
-PATIENCE = 60
+PATIENCE = 60 * SLOWER
 
 
 class Handler:
@@ -80,7 +81,7 @@ def words_of(served, line):
 
 
 def first_success(binary, folder):
-    """What it prints works when it is pasted, and the tasks get there."""
+    """The printed commands work when they are pasted, and their tasks arrive."""
     with Handler() as handler, Served(binary, folder, "serve", "emails", "--to", handler.url, "--rate", "100",
                                       "--deadline", "30s", "--keep", "1h") as served:
         assert served.lines["emails"].startswith(f"POST {handler.url}, 100 starts a second, 8 at once"), served.text
@@ -145,6 +146,42 @@ def a_function(binary, folder):
         assert found["taskStatus"] == "SUCCESS" and found["result"] == {"sent": "ada"}, found
 
 
+def a_function_that_cannot_start(binary, folder):
+    """Its owner is told at the start, before the first task, where the fault is and what to do."""
+    files = {"lost.py": "def handler(task, context):\n    return 1\n", "torn.py": "def handler(task, context):\n    return (\n",
+             "poor.py": "import no_such_module\n\ndef handler(task, context):\n    return 1\n",
+             "torn.mjs": "export const handler = async () => {\n  const = 5;\n};\n", "module.js": "export const handler = () => 1;\n",
+             "exits.py": "import sys\nsys.exit(3)\n"}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    for function, told in (("lost.py:main", ("Handler 'main' missing on module 'lost'", "Define it there, or name another one")),
+                           ("torn.py", ("(torn.py, line 2)", "Mend the file")),
+                           ("poor.py", ("No module named 'no_such_module'", "Install what is missing")),
+                           ("torn.mjs", ("(torn.mjs, line 2)", "Mend the file")),
+                           ("torn.mjs:other", ("(torn.mjs, line 2)",)),
+                           ("module.js", ("Unexpected token 'export' (module.js, line 1)", "FILE.mjs")),
+                           ("exits.py", ("exit status 3", "See what it has logged"))):
+        log = folder / "start.log"
+        with open(log, "wb") as out:
+            daemon = subprocess.Popen([str(binary), "serve", "emails", "--function", function, "--data", ":memory:", "--json",
+                                       "--listen", "127.0.0.1:0"], cwd=folder, stdout=out, stderr=out)
+        try:
+            while b"FUNCTION_NOT_READY" not in log.read_bytes():
+                assert daemon.poll() is None, log.read_text()
+                time.sleep(0.01)
+        finally:
+            daemon.send_signal(signal.SIGTERM)
+            daemon.wait(PATIENCE)
+        event = next(json.loads(line) for line in log.read_text().splitlines() if "FUNCTION_NOT_READY" in line)
+        assert all(part in event["message"] for part in told) and str(folder) in event["message"], (function, event)
+        # None of it counts as an invocation.
+        assert '"FUNCTION_ERROR"' not in log.read_text(), log.read_text()
+    # Without its interpreter nothing starts at all.
+    run = subprocess.run([str(binary), "serve", "emails", "--function", "lost.py", "--data", ":memory:"], cwd=folder, capture_output=True,
+                         text=True, timeout=PATIENCE, env={"PATH": str(folder)})
+    assert run.returncode == 2 and run.stderr.startswith("freshet serve: --function: Runtime python3 needs python3, and PATH ("), run
+
+
 def workers_that_pull(binary, folder):
     """The sixth line takes what the third has put."""
     with Served(binary, folder, "serve", "renders", "--pull", "--timeout", "5m", "--data", ":memory:", lines=6) as served:
@@ -174,4 +211,4 @@ def refused(binary, folder):
 
 
 if __name__ == "__main__":
-    main(__doc__, "served", refused, first_success, the_template, workers_that_pull, a_function)
+    main(__doc__, "served", refused, first_success, the_template, workers_that_pull, a_function, a_function_that_cannot_start)

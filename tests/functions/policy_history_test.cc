@@ -31,6 +31,18 @@ TEST(PolicyHistory, ForgetsOldChangesAndKeepsTheirNumbers) {
   EXPECT_EQ(all.changes.front().policy, change(5).policy);
   EXPECT_EQ(all.next, PolicyHistory::kMost + 5);
   EXPECT_EQ(history.from(all.next - 1).changes.front().policy, change(all.next - 1).policy);
+  EXPECT_EQ(history.from(0).missing, 5u);
+  EXPECT_EQ(history.from(4).missing, 1u);
+  EXPECT_EQ(history.from(5).missing, 0u);
+}
+
+TEST(PolicyHistory, KnowsWhatItBeganWith) {
+  PolicyHistory history;
+  history.begin(change(7));
+  history.add(change(8));
+  EXPECT_EQ(history.from(1).first.at, change(7).at);
+  EXPECT_EQ(history.from(1).first.policy, change(7).policy);
+  EXPECT_EQ(history.from(0).changes.size(), 1u);
 }
 
 }  // namespace

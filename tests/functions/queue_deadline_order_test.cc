@@ -132,7 +132,7 @@ TEST_P(DeadlineOrder, ATableWithoutRoomForTheIndexStaysAQueue) {
   expect_balance();
 }
 
-// What a client puts has a deadline like any other; what it dates ahead waits for its time.
+// A client's task has a deadline like any other; one with a later date waits for its time.
 TEST_P(DeadlineOrder, TasksOfClientsTakePartAndWhatIsDatedAheadWaits) {
   auto& queue = start();
   const auto put = [&](const char* id, int64_t created, int64_t deadline) {
@@ -205,10 +205,9 @@ TEST_P(DeadlineOrder, ExplainCountsThoseThatAreMoreUrgent) {
   EXPECT_EQ(ahead("t1"), 0u);
   EXPECT_EQ(ahead("t5"), 4u);
   const auto why = sentences(*world.wait(queue.explain("t4")));
-  EXPECT_EQ(why.at(0),
-            "the earliest deadline that leaves enough time is taken first, as of now: 3 come before it, not counting "
-            "those of the same "
-            "millisecond");
+  EXPECT_EQ(why.at(0), "the earliest deadline that leaves enough time is taken first, as of now: 3 come before it");
+  EXPECT_EQ(sentences(*world.wait(queue.explain("none"))).at(0),
+            "it has no deadline: takes choose those first that have one, then the oldest, as of now: 5 come before it");
 }
 
 TEST(Urgency, EnoughIsWhatMostTasksTakeAndNothingWhileThatIsNotKnown) {

@@ -138,7 +138,7 @@ class SimFile final : public File {
       return fail(ErrorCode::kIo, "cannot write " + path_ + ": simulated fault");
     }
     if (auto ok = files_.claim(*inode_, offset + bytes.size(), path_); !ok) return ok;
-    inode_->change(SimFiles::Inode::Change::Kind::kWrite, offset, bytes);
+    inode_->change(SimFiles::Inode::Change::Kind::kWrite, misdirected(offset, bytes.size()), bytes);
     return {};
   }
 
@@ -185,6 +185,18 @@ class SimFile final : public File {
     if (!alive()) return fail(ErrorCode::kIo, "cannot " + what + " " + path_ + ": opened before the restart");
     if (writes && !writable_) return fail(ErrorCode::kIo, "cannot " + what + " " + path_ + ": opened for reading");
     return {};
+  }
+
+  // Where the disk puts them.
+  uint64_t misdirected(uint64_t offset, uint64_t bytes) {
+    constexpr uint64_t kSector = 512;
+    if (files_.misdirect_ == 0 || path_.find("/segment-") == std::string::npos || --files_.misdirect_ > 0)
+      return offset;
+    const uint64_t size = inode_->now.size;
+    if (size <= offset + bytes + kSector) return offset;
+    files_.misdirected_ = true;
+    const uint64_t place = files_.random_.below((size - bytes) / kSector) * kSector + offset % kSector;
+    return place == offset ? offset + kSector : place;
   }
 
   void write_part(uint64_t offset, std::string_view bytes) {
@@ -361,7 +373,8 @@ void SimFiles::begin_again() {
   locks_.clear();
   locked_directories_.clear();
   crash_at_ = std::numeric_limits<uint64_t>::max();
-  fail_sync_ = fail_write_ = 0;
+  fail_sync_ = fail_write_ = misdirect_ = 0;
+  misdirected_ = false;
   call_fails_ = nullptr;
 }
 

@@ -56,6 +56,9 @@ class SimFiles final : public Files {
   void on_sync(std::function<void()> call) { on_sync_ = std::move(call); }
   // The n-th write_at from now fails, having written any part.
   void fail_write(uint64_t n) { fail_write_ = n; }
+  // The n-th write_at of a log's segment from now goes to another place of the same file, and nobody is told.
+  void misdirect_write(uint64_t n) { misdirect_ = n; }
+  bool misdirected() const { return misdirected_; }
   // From now on, calls for which `fails` returns true fail with that error: "rename data/spare-1", "sync data/spare-1".
   // Failing calls change nothing. Null: none fail.
   void fail_calls(ErrorCode code, std::function<bool(const std::string& call)> fails) {
@@ -134,6 +137,8 @@ class SimFiles final : public Files {
   std::function<void()> on_sync_;
   std::function<void(const std::string&)> on_call_;
   uint64_t fail_write_ = 0;
+  uint64_t misdirect_ = 0;
+  bool misdirected_ = false;
   ErrorCode call_error_ = ErrorCode::kIo;
   std::function<bool(const std::string&)> call_fails_;
   uint64_t disk_bytes_ = std::numeric_limits<uint64_t>::max();

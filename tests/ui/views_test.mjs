@@ -69,6 +69,23 @@ const tests = {
     check(page.url().endsWith('range=24h'), page.url());
   }),
 
+  'ages of any size are drawn': () => shown(async (page) => {
+    for (const minutes of [20, 600, 100_000]) {
+      const item = { taskId: { S: `old-${minutes}` }, taskStatus: { S: 'PENDING' }, taskCreated: { N: String(Date.now() - minutes * 60_000) } };
+      const put = await fetch(`${daemon.url}/`, {
+        method: 'POST',
+        headers: { 'X-Amz-Target': 'DynamoDB_20120810.PutItem', 'Content-Type': 'application/x-amz-json-1.0' },
+        body: JSON.stringify({ TableName: QUEUE, Item: item }),
+      });
+      check(put.ok, await put.text());
+      await daemon.put({ taskId: `young-${minutes}` });
+      await page.show(`queues/${QUEUE}`);
+      const plot = page.getByRole('img', { name: /^Age/ });
+      const words = { 20: '20 min', 600: '10 h', 100_000: '69 d' }[minutes];
+      await until(async () => (await plot.getAttribute('aria-label')).includes(`oldest that waits ${words}`), `the oldest is ${words} old`);
+    }
+  }),
+
   'groups are counted, paused and resumed': () => shown(async (page) => {
     await daemon.purge();
     await daemon.put(...Array.from({ length: 3 }, (_, i) => ({ taskId: `acme-${i}`, group: 'acme' })), { taskId: 'eu-1', group: 'eu' });

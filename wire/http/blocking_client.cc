@@ -1,5 +1,6 @@
 #include "wire/http/blocking_client.h"
 
+#include <arpa/inet.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -14,6 +15,8 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <optional>
+
+#include <openssl/x509v3.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -31,6 +34,64 @@ std::string reason_of(const boost::system::error_code& error) {
   const auto code = static_cast<unsigned>(error.value());
   const bool by_system = error.category() == asio::error::get_ssl_category() && ERR_SYSTEM_ERROR(code);
   return by_system ? std::strerror(ERR_GET_REASON(code)) : error.message();
+}
+
+// "Nov 24 10:00:00 2026 GMT".
+std::string date_of(const ASN1_TIME* time) {
+  std::unique_ptr<BIO, decltype(&BIO_free)> out(BIO_new(BIO_s_mem()), BIO_free);
+  if (!out || ASN1_TIME_print(out.get(), time) != 1) return "a date that cannot be read";
+  char* text = nullptr;
+  const auto size = BIO_get_mem_data(out.get(), &text);
+  return {text, static_cast<size_t>(size)};
+}
+
+// The names and addresses that the certificate is for: "localhost, 127.0.0.1".
+std::string names_of(X509* certificate) {
+  std::string out;
+  auto* all = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+  for (int i = 0; all != nullptr && i < sk_GENERAL_NAME_num(all); ++i) {
+    const GENERAL_NAME* one = sk_GENERAL_NAME_value(all, i);
+    std::string name;
+    if (one->type == GEN_DNS) {
+      const auto* text = reinterpret_cast<const char*>(ASN1_STRING_get0_data(one->d.dNSName));
+      name.assign(text, static_cast<size_t>(ASN1_STRING_length(one->d.dNSName)));
+    } else if (one->type == GEN_IPADD) {
+      const int family = ASN1_STRING_length(one->d.iPAddress) == 4 ? AF_INET : AF_INET6;
+      char text[INET6_ADDRSTRLEN] = {};
+      if (::inet_ntop(family, ASN1_STRING_get0_data(one->d.iPAddress), text, sizeof text) != nullptr) name = text;
+    }
+    if (!name.empty()) out += (out.empty() ? "" : ", ") + name;
+  }
+  GENERAL_NAMES_free(all);
+  return out;
+}
+
+// Why the certificate at hand is refused.
+std::string refusal_of(X509_STORE_CTX* check) {
+  const int why = X509_STORE_CTX_get_error(check);
+  X509* certificate = X509_STORE_CTX_get_current_cert(check);
+  if (certificate == nullptr) return X509_verify_cert_error_string(why);
+  switch (why) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return std::string(untrusted::kExpired) + date_of(X509_get0_notAfter(certificate));
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return std::string(untrusted::kEarly) + date_of(X509_get0_notBefore(certificate));
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH: {
+      const std::string names = names_of(certificate);
+      return std::string(untrusted::kOtherName) + (names.empty() ? "no name at all" : names);
+    }
+    default:
+      return X509_verify_cert_error_string(why);
+  }
+}
+
+// The certificate must be for that name, or for that address. False if it cannot be asked for one.
+bool ask_for(SSL* stream, const std::string& host) {
+  X509_VERIFY_PARAM* wanted = SSL_get0_param(stream);
+  if (X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) == 1) return true;
+  X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  return SSL_set1_host(stream, host.c_str()) == 1 && SSL_set_tlsext_host_name(stream, host.c_str()) == 1;
 }
 
 class BeastBlockingClient final : public BlockingClient {
@@ -96,7 +157,7 @@ class BeastBlockingClient final : public BlockingClient {
     socket_.reset();
   }
 
-  // What went wrong, and at what.
+  // Connects; on a failure returns the step that failed, with its error.
   const char* connect(boost::system::error_code& error) {
     socket_.emplace(io_);
     buffer_.clear();
@@ -108,13 +169,21 @@ class BeastBlockingClient final : public BlockingClient {
     socket_->set_option(tcp::no_delay(true), error);
     if (!secure_) return nullptr;
     tls_.emplace(*socket_, context_);
-    SSL_set_tlsext_host_name(tls_->native_handle(), host_.c_str());
-    tls_->set_verify_callback(asio::ssl::host_name_verification(host_));
+    refusal_.clear();
+    if (!ask_for(tls_->native_handle(), host_)) {
+      error = asio::error::make_error_code(asio::error::invalid_argument);
+      return "begin TLS with";
+    }
+    tls_->set_verify_callback([this](bool good, asio::ssl::verify_context& check) {
+      if (!good && refusal_.empty()) refusal_ = refusal_of(check.native_handle());
+      return good;
+    });
     tls_->handshake(asio::ssl::stream_base::client, error);
-    return error ? "trust" : nullptr;
+    if (!error) return nullptr;
+    return refusal_.empty() ? "begin TLS with" : "trust";
   }
 
-  // Whether the first bytes of the answer to a handshake were none of TLS: a server of plain HTTP answers in its way.
+  // True if the first bytes of the answer to a handshake were not TLS: a server of plain HTTP answers in its own way.
   static bool is_plain(const boost::system::error_code& error) {
     const int reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));  // NOLINT(google-runtime-int)
     const bool by_tls = error.category() == asio::error::get_ssl_category();
@@ -126,14 +195,25 @@ class BeastBlockingClient final : public BlockingClient {
     boost::system::error_code error;
     if (!socket_) {
       if (const char* failed = connect(error)) {
-        if (!is_plain(error)) return broken(failed, error);
+        if (!is_plain(error) && refusal_.empty()) return broken(failed, error);
         disconnect();
         const std::string place = host_ + ":" + port_;
+        if (!refusal_.empty()) return fail(ErrorCode::kUnavailable, why_untrusted(place));
         return fail(ErrorCode::kUnavailable,
                     "the server at https://" + place + " does not speak TLS; its address is http://" + place);
       }
     }
     return tls_ ? exchange(*tls_, request) : exchange(*socket_, request);
+  }
+
+  std::string why_untrusted(const std::string& place) const {
+    std::string out = std::string(untrusted::kBegin) + "https://" + place + ": " + refusal_;
+    const bool by_issuer = refusal_.find(untrusted::kExpired) == refusal_.npos &&
+                           refusal_.find(untrusted::kEarly) == refusal_.npos &&
+                           refusal_.find(untrusted::kOtherName) == refusal_.npos;
+    if (refusal_.starts_with(untrusted::kOtherName)) out += ", and not for " + host_;
+    if (by_issuer && !options_.ca_file.empty()) out += "; none of '" + options_.ca_file + "' has signed it";
+    return out;
   }
 
   template <class Stream>
@@ -165,6 +245,7 @@ class BeastBlockingClient final : public BlockingClient {
   std::optional<tcp::socket> socket_;
   std::optional<asio::ssl::stream<tcp::socket&>> tls_;  // Over the socket.
   boost::beast::flat_buffer buffer_;
+  std::string refusal_;  // Why the server's certificate is refused; empty: it is not.
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "runtime/ports.h"
@@ -12,12 +13,22 @@
 namespace freshet {
 
 struct BlockingClientOptions {
-  std::optional<AccessKey> key;  // Requests are signed with it.
-  std::string ca_file;           // PEM: trusted for https://, besides the system's.
-  // What the signatures are for. The DynamoDB protocols want `dynamodb` and the daemon's region, all others take any.
+  std::optional<AccessKey> key;  // The key that signs requests.
+  std::string ca_file;           // PEM file: trusted for https://, besides the system's certificates.
+  // The service in signatures. The DynamoDB protocols require `dynamodb` and the daemon's region, all others accept
+  // any.
   std::string service = "freshet";
   std::string region = "us-east-1";
 };
+
+// How an error begins that says why the certificate of a server is refused, and what it holds for each reason that is
+// not an unknown issuer: for whoever adds what to do.
+namespace untrusted {
+inline constexpr std::string_view kBegin = "cannot trust ";
+inline constexpr std::string_view kExpired = "its certificate expired on ";
+inline constexpr std::string_view kEarly = "its certificate is not valid before ";
+inline constexpr std::string_view kOtherName = "its certificate is for ";
+}  // namespace untrusted
 
 // One thread at a time.
 class BlockingClient {
@@ -26,10 +37,10 @@ class BlockingClient {
   // certificates cannot be read.
   static Result<std::unique_ptr<BlockingClient>> make(const std::string& base_url, BlockingClientOptions options = {});
   virtual ~BlockingClient() = default;
-  // Connects if needed, also when the server has closed the kept-alive connection. kUnavailable (naming the address) if
-  // the server cannot be reached or breaks off. The request may have been carried out then, so only GET and HEAD are
-  // retried once on another connection. Any status is a success here.
-  // `headers` are signed, too.
+  // Connects if needed, also when the server has closed the kept-alive connection. kUnavailable (naming the
+  // address) if the server cannot be reached or closes the connection. The request may then have been carried out,
+  // so only GET and HEAD are retried once on another connection. Any status is a success here. `headers` are
+  // signed, too.
   virtual Result<HttpResponse> call(const std::string& method, const std::string& target, const std::string& body,
                                     const HttpHeaders& headers = {}) = 0;
 };

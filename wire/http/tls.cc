@@ -124,10 +124,22 @@ class OpenSslStream final : public TlsStream {
     const long verdict = SSL_get_verify_result(stream_.get());
     if (verdict == X509_V_OK) return "TLS: " + reason();
     ERR_clear_error();
-    return std::string("its certificate is refused: ") + X509_verify_cert_error_string(verdict);
+    std::string why = std::string("its certificate is refused: ") + X509_verify_cert_error_string(verdict);
+    switch (verdict) {
+      case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+      case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+      case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+      case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+        return why + " (--ca-file names certificates that the daemon trusts besides the system's)";
+      case X509_V_ERR_HOSTNAME_MISMATCH:
+      case X509_V_ERR_IP_ADDRESS_MISMATCH:
+        return why + " (call it by a name that its certificate is for)";
+      default:
+        return why;
+    }
   }
 
-  // What a socket would have said: 0 at the end of the stream, else -1 and errno.
+  // Translates to the result of a socket: 0 at the end of the stream, else -1 and errno.
   ssize_t refused(int n) {
     const int system_error = errno;
     switch (SSL_get_error(stream_.get(), n)) {

@@ -99,11 +99,12 @@ Result<void> unpack_into(const std::string& folder, std::string_view archive, ui
 
 }  // namespace
 
-CodeStore::CodeStore(CodePlace place, Scheduler& scheduler, Mailbox& mailbox, CodeLimits limits)
+CodeStore::CodeStore(CodePlace place, Scheduler& scheduler, Mailbox& mailbox, Files& files, CodeLimits limits)
     : directory_(std::move(place.directory)),
       temporary_(place.temporary),
       scheduler_(scheduler),
       mailbox_(mailbox),
+      files_(files),
       limits_(limits) {}
 
 CodeStore::~CodeStore() {
@@ -119,11 +120,13 @@ CodeStore::~CodeStore() {
 }
 
 Result<void> CodeStore::sweep(const std::set<std::string>& used) {
+  const auto names = files_.list(directory_);
+  if (!names && names.error().code == ErrorCode::kNotFound) return {};
+  if (!names) return fail(names.error());
   std::error_code error;
-  if (!fs::is_directory(directory_, error)) return {};
   std::vector<std::string> unused;
-  for (fs::directory_iterator at(directory_, error), end; !error && at != end; at.increment(error)) {
-    const std::string path = at->path().string();
+  for (const std::string& name : *names) {
+    const std::string path = directory_ + "/" + name;
     if (used.contains(path)) {
       kept_bytes_ += bytes_below(path);
     } else {

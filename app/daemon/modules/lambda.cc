@@ -23,7 +23,7 @@ class LambdaModule final : public Module {
  public:
   Result<void> support(DaemonParts& parts) override {
     parts_ = &parts;
-    code_ = std::make_unique<CodeStore>(place_of_code(), parts.loop, parts.loop);
+    code_ = std::make_unique<CodeStore>(place_of_code(), parts.loop, parts.loop, parts.world.files());
     parts.on_code_left = [this](const std::string& folder) { code_->left(folder); };
     runtime_api_ = make_runtime_api(parts.io_threads, parts.loop.clock(), parts.loop, parts.loop);
     parts.runtime_api = runtime_api_.get();

@@ -7,6 +7,7 @@
 #include "functions/queue/queues.h"
 #include "functions/register.h"
 #include "functions/settings.h"
+#include "functions/workers.h"
 #include "wire/http/simple_route.h"
 #include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"
@@ -72,6 +73,7 @@ class QueueModule final : public Module {
       auto queue = co_await queues_->open(std::move(name), std::move(wanted));
       if (!queue) co_return fail(queue.error().code, "queue " + table + ": " + queue.error().message);
     }
+    if (begun_) start_workers();
     co_return Result<void>();
   }
 
@@ -84,6 +86,8 @@ class QueueModule final : public Module {
   void begin() override {
     queues_->begin();
     history_->begin();
+    begun_ = true;
+    start_workers();
   }
   Async<void> measure(Metrics& metrics, std::string& histograms) override {
     const auto queues = queues_->all();
@@ -99,14 +103,35 @@ class QueueModule final : public Module {
   Async<bool> returned(BootTime deadline) override { return queues_->all_returned(deadline); }
   Async<void> release() override { return queues_->release_held(); }
   void leave() override {
+    starts_.clear();
     history_.reset();
     queues_.reset();
   }
 
  private:
+  // Functions that do tasks get ready before the first one: its owner learns at the start what keeps a function from
+  // it.
+  void start_workers() {
+    for (std::string& name : worker_functions(parts_->runtime->functions())) {
+      starts_.spawn(start_worker(std::move(name)));
+    }
+  }
+  Async<void> start_worker(std::string name) {
+    const FunctionPtr function = parts_->runtime->invoker().find(name);
+    if (!function) co_return;
+    const InvokeOutcome outcome = co_await parts_->runtime->make_ready(std::move(name));
+    if (!outcome.error) co_return;
+    const std::string trouble = start_trouble(*function, *outcome.error);
+    if (trouble.empty()) co_return;
+    parts_->log.warn("FUNCTION_NOT_READY",
+                     {{"function", function->name}, {"errorType", outcome.error->type}, {"message", trouble}});
+  }
+
   DaemonParts* parts_ = nullptr;
   std::unique_ptr<Queues> queues_;
   std::unique_ptr<QueueHistory> history_;
+  bool begun_ = false;
+  Scope starts_;  // Last, so that it ends first.
 };
 
 }  // namespace

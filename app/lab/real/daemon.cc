@@ -12,6 +12,7 @@
 #include "app/lab/real/daemon_api.h"
 #include "app/lab/real/template.h"
 #include "app/lab/trace_run.h"
+#include "base/out_file.h"
 #include "base/text_file.h"
 
 namespace freshet::lab {
@@ -129,7 +130,7 @@ class Daemon final : public Contender {
     const std::string path = bench_.folder + "/lifo.yaml";
     std::ofstream out(path);
     out << shipped_template();
-    if (!out.flush()) return fail(ErrorCode::kIo, "cannot write '" + path + "'");
+    if (!out.flush()) return fail(ErrorCode::kIo, cannot_write(path));
     std::vector<std::string> argv = {"env"};
     // Settings for the daemons of its user are not for this one.
     for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -280,7 +281,7 @@ class Daemon final : public Contender {
                                     scenario().load, bench_.seed);
       std::ofstream out(path, std::ios::binary);
       out << write_fixture(*fixture, Account());
-      if (!out.flush()) return fail(ErrorCode::kIo, "cannot write '" + path + "'");
+      if (!out.flush()) return fail(ErrorCode::kIo, cannot_write(path));
     }
     return bench_.options.check_simulate ? simulate(*fixture) : Result<void>();
   }

@@ -6,6 +6,7 @@
 
 #include "app/lab/real/child.h"
 #include "app/lab/real/contender.h"
+#include "base/out_file.h"
 
 namespace freshet::lab {
 
@@ -30,7 +31,7 @@ class Rival final : public Contender {
         bench_.ledger.add(arrival, 0);
         out << fmt::format("{:.3f} {}\n", arrival_ms(arrival.at), arrival.deadline_ms);
       }
-      if (!out.flush()) co_return fail(ErrorCode::kIo, "cannot write '" + arrivals + "'");
+      if (!out.flush()) co_return fail(ErrorCode::kIo, cannot_write(arrivals));
     }
     const std::vector<std::string> argv = {"/usr/bin/env",
                                            "LAB_HANDLER=" + bench_.handler,

@@ -1,4 +1,4 @@
-// What is refused: with a message that says which attribute of which item, and nothing changed.
+// Refused input: the message names the attribute and the item, and nothing changes.
 #include "functions/filtered/table_queues.h"
 #include "tests/functions/filtered/filtered_world.h"
 
@@ -182,6 +182,19 @@ TEST_P(BadInputTest, EntriesThatCannotBeUsedArePassedAndNamed) {
   EXPECT_EQ(none->passed.size(), 4u);
   const auto recount = call(queue->recount());
   EXPECT_EQ(recount->wrong, 5u) << "four entries, and the depth";
+}
+
+// Only other callers that are faster cost an attempt.
+TEST_P(BadInputTest, AnEntryOfNobodyCostsNoAttempt) {
+  Settings settings = call_centre();
+  settings.retry.attempts = 1;
+  open(std::move(settings));
+  Item orphan = attributes({"English"}, "F");
+  orphan.set("AgentID", Value("nobody"));
+  put_item("Q#English#F", "1", orphan);
+  queued("1", {"English"}, "F");
+  EXPECT_EQ(given(assign_from("Q#English#F")), "1");
+  EXPECT_EQ(given(assign_from("Q#English#F")), "none");
 }
 
 // The member waits by another entry, or not with all of its entries: nobody gets it ahead of its turn.

@@ -87,7 +87,7 @@ Resources:
 // A fake runner would turn real work into SUCCESS.
 TEST(Deployment, ShippedQueuesHaveNoRunnerUnlessOneIsNamed) {
   for (const char* name : {"lifo.yaml", "stream-functions.yaml"}) {
-    DeploymentInput input;  // Whatever handlers it names.
+    DeploymentInput input;  // With any handlers.
     input.source.file = name;
     input.source.text = shipped(name);
     const auto out = resolve_deployment(input);
@@ -286,6 +286,20 @@ TEST(Deployment, AFunctionWithEverything) {
   EXPECT_EQ(out->warnings.size(), 2u);
 }
 
+// A required name that is misspelt is one fault, and not also the absence of the right name.
+TEST(Deployment, AMisspeltNameIsOneFault) {
+  const std::string function = "Resources: {F: {Type: 'AWS::Lambda::Function', Properties: {";
+  EXPECT_EQ(errors(function + "Handler: trigger, Runtimee: native}}}\n"),
+            "t.yaml:1: F.Properties.Runtimee: not known here (did you mean 'Runtime'?)");
+  EXPECT_EQ(errors(function + "Handlr: trigger, Runtime: native}}}\n"),
+            "t.yaml:1: F.Properties.Handlr: not known here (did you mean 'Handler'?)");
+  EXPECT_TRUE(errors(function + "Handler: trigger}}}\n").starts_with("t.yaml:1: F.Properties: function F: Runtime is"));
+  EXPECT_EQ(errors("Resources: {F: {Typ: 'AWS::SNS::Topic'}}\n"),
+            "t.yaml:1: F.Typ: not known here (did you mean 'Type'?)");
+  EXPECT_EQ(errors("Resources: {F: {Kind: 'AWS::SNS::Topic'}}\n"),
+            "t.yaml:1: F.Kind: not known here\nt.yaml:1: F: Type is missing");
+}
+
 TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
   const std::string queue = "  Q: {Type: AWS::Serverless::SimpleTable, Metadata: {Freshet: {Queue: ";
   const std::string function = "  G:\n    Type: AWS::Serverless::Function\n    Properties:\n";
@@ -425,8 +439,8 @@ TEST(Deployment, WrongTables) {
       "t.yaml:6: Tab.Properties.KeySchema.AttributeName: the key attribute 'ids' is not in AttributeDefinitions (did "
       "you mean 'id'?)");
   EXPECT_EQ(table(attributes),
-            "t.yaml:5: Tab.Properties: KeySchema is missing\n"
-            "t.yaml:5: Tab.AttributeDefinitions: no key of the table or of an index uses the attribute 'id'");
+            "t.yaml:5: Tab.AttributeDefinitions: no key of the table or of an index uses the attribute 'id'\n"
+            "t.yaml:5: Tab.Properties: KeySchema is missing");
   EXPECT_EQ(table(attributes + "      KeySchema: [{AttributeName: id, KeyType: RANGE}]\n"),
             "t.yaml:6: Tab.Properties.KeySchema: there is no HASH key");
   EXPECT_EQ(table("      AttributeDefinitions: [{AttributeName: id, AttributeType: L}]\n" + keys),

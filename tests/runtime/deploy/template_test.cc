@@ -24,7 +24,7 @@ Resolved resolve(std::string text, std::map<std::string, std::string> parameters
   return out;
 }
 
-// What the Output `X` of a template comes to, which has this value in line 2 and everything else after it.
+// The value of a template's Output `X`, which is in line 2; everything else follows it.
 std::string value_of(const std::string& value, const std::string& rest = "",
                      std::map<std::string, std::string> parameters = {}) {
   static const std::string kResources =
@@ -144,14 +144,36 @@ TEST(Template, DocumentsThatCannotBeRead) {
       {"# only a comment\n", "t.yaml:1: the file is empty"},
       {"- a\n", "t.yaml:1: expected a map, found a list"},
       {"hello", "t.yaml:1: this is no template: one is YAML or JSON with a section Resources"},
-      {"a: 1\nb: [1\nc: 2\n", "t.yaml:3: "},
-      {"a:\n\tb: 1\n", "t.yaml:2: "},
-      {"a: b: c\n", "t.yaml:1: "},
+      {"a: 1\nb: [1\nc: 2\n",
+       "t.yaml:2: the [ of this line is not closed: a ] is missing, or a comma between two values, before what line 3 "
+       "goes on with"},
+      {"a: [x, y", "t.yaml:1: the [ of this line is not closed: the file ends before its ]"},
+      {"a:\n  b: [x, y\n# end\n", "t.yaml:2: the [ of this line is not closed: the file ends before its ]"},
+      {"a: {b: 1\n", "t.yaml:1: the { of this line is not closed: the file ends before its }"},
+      {"{\"a\": 1 \"b\": 2}",
+       "t.yaml:1: the { of this line is not closed: a } is missing, or a comma between two values"},
+      {"a: [x, {y: 1]\nb: 1\n",
+       "t.yaml:1: the brackets do not match here: the one that was opened last is closed first"},
+      {"a: 1\nb: [x]]\n", "t.yaml:2: nothing has opened the ] or } that stands here: take it out"},
+      {"a: \"x\nb: 1\n", "t.yaml:1: the quotation mark that begins in this line is not closed"},
+      {"a: 1\nb: 'it''s\n", "t.yaml:2: the quotation mark that begins in this line is not closed"},
+      {"a: 'x\nb: 'y'\n",
+       "t.yaml:2: something follows the text in quotes that begins in line 1: is its quotation mark where it should "
+       "be?"},
+      {"a: \"x\" y\n", "t.yaml:1: something follows the text in quotes that begins in line 1"},
+      {"a: @x\n", "t.yaml:1: '@' cannot stand here: put text that has such a character into quotes"},
+      {"a: *.txt\n", "t.yaml:1: "},
+      {"a:\n  b: 1\n c: 2\n",
+       "t.yaml:3: this line fits none of the lines before it: names of one map begin in the same"},
+      {"a:\n  - x\n y\n", "t.yaml:3: this line fits none of the lines before it"},
+      {"a:\n\tb: 1\n", "t.yaml:2: the line begins with a tab: write blanks, as YAML knows no others"},
+      {"a: b: c\n", "t.yaml:1: a ':' cannot stand here: put text with ': ' in it into quotes"},
       {"Resources: {}\nResources: {}\n", "t.yaml:2: 'Resources' stands here twice"},
       {"a: {b: 1, b: 2}\n", "t.yaml:1: 'b' stands here twice"},
       {"a: &x {b: 1}\nc:\n  <<: *x\n", "t.yaml:3: merge keys (<<) are not supported"},
       {"a: {b: cron(0 0 ? * 2 *)}\n",
-       "t.yaml:1: end of map flow not found (between { } or [ ], text with a ? needs quotes)"},
+       "t.yaml:1: the { of this line is not closed: a } is missing, or a comma between two values (between { } or [ ], "
+       "text with a ? needs quotes)"},
       {"a: *x\n", "t.yaml:1: "},
       {"a: &x [*x]\n", "t.yaml:1: the alias stands inside what it names"},
       {"a: !!binary aGk=\n", "t.yaml:1: the tag !!binary is not supported"},

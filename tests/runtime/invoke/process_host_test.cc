@@ -34,6 +34,43 @@ TEST_F(ProcessHostTest, AnEventGoesThroughAndTheProcessStaysWarm) {
   EXPECT_EQ(stats().starts, 1u);
 }
 
+TEST_F(ProcessHostTest, AProcessGetsReadyWithoutAnEvent) {
+  start();
+  Invocation only;
+  only.request_id = "start";
+  only.only_starts = true;
+  running_.push_back(host_->invoke(function_, only));
+  const Running ready = std::prev(running_.end());
+  scheduler_.run_ready();
+  EXPECT_FALSE(ready->is_ready()) << "its program has not asked yet";
+  program(0).ask();
+  EXPECT_FALSE(outcome(ready).error);
+  EXPECT_FALSE(program(0).has_event());
+  // It is the process of the first event, and one that is ready is no second one.
+  const Running first = invoke("r1");
+  work(program(0));
+  EXPECT_EQ(outcome(first).payload, "1");
+  running_.push_back(host_->invoke(function_, only));
+  EXPECT_FALSE(outcome(std::prev(running_.end())).error);
+  EXPECT_EQ(stats().starts, 1u);
+}
+
+TEST_F(ProcessHostTest, AProcessThatCannotGetReadySaysWhy) {
+  start();
+  Invocation only;
+  only.request_id = "start";
+  only.only_starts = true;
+  running_.push_back(host_->invoke(function_, only));
+  const Running ready = std::prev(running_.end());
+  scheduler_.run_ready();
+  ASSERT_TRUE(program(0).session->fail_init(
+      {"{}", FunctionError{"Runtime.ImportModuleError", "No module named 'requests'", true}}));
+  program(0).exit(1);
+  const InvokeOutcome failed = outcome(ready);
+  ASSERT_TRUE(failed.error);
+  EXPECT_EQ(failed.error->type, "Runtime.ImportModuleError");
+}
+
 TEST_F(ProcessHostTest, AProcessThatIsAboutToAskIsWaitedFor) {
   start();
   const Running first = invoke_and_answer("a");

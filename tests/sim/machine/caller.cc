@@ -57,7 +57,22 @@ void Caller::check_refusal(const std::string& what, const Reply& reply, const Ht
   verdict_.expect(says_when, "a refusal does not say when to come again", what + ": " + reply.error);
 }
 
-Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds timeout) {
+void Caller::repeat_some(Random random, Scope& copies) {
+  repeats_ = random;
+  copies_ = &copies;
+}
+
+Async<void> Caller::repeat(std::string what, HttpRequest request, milliseconds after) {
+  constexpr milliseconds kPatience{5'000};
+  co_await sleep_for(scheduler_, after);
+  if (verdict_.is_broken()) co_return;
+  trace_.note("> again " + what + " " + request.body.substr(0, kShown));
+  std::string url = kUrl + request.target;
+  const Result<HttpResponse> answer = co_await http_.send(std::move(url), std::move(request), kPatience);
+  trace_.saw("again " + what + (answer ? " " + std::to_string(answer->status) : " unknown"));
+}
+
+Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds timeout, bool repeatable) {
   ++calls_;
   const uint64_t number = calls_;
   Reply reply;
@@ -65,6 +80,10 @@ Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds ti
   reply.span.sent = clock.boot();
   reply.span.wall_sent = clock.wall();
   trace_.note("> " + std::to_string(number) + " " + what + " " + request.body.substr(0, kShown));
+  if (repeatable && repeats_ && repeats_->below(8) == 0) {
+    reply.repeated = true;
+    copies_->spawn(repeat(what, request, milliseconds(repeats_->below(repeats_->below(2) == 0 ? 5 : 8'000))));
+  }
   std::string url = kUrl + request.target;
   Result<HttpResponse> answer = co_await http_.send(std::move(url), std::move(request), timeout);
   reply.span.answered = clock.boot();
@@ -85,33 +104,38 @@ Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds ti
     trace_.saw(what + (reply.kind == Reply::Kind::kUnknown ? " unknown" : " not sent"));
     trace_.note("< " + std::to_string(number) + " " + answer.error().message);
   }
+  // The other one may have been carried out, or may be yet: and what it did may be why this one was refused.
+  if (reply.repeated && reply.kind == Reply::Kind::kRefused) {
+    reply.kind = Reply::Kind::kUnknown;
+    reply.error.clear();
+  }
   co_return reply;
 }
 
-Async<Reply> Caller::store(std::string operation, nlohmann::json input, milliseconds timeout) {
+Async<Reply> Caller::store(std::string operation, nlohmann::json input, milliseconds timeout, bool repeatable) {
   HttpRequest request = protocol_request("DynamoDB_20120810.", operation, input);
-  return call(std::move(operation), std::move(request), timeout);
+  return call(std::move(operation), std::move(request), timeout, repeatable);
 }
 
 Async<Reply> Caller::stream(std::string operation, nlohmann::json input, milliseconds timeout) {
   HttpRequest request = protocol_request("DynamoDBStreams_20120810.", operation, input);
-  return call(std::move(operation), std::move(request), timeout);
+  return call(std::move(operation), std::move(request), timeout, false);
 }
 
-Async<Reply> Caller::queue(std::string path, nlohmann::json input, milliseconds timeout) {
+Async<Reply> Caller::queue(std::string path, nlohmann::json input, milliseconds timeout, bool repeatable) {
   HttpRequest request;
   request.method = "POST";
   request.target = "/queues/QueueTable/" + path;
   request.body = input.dump();
-  return call("queue " + path, std::move(request), timeout);
+  return call("queue " + path, std::move(request), timeout, repeatable);
 }
 
-Async<Reply> Caller::post(std::string path, nlohmann::json input, milliseconds timeout) {
+Async<Reply> Caller::post(std::string path, nlohmann::json input, milliseconds timeout, bool repeatable) {
   HttpRequest request;
   request.method = "POST";
   request.target = path;
   request.body = input.dump();
-  return call("POST " + path, std::move(request), timeout);
+  return call("POST " + path, std::move(request), timeout, repeatable);
 }
 
 Async<Reply> Caller::get(std::string path, milliseconds timeout) {
@@ -120,10 +144,10 @@ Async<Reply> Caller::get(std::string path, milliseconds timeout) {
   request.target = path;
   std::string what = "GET " + path.substr(0, path.find('?'));
   // Paths that hold an id are one kind.
-  for (const std::string_view kind : {"/tasks/", "/records/"}) {
+  for (const std::string_view kind : {"/tasks/", "/records/", "/requests/", "/members/"}) {
     if (const size_t at = what.find(kind); at != std::string::npos) what.resize(at + kind.size());
   }
-  return call(std::move(what), std::move(request), timeout);
+  return call(std::move(what), std::move(request), timeout, false);
 }
 
 }  // namespace freshet::sim

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "base/async.h"
+#include "base/random.h"
 #include "runtime/ports.h"
 #include "tests/sim/machine/judge_tasks.h"
 #include "tests/sim/machine/trace.h"
@@ -24,6 +26,7 @@ struct Reply {
   std::string message;
   nlohmann::json body;
   Span span;
+  bool repeated = false;  // A second one was sent, which may arrive before this or after.
 };
 
 // How long a client waits for an answer.
@@ -38,20 +41,26 @@ class Caller {
   Caller(HttpClient& http, Scheduler& scheduler, Trace& trace, Verdict& verdict)
       : http_(http), scheduler_(scheduler), trace_(trace), verdict_(verdict) {}
 
+  // Requests that may be sent twice without harm: from now on some of them are, as clients and what lies between do
+  // it. The second one may come early or late. `copies` outlives this.
+  static constexpr bool kRepeatable = true;
+  void repeat_some(Random random, Scope& copies);
+
   // An operation of the item store, by its name.
-  Async<Reply> store(std::string operation, nlohmann::json input, milliseconds timeout);
+  Async<Reply> store(std::string operation, nlohmann::json input, milliseconds timeout, bool repeatable = false);
   Async<Reply> stream(std::string operation, nlohmann::json input, milliseconds timeout);
   // A route of the task API; GET without a body.
-  Async<Reply> queue(std::string path, nlohmann::json input, milliseconds timeout);
+  Async<Reply> queue(std::string path, nlohmann::json input, milliseconds timeout, bool repeatable = false);
   Async<Reply> get(std::string path, milliseconds timeout);
-  Async<Reply> post(std::string path, nlohmann::json input, milliseconds timeout);
+  Async<Reply> post(std::string path, nlohmann::json input, milliseconds timeout, bool repeatable = false);
 
   Scheduler& scheduler() { return scheduler_; }
   Trace& trace() { return trace_; }
   uint64_t calls() const { return calls_; }
 
  private:
-  Async<Reply> call(std::string what, HttpRequest request, milliseconds timeout);
+  Async<Reply> call(std::string what, HttpRequest request, milliseconds timeout, bool repeatable);
+  Async<void> repeat(std::string what, HttpRequest request, milliseconds after);
   void check_refusal(const std::string& what, const Reply& reply, const HttpResponse& answer);
 
   HttpClient& http_;
@@ -59,6 +68,8 @@ class Caller {
   Trace& trace_;
   Verdict& verdict_;
   uint64_t calls_ = 0;
+  std::optional<Random> repeats_;
+  Scope* copies_ = nullptr;
 };
 
 }  // namespace freshet::sim

@@ -4,28 +4,63 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "base/async.h"
 #include "base/random.h"
 #include "tests/sim/machine/caller.h"
+#include "tests/sim/machine/judge_filtered.h"
 #include "tests/sim/machine/judge_items.h"
+#include "tests/sim/machine/judge_ordered.h"
 #include "tests/sim/machine/judge_priority.h"
 #include "tests/sim/machine/judge_tasks.h"
 #include "tests/sim/machine/plan.h"
 
 namespace freshet::sim {
 
+struct Judges {
+  explicit Judges(Verdict& verdict)
+      : items(verdict), tasks(verdict), priority(verdict), strict(verdict), filtered(verdict), ordered(verdict) {
+    strict.expect_one_at_a_time();
+  }
+  ItemsJudge items;
+  TasksJudge tasks;
+  PriorityJudge priority;
+  PriorityJudge strict;
+  FilteredJudge filtered;
+  OrderedJudge ordered;
+};
+
 // What clients share. Outlives them.
 struct Stage {
+  Stage(Caller& all_call, const Plan& whole, Judges& judges, Verdict& broken, const bool& faults_are_over,
+        std::string task_runner)
+      : caller(all_call),
+        plan(whole),
+        items(judges.items),
+        tasks(judges.tasks),
+        priority(judges.priority),
+        strict(judges.strict),
+        filtered(judges.filtered),
+        ordered(judges.ordered),
+        verdict(broken),
+        calm(faults_are_over),
+        runner(std::move(task_runner)) {}
   Caller& caller;
   const Plan& plan;
   ItemsJudge& items;
   TasksJudge& tasks;
   PriorityJudge& priority;
+  PriorityJudge& strict;
+  FilteredJudge& filtered;
+  OrderedJudge& ordered;
   Verdict& verdict;
   const bool& calm;          // Faults are over: tasks are done, nothing new is made.
   std::string runner;        // TaskRunner of the template.
   bool all_is_read = false;  // Nothing changes any more: who follows the stream comes to its end.
+  bool foreign_items_gone = false;
+  int at_filtered_queues = 0;  // Clients.
+  BootTime last_fault{};
   uint64_t operations = 0;
 };
 
@@ -58,12 +93,36 @@ Async<void> pause_queue(Stage& stage, Random random);
 // Jobs take away what has ended.
 Async<void> purge_ended(Stage& stage, Random random);
 Async<void> make_backups(Stage& stage, Random random);
+// Somebody drops an index that the queue needs.
+Async<void> drop_indexes(Stage& stage, Random random);
 
-// A priority queue.
-Async<void> fill_priority_queue(Stage& stage, Random random, std::string name);
-Async<void> work_on_priority_queue(Stage& stage, Random random, std::string name);
+// Tasks of a released version that are delayed for a year.
+Async<void> cancel_old_delays(Stage& stage, Random random);
+
+// A priority queue: its routes, and who judges it.
+struct PriorityPlace {
+  std::string routes;
+  PriorityJudge& judge;
+};
+Async<void> fill_priority_queue(Stage& stage, Random random, std::string name, PriorityPlace place);
+Async<void> work_on_priority_queue(Stage& stage, Random random, PriorityPlace place);
+// Items of the queue's table that are no records, among those that wait.
+Async<void> leave_unreadable_records(Stage& stage, Random random);
 // True once nothing waits or is in flight; then all records were judged.
-Async<bool> judge_priority_rest(Stage& stage);
+Async<bool> judge_priority_rest(Stage& stage, PriorityPlace place);
+
+// Two filtered queues that share their members.
+Async<void> staff_filtered_queues(Stage& stage, Random random, std::string name);
+Async<void> call_filtered_queues(Stage& stage, Random random, std::string name);
+Async<void> leave_foreign_items(Stage& stage, Random random);
+// True once all was counted again, and everybody who waited has been given out.
+Async<bool> judge_filtered_rest(Stage& stage);
+
+// Ordered writes.
+Async<void> write_in_order(Stage& stage, Random random, std::string name);
+// Reads an item and judges it. False without an answer.
+Async<bool> read_in_order(Stage& stage, std::string key);
+Async<bool> judge_ordered_rest(Stage& stage);
 
 // True once nothing is PENDING, TAKEN or DELAYED; then the tasks were judged as being at rest.
 Async<bool> judge_rest(Stage& stage);

@@ -3,7 +3,7 @@
 
 #include "base/text_file.h"
 #include "tests/sim/machine/clients.h"
-#include "tests/sim/source_dir.h"
+#include "tests/sim/machine/run_options.h"
 
 namespace freshet::sim {
 
@@ -42,7 +42,7 @@ Async<void> change_policy(Stage& stage, Random random) {
 }
 
 Async<void> deploy_again(Stage& stage, Random random) {
-  const std::string file = source_dir() + "/config/lifo.yaml";
+  const std::string file = template_of(stage.plan);
   const auto text = read_text_file(file);
   while (text && !stage.calm && !stage.verdict.is_broken()) {
     co_await rest(stage, random, milliseconds(500), milliseconds(8'000));
@@ -56,6 +56,20 @@ Async<void> deploy_again(Stage& stage, Random random) {
     const Reply reply = co_await stage.caller.post("/deploy", std::move(body), kPatience);
     stage.verdict.expect(reply.status != 400, "a good template is refused", reply.message);
     ++stage.operations;
+  }
+}
+
+Async<void> drop_indexes(Stage& stage, Random random) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    co_await rest(stage, random, milliseconds(2'000), milliseconds(15'000));
+    Json asked = {{"TableName", "QueueTable"}};
+    const Reply table = co_await stage.caller.store("DescribeTable", std::move(asked), kPatience);
+    if (table.kind != Reply::Kind::kDone || !table.body["Table"].contains("GlobalSecondaryIndexes")) continue;
+    const Json& indexes = table.body["Table"]["GlobalSecondaryIndexes"];
+    const Json name = indexes[random.below(indexes.size())]["IndexName"];
+    Json input = {{"TableName", "QueueTable"}, {"GlobalSecondaryIndexUpdates", {{{"Delete", {{"IndexName", name}}}}}}};
+    const Reply reply = co_await stage.caller.store("UpdateTable", std::move(input), kPatience);
+    if (reply.kind == Reply::Kind::kDone) ++stage.operations;
   }
 }
 

@@ -56,7 +56,8 @@ TasksJudge::NewTask draw_task(Stage& stage, Random& random, std::string id, Json
   }
   if (random.below(8) == 0) {
     task.has_ttl = true;
-    body["ttlSeconds"] = 1 + random.below(60);
+    task.ttl = seconds(1 + random.below(60));
+    body["ttlSeconds"] = task.ttl.count();
   }
   draw_rank(stage, random, task, body);
   return task;
@@ -70,7 +71,7 @@ namespace {
 Async<void> create_again(Stage& stage, TasksJudge::NewTask task, Json body) {
   const Reply again = co_await stage.caller.queue("tasks", std::move(body), kPatience);
   if (stage.tasks.may_be_gone(task.id)) co_return;
-  const bool refused = again.status == 400 || again.status == 409;
+  const bool refused = again.status == 400 || again.status == 409 || again.error == "TooManyRequestsException";
   stage.verdict.expect(!refused, "a repeated create is refused", task.id + ": " + again.message);
   if (again.kind != Reply::Kind::kDone) co_return;
   stage.caller.trace().saw("create repeated");
@@ -99,8 +100,11 @@ Async<void> produce_tasks(Stage& stage, Random random, std::string name) {
     // A client that gets no answer sends the same again, for a while.
     for (int i = 0; i < 4 && !stage.verdict.is_broken(); ++i) {
       const milliseconds patience(100 + static_cast<int64_t>(random.below(4'000)));
-      Reply reply = co_await stage.caller.queue("tasks", body, patience);
+      // Later, one with a key might be made beside a newer one.
+      Reply reply =
+          co_await stage.caller.queue("tasks", body, patience, task.key.empty() && !stage.plan.has("purgers"));
       reply.span.sent = first_sent;  // An earlier try may be the one that made it.
+      may_be_there = may_be_there || reply.repeated;
       if (reply.kind == Reply::Kind::kDone) {
         judge_created(stage, task, reply, may_be_there);
         ++stage.operations;
@@ -161,7 +165,7 @@ Async<void> do_task(Stage& stage, Random& random, std::string id, std::string le
   }
   Json body = {{"settle", Json::array({one})}};
   stage.tasks.begin_settle(id, lease, outcome);
-  const Reply reply = co_await stage.caller.queue("settle", std::move(body), kPatience);
+  const Reply reply = co_await stage.caller.queue("settle", std::move(body), kPatience, Caller::kRepeatable);
   if (reply.kind == Reply::Kind::kUnknown) {
     stage.tasks.settle_unknown(id);
   } else if (reply.kind == Reply::Kind::kDone) {

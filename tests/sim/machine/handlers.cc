@@ -2,14 +2,29 @@
 
 #include <utility>
 
+#include "tests/sim/machine/limiter.h"
+
 namespace freshet::sim {
 
 namespace {
 
+// What lies before the runner, where the plan has a limiter.
+struct Gate {
+  explicit Gate(uint64_t seed) : limiter(seed) {}
+  SimLimiter limiter;
+  // No call may come from then on until the other, as the last refusal said.
+  BootTime quiet_from = BootTime::max();
+  BootTime quiet_until{};
+  BootTime told{};
+};
+
+// A call that is on its way when the refusal is told may still come.
+constexpr milliseconds kOnItsWay{3'000};
+
 class TaskExchange final : public Exchange {
  public:
-  TaskExchange(Stage& stage, Random& random, std::string body)
-      : stage_(stage), random_(random), body_(std::move(body)) {}
+  TaskExchange(Stage& stage, Random& random, Gate& gate, std::string body)
+      : stage_(stage), random_(random), gate_(gate), body_(std::move(body)) {}
 
   Async<void> run() override {
     const auto task = nlohmann::json::parse(body_, nullptr, false);
@@ -20,6 +35,7 @@ class TaskExchange final : public Exchange {
     }
     ++stage_.operations;
     response_.body = "{}";
+    if (stage_.plan.has("limiter") && !pass_limiter()) return rest(stage_, random_, milliseconds(0), milliseconds(2));
     const uint64_t fate = stage_.calm ? 99 : random_.below(100);
     stage_.caller.trace().saw("runner " + std::to_string(fate / 10));
     if (fate < 5) response_.status = 429;
@@ -33,23 +49,43 @@ class TaskExchange final : public Exchange {
   HttpResponse respond() override { return std::move(response_); }
 
  private:
+  bool pass_limiter() {
+    const BootTime now = stage_.caller.scheduler().clock().boot();
+    const bool steady =
+        stage_.last_fault < gate_.told && !stage_.plan.has("policy-changes") && !stage_.plan.has("deploys");
+    stage_.verdict.expect(!steady || now < gate_.quiet_from || now >= gate_.quiet_until, "a Retry-After is not obeyed",
+                          "a call comes before the downstream wants it");
+    if (gate_.limiter.allows(now)) return true;
+    response_.status = 429;
+    stage_.caller.trace().saw("limiter refuses");
+    if (!gate_.limiter.tells()) return false;
+    const auto wait = static_cast<int64_t>(1 + random_.below(random_.below(3) == 0 ? 9 : 2));
+    response_.headers.emplace_back("Retry-After", std::to_string(wait));
+    gate_.told = now;
+    gate_.quiet_from = now + kOnItsWay;
+    gate_.quiet_until = now + seconds(wait);
+    return false;
+  }
+
   Stage& stage_;
   Random& random_;
+  Gate& gate_;
   const std::string body_;
   HttpResponse response_;
 };
 
 class TaskRoute final : public Route {
  public:
-  TaskRoute(Stage& stage, Random& random) : stage_(stage), random_(random) {}
+  TaskRoute(Stage& stage, Random& random) : stage_(stage), random_(random), gate_(stage.plan.seed) {}
   bool matches(const HttpRequest&) const override { return true; }
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
-    return std::make_unique<TaskExchange>(stage_, random_, std::move(request.body));
+    return std::make_unique<TaskExchange>(stage_, random_, gate_, std::move(request.body));
   }
 
  private:
   Stage& stage_;
   Random& random_;
+  Gate gate_;
 };
 
 }  // namespace

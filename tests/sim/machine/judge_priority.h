@@ -15,6 +15,8 @@ class PriorityJudge {
   explicit PriorityJudge(Verdict& verdict) : verdict_(verdict) {}
   // The wall clock was set: timeouts go by it.
   void disturbed(BootTime now) { last_disturbance_ = now; }
+  // Strict mode.
+  void expect_one_at_a_time() { strict_ = true; }
 
   void enqueued(const std::string& id) { records_[id].enqueued = true; }
   void may_be_enqueued(const std::string& id) { records_[id]; }
@@ -24,6 +26,8 @@ class PriorityJudge {
   // A settlement is about to be sent: whatever comes of it, somebody else may get the record from now on.
   void begin_settle(const std::string& id);
   void removed(const std::string& id, const std::string& receipt, const Span& span);
+  // Its status is COMPLETED for sure: no peek gives it out, wherever it stands.
+  void completed(const std::string& id, const Span& span) { records_[id].completed = span.answered; }
   // At the end: where each record is.
   void at_rest(const std::string& id, const std::string& place);
   const std::map<std::string, bool>& acknowledged() const { return acknowledged_; }
@@ -37,11 +41,13 @@ class PriorityJudge {
     std::string receipt;
     BootTime peeked{};  // When the last peek was answered.
     BootTime sure_until{};
+    BootTime completed = BootTime::max();
   };
   Verdict& verdict_;
   std::map<std::string, Record> records_;
   std::map<std::string, bool> acknowledged_;
   BootTime last_disturbance_{};
+  bool strict_ = false;
 };
 
 }  // namespace freshet::sim

@@ -297,20 +297,36 @@ bool TasksJudge::may_be_gone(const Task& task) const {
   return removals_ && (sure == surely_pending_.end() || !sure->second.contains(task.facts.id));
 }
 
+bool TasksJudge::is_too_early(const Task& task, milliseconds time, const Span& span) const {
+  constexpr seconds kDoubtful{55};
+  const bool judged = doubted_ && task.acknowledged && task.created.sent > disturbance_before_ &&
+                      task.created.answered < last_disturbance_ && life_began_ < task.created.sent &&
+                      span.answered < last_disturbance_ + kDoubtful;
+  return judged && span.answered - task.created.sent < time - seconds(1);
+}
+
 void TasksJudge::seen(const std::string& id, const std::optional<std::string>& status, bool had_ended,
                       const Span& span) {
   const Task& task = tasks_[id];
   if (!status) {
     verdict_.expect(!task.acknowledged || may_be_gone(task), "an acknowledged task is lost", id);
+    verdict_.expect(removals_ || !task.facts.has_ttl || !is_too_early(task, task.facts.ttl, span),
+                    "TTL goes by a clock that was set", id);
     const bool too_early = kept_ && had_ended && !task.facts.has_ttl && last_disturbance_ < task.ended_after &&
                            span.wall_answered < task.ended_wall + *kept_;
     verdict_.expect(!too_early, "an ended task is not kept as long as KEEP_MS says", id);
   } else {
     verdict_.expect(!had_ended || *status == "SUCCESS", "a task that was SUCCESS has changed", id + " is " + *status);
-    const bool may_be_shed = margins_ || redrives_ || !task.acknowledged || task.facts.has_ttl ||
-                             last_disturbance_ >= task.created.sent ||
+    // Delayed beyond its deadline, it can never start.
+    const auto& deadline = task.facts.deadline;
+    const bool hopeless = deadline && task.created.wall_answered + task.facts.delay + seconds(1) >= *deadline;
+    const bool may_be_shed = margins_ || (hopeless && task.facts.delayed) || redrives_ || !task.acknowledged ||
+                             task.facts.has_ttl || last_disturbance_ >= task.created.sent ||
                              (task.earliest_deadline && span.wall_answered >= *task.earliest_deadline);
     verdict_.expect(*status != "SHED" || may_be_shed, "a task is shed before its deadline", id);
+    const auto& in = task.facts.deadline_in;
+    const bool early = !margins_ && !redrives_ && !task.facts.has_ttl && in && is_too_early(task, *in, span);
+    verdict_.expect(*status != "SHED" || !early, "a task is shed by a clock that was set", id);
   }
 }
 

@@ -55,8 +55,9 @@ class TasksJudge {
     bool delayed = false;
     milliseconds delay{0};
     bool has_ttl = false;  // TTL may take it away.
-    bool ranked = false;   // It has a group or a priority: other tasks may rightly go first.
-    std::string key;       // Of all tasks of one key, one producer makes one after the other.
+    seconds ttl{0};
+    bool ranked = false;  // It has a group or a priority: other tasks may rightly go first.
+    std::string key;      // Of all tasks of one key, one producer makes one after the other.
     bool replaces = false;
   };
   void begin_create(const NewTask& task);
@@ -88,7 +89,13 @@ class TasksJudge {
   // The runner was handed a task. No answer to it is known yet.
   void started_by_runner(const std::string& id, int attempt, WallTime now, BootTime boot);
   // The wall clock was set, or a life ended: order and deadlines cannot be judged across it.
-  void disturbed(BootTime now) { last_disturbance_ = now; }
+  void disturbed(BootTime now) {
+    disturbance_before_ = last_disturbance_;
+    last_disturbance_ = now;
+    doubted_ = false;
+  }
+  // The wall clock was set forward by more than a minute: the daemon does not believe it for another minute.
+  void clock_is_doubted() { doubted_ = true; }
   // A daemon starts: delays go by the wall clock from then on, and a rate's burst is there again.
   void life_begins(BootTime now) { life_began_ = now; }
 
@@ -155,6 +162,8 @@ class TasksJudge {
   std::map<BootTime, std::set<std::string>> surely_pending_;
   BootTime unsure_until_{};  // Takes without an answer may hold anything until then.
   BootTime last_disturbance_{};
+  BootTime disturbance_before_{};
+  bool doubted_ = false;                  // Since the last disturbance.
   std::optional<BootTime> paused_since_;  // For sure.
   std::map<uint64_t, BootTime> takes_;    // Without an answer yet; when they were sent.
   uint64_t last_take_ = 0;
@@ -171,6 +180,9 @@ class TasksJudge {
   std::map<std::string, std::vector<std::string>> of_key_;  // The acknowledged tasks of each key, in their order.
   bool surely_lives(const std::string& id) const;
   bool may_be_gone(const Task& task) const;
+  // True if it has not been there for so long, by a clock that nobody has set, although the daemon may not believe the
+  // wall clock.
+  bool is_too_early(const Task& task, milliseconds time, const Span& span) const;
   void touch(Task& task, BootTime by);
 };
 

@@ -1,15 +1,18 @@
 #include "tests/sim/machine/machine.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "app/daemon/plan.h"
 #include "base/check.h"
 #include "runtime/loop/turn_watch.h"
+#include "tests/sim/machine/cast.h"
 #include "tests/sim/machine/handlers.h"
 #include "tests/sim/machine/points.h"
-#include "tests/sim/source_dir.h"
+#include "tests/sim/machine/released.h"
+#include "tests/sim/machine/run_options.h"
 #include "wire/http/client.h"
 
 namespace freshet::sim {
@@ -24,49 +27,6 @@ constexpr uint64_t kMostSteps = 5'000'000;
 // A turn takes 20 us on average.
 constexpr seconds kWindow{10};
 constexpr uint64_t kMostTurns = 200'000;
-
-std::string runner_of(const Plan& plan) {
-  return plan.has("http-runner") ? "http://127.0.0.1:" + std::to_string(kHandlerPort) + "/" : "none";
-}
-
-int rate_of(const Plan& plan) {
-  return 5 + static_cast<int>(Random(plan.seed + 98).below(100));
-}
-
-// Settings of the queue that a part of the plan stands for.
-void add_policies(const Plan& plan, DaemonOptions& options) {
-  Random random(plan.seed + 99);
-  static constexpr const char* kOrders[] = {"fifo", "adaptive", "deadline"};
-  const auto set = [&](const std::string& setting) {
-    options.deploy.settings.push_back("ProcessTasksFunction." + setting);
-  };
-  set("LEASE_MS=8000");
-  set("BACKOFF_MAX_MS=8000");
-  const std::string order = kOrders[random.below(3)];
-  if (plan.has("orders")) set("ORDER=" + order);
-  if (plan.has("bounded")) set("MAX_WAITING=" + std::to_string(30 + random.below(300)));
-  if (plan.has("margins")) set(std::string("DEADLINE_MARGIN=") + (random.below(2) == 0 ? "p90" : "yield"));
-  if (plan.has("adaptive")) set("CONCURRENCY=adaptive");
-  // Longer than clients send a create again.
-  if (plan.has("keep")) set("KEEP_MS=" + std::to_string(40'000 + random.below(60'000)) + ",DEAD=600000");
-  if (plan.has("rate")) set("RATE_LIMIT=" + std::to_string(rate_of(plan)));
-}
-
-DaemonOptions options_of(const Plan& plan) {
-  DaemonOptions options;
-  options.deploy.path = source_dir() + "/config/lifo.yaml";
-  options.deploy.parameters = {"TaskRunner=" + runner_of(plan), "MaxAttempts=4", "DefaultTtlSeconds=0", "Concurrency=3",
-                               "TaskTimeoutMs=5000"};
-  add_policies(plan, options);
-  if (plan.has("priority-queue")) options.priority_queues = {source_dir() + "/config/priority-queue.json"};
-  options.data = "/simulated/data";
-  options.listen = "127.0.0.1:7070";
-  options.durability = plan.has("interval-durability") ? "interval:50" : "sync";
-  options.segment_bytes = plan.has("small-segments") ? 1u << 20 : 4u << 20;
-  if (plan.has("little-memory")) options.max_memory_bytes = 24u << 20;
-  options.drain_ms = 5'000;
-  return options;
-}
 
 // How a life ends.
 enum class Ending { kKill, kPower, kDrain };
@@ -86,6 +46,8 @@ class Machine {
         caller_(*http_, outside_, trace_, verdict_) {
     trace_.set_clock(world_.clock());
     if (plan.has("slow-sync")) world_.set_longest_sync(milliseconds(300));
+    if (plan.has("upgrade")) load_released_data(world_.sim_files(), options_.data, tasks_);
+    play_programs(world_.programs(), stage_, *http_);
     if (plan.has("slow-network")) world_.sim_network().set_delay(milliseconds(1), milliseconds(400));
   }
 
@@ -94,7 +56,7 @@ class Machine {
     trace_.note(to_string(plan_));
     begin_clients();
     const auto last = static_cast<uint64_t>(plan_.lives);
-    for (uint64_t life = 1; life <= last && goes_on(); ++life) live(life == last);
+    for (uint64_t life = 1; life <= last && goes_on() && !disk_is_lost_; ++life) live(life == last);
     RunResult result;
     result.holds = !verdict_.is_broken();
     result.promise = verdict_.promise();
@@ -120,52 +82,9 @@ class Machine {
       FRESHET_CHECK(handlers.has_value(), "nobody else has the port of the handlers");
       handlers_ = std::move(*handlers);
     }
-    clients_.spawn(use_items());
-    const auto spawn = [&](const char* part, auto client) {
-      for (int i = 0; i < plan_.how_many(part); ++i) {
-        clients_.spawn(client(stage_, fork(), part + std::to_string(i)));
-      }
-    };
-    spawn("producers", produce_tasks);
-    if (!plan_.has("http-runner")) spawn("workers", work_on_tasks);
-    // Somebody has to do the work in the end.
-    if (!plan_.has("http-runner") && !plan_.has("workers")) clients_.spawn(work_on_tasks(stage_, fork(), "worker"));
-    for (int i = 0; i < plan_.how_many("lookers"); ++i) clients_.spawn(look_at_queue(stage_, fork()));
-    if (plan_.has("cancellers")) clients_.spawn(cancel_tasks(stage_, fork()));
-    if (plan_.has("policy-changes")) clients_.spawn(change_policy(stage_, fork()));
-    if (plan_.has("deploys")) clients_.spawn(deploy_again(stage_, fork()));
-    if (plan_.has("redrivers")) {
-      tasks_.expect_redrives();
-      clients_.spawn(redrive_tasks(stage_, fork()));
-    }
-    spawn("priority-queue", fill_priority_queue);
-    if (plan_.has("priority-queue")) {
-      for (int i = 0; i < 2; ++i) clients_.spawn(work_on_priority_queue(stage_, fork(), ""));
-    }
-    if (plan_.has("deploys")) tasks_.expect_attempts(5);
-    if (plan_.has("pausers")) clients_.spawn(pause_queue(stage_, fork()));
-    if (plan_.has("purgers")) clients_.spawn(purge_ended(stage_, fork()));
-    if (plan_.has("keep") || plan_.has("purgers")) tasks_.expect_removals();
-    if (plan_.has("keep") && !plan_.has("purgers")) tasks_.expect_kept(milliseconds(40'000));
-    if (plan_.has("margins") || plan_.has("policy-changes") || plan_.has("deploys")) tasks_.expect_margins();
-    if (plan_.has("rate") && !plan_.has("policy-changes") && !plan_.has("deploys")) tasks_.expect_rate(rate_of(plan_));
-    for (const char* part : {"orders", "policy-changes", "margins", "deploys", "redrivers"}) {
-      if (plan_.has(part)) tasks_.ignore_order();
-    }
-  }
-
-  Async<void> use_items() {
-    co_await make_items_table(stage_);
-    for (int i = 0; i < plan_.how_many("registers"); ++i) {
-      clients_.spawn(write_registers(stage_, fork(), std::to_string(i)));
-    }
-    for (int i = 0; i < plan_.how_many("pairs"); ++i) clients_.spawn(write_pairs(stage_, fork(), std::to_string(i)));
-    for (int i = 0; i < plan_.how_many("counters"); ++i) clients_.spawn(count_up(stage_, fork(), std::to_string(i)));
-    for (int i = 0; i < plan_.how_many("leavers"); ++i) {
-      clients_.spawn(put_and_delete(stage_, fork(), std::to_string(i)));
-    }
-    if (plan_.has("stream")) stream_.spawn(follow_stream(stage_, fork()));
-    if (plan_.has("backups")) clients_.spawn(make_backups(stage_, fork()));
+    if (plan_.has("repeats")) caller_.repeat_some(fork(), clients_);
+    set_expectations(stage_);
+    sim::begin_clients(stage_, fork_, clients_, stream_);
   }
 
   // A daemon from its start to its end.
@@ -178,12 +97,25 @@ class Machine {
       disturbed();
       fault("wrong-start");
     }
-    if (!is_last && plan_.has("bit-rot") && random_.below(2) == 0) rot();
-    if (!start_daemon()) {
-      if (is_last) verdict_.broken("the store does not open again", opening_error_);
-      take_down(Ending::kKill);
+    if (!is_last && plan_.has("bit-rot") && !misdirected_ && random_.below(2) == 0) rot();
+    const bool dies_early = !is_last && plan_.has("start-crash") && random_.below(3) == 0;
+    if (dies_early) die_in_start();
+    const bool was_misdirected = std::exchange(misdirected_, false);
+    const uint64_t cuts = cuts_seen();
+    const bool opened = start_daemon(was_misdirected);
+    disk_is_lost_ = was_misdirected;
+    if (!opened) {
+      if (is_last && !disk_is_lost_) verdict_.broken("the store does not open again", opening_error_);
+      take_down(dies_early ? draw_crash() : Ending::kKill);
       return;
     }
+    if (was_misdirected) {
+      // What the disk has put elsewhere was acknowledged: the start says so, or nothing that can be read is wrong.
+      if (cuts_seen() == cuts) read_damaged();
+      if (goes_on()) take_down(Ending::kKill);
+      return;
+    }
+    if (!is_last && plan_.has("early-stop") && random_.below(3) == 0) return stop_early();
     const auto length = static_cast<uint64_t>(plan_.longest_life.count());
     const BootTime end = now() + milliseconds(is_last ? 0 : static_cast<int64_t>(100 + random_.below(length)));
     plan_next_fault();
@@ -193,11 +125,19 @@ class Machine {
     end_life(is_last ? Ending::kDrain : draw_ending());
   }
 
-  bool start_daemon() {
+  uint64_t cuts_seen() const {
+    const auto found = trace_.seen().find("log LOG_CUT");
+    return found == trace_.seen().end() ? 0 : found->second;
+  }
+
+  // `is_bad`: the disk has put something elsewhere.
+  bool start_daemon(bool is_bad) {
     auto plan = plan_daemon(options_);
     FRESHET_CHECK(plan.has_value(), plan.error().message.c_str());
     trace_.note("== life " + std::to_string(lives_));
     tasks_.life_begins(now());
+    judges_.filtered.life_begins();
+    stage_.last_fault = now();
     daemon_ = make_daemon(world_, options_, std::move(*plan));
     // Real time: a turn that does not end would hang the run.
     const auto look_at = [](const SlowTurn& turn) {
@@ -208,6 +148,12 @@ class Machine {
       opening_error_ = opened.error().message;
       trace_.note("the start is refused: " + opening_error_);
       trace_.saw("start refused");
+      if (is_bad) {
+        trace_.saw("misdirected refused");
+        verdict_.expect(opening_error_.find(options_.data) != std::string::npos,
+                        "damage is refused without naming the file", opening_error_);
+        return false;
+      }
       const bool disk_is_bad =
           plan_.has("calls-fail") || plan_.has("disk-full") || plan_.has("write-fails") || plan_.has("sync-fails");
       verdict_.expect(disk_is_bad || world_.sim_files().crashed(), "a start is refused without a reason",
@@ -252,6 +198,56 @@ class Machine {
     files.set_content(path, before);
   }
 
+  // The start ends within one of its calls of the disk, or soon after.
+  void die_in_start() {
+    fault("start-crash");
+    world_.sim_files().crash_at(world_.sim_files().calls() + 1 + random_.below(random_.below(2) == 0 ? 60 : 600));
+  }
+
+  Ending draw_crash() { return plan_.has("power") && random_.below(2) == 0 ? Ending::kPower : Ending::kKill; }
+
+  // SIGTERM at any moment of the start.
+  void stop_early() {
+    const uint64_t steps = random_.below(60);
+    for (uint64_t i = 0; i < steps && goes_on() && !daemon_->loop().stopped(); ++i) step();
+    if (goes_on() && !daemon_->loop().stopped()) {
+      trace_.saw("stopped early");
+      drain();
+      const bool disk_is_good = !plan_.has("calls-fail") && !plan_.has("disk-full") && !plan_.has("write-fails") &&
+                                !plan_.has("sync-fails") && !world_.sim_files().crashed();
+      verdict_.expect(!disk_is_good || daemon_->exit_status() == 0, "a stop during the start is no good end",
+                      "exit " + std::to_string(daemon_->exit_status()));
+    }
+    if (goes_on()) take_down(Ending::kDrain);
+  }
+
+  // The disk puts a write of the log elsewhere; the daemon dies a little later.
+  void misdirect() {
+    SimFiles& files = world_.sim_files();
+    files.misdirect_write(1 + random_.below(6));
+    const BootTime until = now() + seconds(3);
+    while (goes_on() && !files.misdirected() && !daemon_->loop().stopped() && now() < until) step();
+    files.misdirect_write(0);
+    if (!files.misdirected()) return;
+    fault("misdirected");
+    misdirected_ = true;
+    const BootTime end = now() + milliseconds(static_cast<int64_t>(random_.below(1'500)));
+    while (goes_on() && !daemon_->loop().stopped() && now() < end) step();
+  }
+
+  void read_damaged() {
+    bool done = false;
+    const auto read = [this, &done]() -> Async<void> {
+      co_await read_all_items(stage_);
+      done = true;
+    };
+    Scope reading;
+    reading.spawn(read());
+    const BootTime until = now() + seconds(60);
+    while (goes_on() && !done && !daemon_->loop().stopped() && now() < until) step();
+    trace_.saw(done ? "misdirected harmless" : "misdirected ends the daemon");
+  }
+
   Ending draw_ending() {
     std::vector<Ending> endings;
     if (plan_.has("kill")) endings.push_back(Ending::kKill);
@@ -284,6 +280,10 @@ class Machine {
     if (daemon_->loop().stopped()) {
       trace_.saw("stopped by itself");
       trace_.note("the daemon has ended by itself with " + std::to_string(daemon_->exit_status()));
+    } else if (plan_.has("misdirected") && random_.below(3) == 0) {
+      misdirect();
+      if (goes_on()) take_down(Ending::kKill);
+      return;
     } else if (ending == Ending::kDrain) {
       drain();
     } else if (plan_.has("at-call") && random_.below(4) != 0) {
@@ -350,9 +350,8 @@ class Machine {
       pause = std::min<milliseconds>(pause + pause / 4, milliseconds(15'000));
       const bool done = co_await judge_rest(stage_);
       if (!done) continue;
-      if (!plan_.has("priority-queue")) break;
-      const bool rests = co_await judge_priority_rest(stage_);
-      if (rests) break;
+      const bool others = co_await judge_others(stage_);
+      if (others) break;
     }
     co_await read_all_items(stage_);
     stage_.all_is_read = true;
@@ -445,10 +444,13 @@ class Machine {
   // The wall clock was set.
   void disturbed() {
     tasks_.disturbed(now());
-    priority_.disturbed(now());
+    judges_.priority.disturbed(now());
+    judges_.strict.disturbed(now());
+    judges_.filtered.disturbed(now());
   }
 
   void fault(const std::string& name) {
+    stage_.last_fault = now();
     trace_.saw("fault " + name);
     trace_.note("!! " + name);
   }
@@ -488,6 +490,8 @@ class Machine {
       if (back) stepped_back_ += milliseconds(far);  // What is delayed to a time waits for it.
       world_.sim_clock().step_wall(milliseconds(back ? -far : far));
       disturbed();
+      if (back || far <= 61'000) return;
+      tasks_.clock_is_doubted();
     }
   }
 
@@ -541,9 +545,10 @@ class Machine {
   SimWorld world_;
   const DaemonOptions options_;
   Verdict verdict_;
-  ItemsJudge items_{verdict_};
-  TasksJudge tasks_{verdict_};
-  PriorityJudge priority_{verdict_};
+  Judges judges_{verdict_};
+  ItemsJudge& items_ = judges_.items;
+  TasksJudge& tasks_ = judges_.tasks;
+  const std::function<Random()> fork_ = [this] { return fork(); };
   bool calm_ = false;
   // The clients' side.
   SimWaiter outside_waiter_{world_.sim_clock()};
@@ -551,7 +556,7 @@ class Machine {
   std::unique_ptr<IoThread> outside_io_;
   std::unique_ptr<HttpClient> http_;
   Caller caller_;
-  Stage stage_{caller_, plan_, items_, tasks_, priority_, verdict_, calm_, runner_of(plan_), false, 0};
+  Stage stage_{caller_, plan_, judges_, verdict_, calm_, runner_of(plan_)};
   std::unique_ptr<HttpServer> handlers_;
   Scope clients_;
   Scope stream_;
@@ -560,6 +565,8 @@ class Machine {
   std::unique_ptr<Daemon> daemon_;
   std::optional<TurnWatch> turns_;
   std::string opening_error_;
+  bool misdirected_ = false;   // In the life before.
+  bool disk_is_lost_ = false;  // Nothing can be judged any more.
   const int64_t faults_per_second_ = [this] {
     int64_t all = 0;
     for (const char* name : kFaults) all += plan_.how_many(name);

@@ -38,6 +38,7 @@ struct Words {
   bool list_planted = false;
   std::string plant;
   std::set<std::string> without;
+  std::set<std::string> with;
 };
 
 constexpr const char* kHelp =
@@ -51,6 +52,7 @@ constexpr const char* kHelp =
     "  --stride N        every N-th: N programs side by side share the work\n"
     "  --state FILE      goes on behind the last seed that FILE names, and keeps it there\n"
     "  --seeds-file FILE all that are named there, a line each\n"
+    "  --with PART       leaves out seeds that have not this fault, setting or kind of client; may be repeated\n"
     "What to do with them:\n"
     "  --trace           prints what happens\n"
     "  --until STEP      stops there\n"
@@ -89,6 +91,7 @@ const std::vector<Option>& options() {
       {"--seeds-file", [](Words& words, const std::string& value) { words.seeds_file = value; }},
       {"--must-see", [](Words& words, const std::string& value) { words.must_see_file = value; }},
       {"--until", [](Words& words, const std::string& value) { words.run.until = number(value); }},
+      {"--with", [](Words& words, const std::string& value) { words.with.insert(value); }},
       {"--without", [](Words& words, const std::string& value) { words.without.insert(value); }},
       {"--trace", [](Words& words, const std::string&) { words.run.print = true; }, false},
       {"--shrink", [](Words& words, const std::string&) { words.shrink = true; }, false},
@@ -216,6 +219,9 @@ struct Totals {
 // False if a promise was broken.
 bool run_seed(const Words& words, uint64_t seed, Totals& totals) {
   const Plan plan = draw_plan(seed, words.without);
+  for (const std::string& part : words.with) {
+    if (!plan.has(part)) return true;
+  }
   const RunResult result = run_machine(plan, words.run);
   totals.add(result);
   if (words.show_hashes) {
@@ -246,7 +252,7 @@ bool saw_all(const Words& words, const Totals& totals) {
 
 int list_planted() {
   for (const auto& fault : freshet::sim::planted_faults()) {
-    std::printf("%s\t%s\t%s\n", fault.name, fault.back ? "back" : "new", fault.what);
+    std::printf("%s\t%s\t%s\t%s\n", fault.name, fault.back ? "back" : "new", fault.what, fault.needs);
   }
   return 0;
 }

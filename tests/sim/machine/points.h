@@ -14,6 +14,7 @@ struct PlantedFault {
   const char* name;
   bool back;
   const char* what;
+  const char* needs = "";  // The part of a plan without which the product never comes by; "" if any seed may do.
 };
 
 const std::vector<PlantedFault>& planted_faults();

@@ -4,18 +4,6 @@
 
 namespace freshet::sim {
 
-namespace {
-
-// No program can be started in a simulation.
-class NoPrograms final : public Spawner {
- public:
-  Async<Result<ProcessResult>> run(ProcessSpec) override {
-    return Result<ProcessResult>(fail(ErrorCode::kUnavailable, "the simulation runs no programs"));
-  }
-};
-
-}  // namespace
-
 SimWorld::SimWorld(uint64_t seed, WallTime start, LogSink& log)
     : clock_(start), random_(seed), files_(random_.next()), network_(clock_, random_.next()), log_(log) {}
 
@@ -37,8 +25,8 @@ std::unique_ptr<BackgroundWork> SimWorld::make_work(Scheduler& scheduler, std::f
   return std::make_unique<SimWork>(files_, scheduler, longest_sync_);
 }
 
-std::unique_ptr<Spawner> SimWorld::make_spawner(Scheduler&, Mailbox&, std::function<void()>) {
-  return std::make_unique<NoPrograms>();
+std::unique_ptr<Spawner> SimWorld::make_spawner(Scheduler& scheduler, Mailbox&, std::function<void()>) {
+  return std::make_unique<SimPrograms>(scheduler, programs_);
 }
 
 }  // namespace freshet::sim

@@ -9,6 +9,7 @@
 #include "app/daemon/world.h"
 #include "base/random.h"
 #include "tests/sim/machine/sim_network.h"
+#include "tests/sim/machine/sim_programs.h"
 #include "tests/sim/sim_files.h"
 
 namespace freshet::sim {
@@ -34,6 +35,7 @@ class SimWorld final : public World {
   SimClockSync& sim_clock_sync() { return clock_sync_; }
   SimFiles& sim_files() { return files_; }
   SimNetwork& sim_network() { return network_; }
+  ProgramPlay& programs() { return programs_; }
   // How long a sync beside the loop takes at most, from the next daemon on.
   void set_longest_sync(milliseconds longest) { longest_sync_ = longest; }
   // The I/O thread that was made last, whose turns the machine runs. Null before the first one; its daemon owns it.
@@ -49,6 +51,7 @@ class SimWorld final : public World {
   SimNetwork network_;
   LogSink& log_;
   SimWaiter waiter_{clock_};
+  ProgramPlay programs_;
   milliseconds longest_sync_{3};
   IoThread* io_ = nullptr;
 };

@@ -12,7 +12,7 @@ constexpr uint64_t kSeeds = 40;
 struct Client {
   explicit Client(uint64_t seed)
       : world(RuntimeOptions{}, seed * 1'000),
-        code({"/nowhere", false}, world.sim.loop(), world.sim.loop()),
+        code({"/nowhere", false}, world.sim.loop(), world.sim.loop(), *files),
         steps(seed),
         route(make_lambda_management_route(*world.runtime, code, world.clock, {})) {
     world.add_function("F");
@@ -36,6 +36,7 @@ struct Client {
   }
 
   World world;
+  const std::unique_ptr<Files> files = make_memory_files();
   CodeStore code;
   Random steps;
   std::unique_ptr<Route> route;

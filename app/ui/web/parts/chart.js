@@ -38,7 +38,7 @@ function optionsOf({ lines, log, format, from, sync }, width, onCursor) {
     axes: [
       { ...axis, size: 28, space: 80, values: (_, ticks, axisAt, space, step) => ticks.map((tick) => clockText(tick, step)) },
       log
-        ? { ...axis, size: 58, gap: 4, splits: (_, axisAt, low, high) => decades(low, high), values: (_, ticks) => ticks.map(decadeText) }
+        ? { ...axis, size: 58, gap: 4, splits: (_, axisAt, low, high) => decades(low, high), filter: (_, ticks) => ticks, values: (_, ticks) => ticks.map(decadeText) }
         : { ...axis, size: 58, gap: 4, space: 30, values: (_, ticks) => ticks.map(format) },
     ],
     series: [

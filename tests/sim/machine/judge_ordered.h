@@ -1,0 +1,43 @@
+// Judges ordered writes by their promise (docs/ordered-writes.md): whatever the order of arrival, an item ends as its
+// newest write says; a delete is not undone by an older put; what is OLDER has changed nothing.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "tests/sim/machine/judge_tasks.h"
+
+namespace freshet::sim {
+
+class OrderedJudge {
+ public:
+  explicit OrderedJudge(Verdict& verdict) : verdict_(verdict) {}
+
+  // A write of that item that nobody has made yet: `at`, or later until it is free.
+  int64_t free_time(const std::string& key, int64_t at) const;
+  // An empty value deletes.
+  void begin(const std::string& key, int64_t at, const std::string& value);
+  void applied(const std::string& key, int64_t at);
+  // Something newer is there; the answer names it if it can.
+  void older(const std::string& key, int64_t at, std::optional<int64_t> found);
+  void refused(const std::string& key, int64_t at);  // Certainly not done.
+
+  // The newest write that is known to be done; 0 if none.
+  int64_t known(const std::string& key) const;
+  // `value` is empty if there is no item. `known` is known() as of when the read was sent.
+  void observed(const std::string& key, const std::optional<int64_t>& at, const std::string& value, int64_t known);
+  const std::set<std::string>& keys() const { return keys_; }
+
+ private:
+  struct Item {
+    std::map<int64_t, std::string> tries;  // That may have been done, by time.
+    int64_t known = 0;
+  };
+  Verdict& verdict_;
+  std::map<std::string, Item> items_;
+  std::set<std::string> keys_;
+};
+
+}  // namespace freshet::sim

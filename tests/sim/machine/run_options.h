@@ -1,0 +1,20 @@
+// The settings of the daemons of a run: a part of the plan stands for each.
+#pragma once
+
+#include <string>
+
+#include "app/daemon/options.h"
+#include "tests/sim/machine/plan.h"
+
+namespace freshet::sim {
+
+// TaskRunner of the template: an HTTP server, programs, or nobody but pull workers.
+std::string runner_of(const Plan& plan);
+bool has_runner(const Plan& plan);
+// The file of the template.
+std::string template_of(const Plan& plan);
+// RATE_LIMIT, where the plan has "rate".
+int rate_of(const Plan& plan);
+DaemonOptions options_of(const Plan& plan);
+
+}  // namespace freshet::sim

@@ -1,0 +1,39 @@
+// Programs of a simulation. One for each task reads it, works for a while, and ends well, badly, with garbage, killed,
+// out of memory, or not at all. One that stays serves a function through the Runtime API, and does the same to its
+// invocations. The twin of app/spawner.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/random.h"
+#include "base/scheduler.h"
+#include "runtime/ports.h"
+
+namespace freshet::sim {
+
+// How programs of a run behave. Outlives the spawners.
+struct ProgramPlay {
+  Random random{0};
+  std::function<bool()> calm;                             // They work well from now on.
+  std::function<void(const std::string& input)> started;  // One has read its input.
+  std::function<void(const std::string& what)> saw;
+  // Of the machine outside of the daemon, where programs that stay live.
+  Scheduler* outside = nullptr;
+  HttpClient* http = nullptr;
+};
+
+// The scheduler is the daemon's: its programs end with it.
+class SimPrograms final : public Spawner {
+ public:
+  SimPrograms(Scheduler& scheduler, ProgramPlay& play) : scheduler_(scheduler), play_(play) {}
+  Async<Result<ProcessResult>> run(ProcessSpec spec) override;
+  std::unique_ptr<Program> start(ProcessSpec spec, ProgramWatcher& watcher) override;
+
+ private:
+  Scheduler& scheduler_;
+  ProgramPlay& play_;
+};
+
+}  // namespace freshet::sim
