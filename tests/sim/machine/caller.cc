@@ -63,7 +63,6 @@ void Caller::repeat_some(Random random, Scope& copies) {
 }
 
 Async<void> Caller::repeat(std::string what, HttpRequest request, milliseconds after) {
-  constexpr milliseconds kPatience{5'000};
   co_await sleep_for(scheduler_, after);
   if (verdict_.is_broken()) co_return;
   trace_.note("> again " + what + " " + request.body.substr(0, kShown));

@@ -11,15 +11,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr milliseconds kPatience{5'000};
 constexpr std::array<const char*, 3> kLanguages = {"English", "French", "Spanish"};
 constexpr std::array<const char*, 2> kShifts = {"day", "night"};
 constexpr std::array<const char*, 2> kQueues = {"Calls", "Chats"};
-
-std::string text_of(const Json& from, const char* name) {
-  const auto found = from.find(name);
-  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 Async<Reply> ask(Stage& stage, const std::string& queue, const char* call, Json input) {
   return stage.caller.post("/filtered/" + queue + "/" + call, std::move(input), kPatience);

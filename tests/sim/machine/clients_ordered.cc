@@ -9,10 +9,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr milliseconds kPatience{5'000};
-constexpr const char* kTable = "/ordered/Ratings/";
+constexpr const char* kClientsOrderedTable = "/ordered/Ratings/";
 
-Json key_of(const std::string& key) {
+Json clients_ordered_key_of(const std::string& key) {
   return {{"PK", key}, {"SK", "r"}};
 }
 
@@ -37,7 +36,7 @@ void judge_write(Stage& stage, const std::string& key, int64_t at, const Reply& 
 // A write without a time has that of its arrival: it is never too far ahead, whatever the clock did before.
 Async<void> write_now(Stage& stage, std::string name, uint64_t number) {
   Json body = {{"item", {{"PK", name + "-now"}, {"SK", "r"}, {"value", number}}}};
-  const Reply reply = co_await stage.caller.post(std::string(kTable) + "put", std::move(body), kPatience);
+  const Reply reply = co_await stage.caller.post(std::string(kClientsOrderedTable) + "put", std::move(body), kPatience);
   const std::string outcome = reply.body.is_object() ? reply.body.value("outcome", "") : "";
   stage.verdict.expect(outcome != "TOO_FAR_AHEAD" && outcome != "TOO_OLD",
                        "a write at the moment of its call is refused", outcome);
@@ -59,15 +58,15 @@ Async<void> write_in_order(Stage& stage, Random random, std::string name) {
     const std::string value = deletes ? "" : name + "." + std::to_string(++number);
     Json body = {{"timestamp", at}};
     if (deletes) {
-      body["key"] = key_of(key);
+      body["key"] = clients_ordered_key_of(key);
     } else {
-      body["item"] = key_of(key);
+      body["item"] = clients_ordered_key_of(key);
       body["item"]["value"] = value;
     }
     stage.ordered.begin(key, at, value);
     const milliseconds patience(100 + static_cast<int64_t>(random.below(4'000)));
-    const Reply reply = co_await stage.caller.post(std::string(kTable) + (deletes ? "delete" : "put"), std::move(body),
-                                                   patience, Caller::kRepeatable);
+    const Reply reply = co_await stage.caller.post(std::string(kClientsOrderedTable) + (deletes ? "delete" : "put"),
+                                                   std::move(body), patience, Caller::kRepeatable);
     judge_write(stage, key, at, reply);
     if (random.below(3) == 0) {
       const bool read = co_await read_in_order(stage, key);
@@ -79,8 +78,8 @@ Async<void> write_in_order(Stage& stage, Random random, std::string name) {
 
 Async<bool> read_in_order(Stage& stage, std::string key) {
   const int64_t known = stage.ordered.known(key);
-  Json body = {{"key", key_of(key)}};
-  const Reply reply = co_await stage.caller.post(std::string(kTable) + "get", std::move(body), kPatience);
+  Json body = {{"key", clients_ordered_key_of(key)}};
+  const Reply reply = co_await stage.caller.post(std::string(kClientsOrderedTable) + "get", std::move(body), kPatience);
   if (reply.kind != Reply::Kind::kDone) co_return false;
   const Json& item = reply.body["item"];
   stage.ordered.observed(key, time_of(item), item.is_object() ? item.value("value", "") : "", known);

@@ -5,7 +5,7 @@
 namespace freshet::sim {
 
 namespace {
-std::string name_of(const std::string& key, int64_t at) {
+std::string judge_ordered_name_of(const std::string& key, int64_t at) {
   return key + " at " + std::to_string(at);
 }
 }  // namespace
@@ -23,23 +23,23 @@ void OrderedJudge::begin(const std::string& key, int64_t at, const std::string& 
 
 void OrderedJudge::applied(const std::string& key, int64_t at) {
   Item& item = items_[key];
-  verdict_.expect(item.tries.contains(at), "a write is applied that was refused", name_of(key, at));
+  verdict_.expect(item.tries.contains(at), "a write is applied that was refused", judge_ordered_name_of(key, at));
   item.known = std::max(item.known, at);
 }
 
 void OrderedJudge::older(const std::string& key, int64_t at, std::optional<int64_t> found) {
   Item& item = items_[key];
   const auto newer = item.tries.upper_bound(at);
-  verdict_.expect(newer != item.tries.end(), "the newest write is called older", name_of(key, at));
+  verdict_.expect(newer != item.tries.end(), "the newest write is called older", judge_ordered_name_of(key, at));
   if (!found) return;
   verdict_.expect(item.tries.contains(*found) && *found > at, "a write is older than what nobody wrote",
-                  name_of(key, at) + ", beside " + std::to_string(*found));
+                  judge_ordered_name_of(key, at) + ", beside " + std::to_string(*found));
   item.known = std::max(item.known, *found);
 }
 
 void OrderedJudge::refused(const std::string& key, int64_t at) {
   Item& item = items_[key];
-  verdict_.expect(item.known != at, "a refused write was done", name_of(key, at));
+  verdict_.expect(item.known != at, "a refused write was done", judge_ordered_name_of(key, at));
   item.tries.erase(at);
 }
 
@@ -55,14 +55,14 @@ void OrderedJudge::observed(const std::string& key, const std::optional<int64_t>
     const auto from = item.tries.lower_bound(known);
     const bool deleted =
         known == 0 || std::any_of(from, item.tries.end(), [](const auto& one) { return one.second.empty(); });
-    verdict_.expect(deleted, "an item is gone though its newest write is no delete", name_of(key, known));
+    verdict_.expect(deleted, "an item is gone though its newest write is no delete", judge_ordered_name_of(key, known));
     return;
   }
   verdict_.expect(*at >= known, "an older write has replaced a newer one",
-                  name_of(key, *at) + ", after " + std::to_string(known));
+                  judge_ordered_name_of(key, *at) + ", after " + std::to_string(known));
   const auto found = item.tries.find(*at);
   verdict_.expect(found != item.tries.end() && found->second == value, "an item has what nobody wrote",
-                  name_of(key, *at) + " has '" + value + "'");
+                  judge_ordered_name_of(key, *at) + " has '" + value + "'");
   item.known = std::max(item.known, *at);
 }
 

@@ -18,8 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr milliseconds kPatience{5'000};
-
 std::string unpacked(const fs::path& path) {
   const gzFile file = gzopen(path.c_str(), "rb");
   FRESHET_CHECK(file != nullptr, "a packed file can be opened");
