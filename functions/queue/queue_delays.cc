@@ -54,7 +54,7 @@ void Queue::delayed(std::string_view id, int64_t not_before_ms) {
 
 // The tasks that are timed by boot time. True if there may be more.
 Async<bool> Queue::promote_noted() {
-  auto ids = core_.delays.noted_due(boot(), kStep, settings_.look_around);
+  auto ids = core_.delays.noted_due(boot(), kDelaysAtOnce, settings_.look_around);
   if (ids.empty()) co_return false;
   std::vector<GetItemInput> reads;
   for (const auto& id : ids) {
