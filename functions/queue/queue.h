@@ -285,7 +285,12 @@ class Queue final : public TaskQueue {
   // queue_pauses.cc
   Async<Result<void>> load_pauses();
   Async<Result<void>> load_learnt();
+  void remember(const Item& item);
+  void remember_keys(const Item& item);
+  Async<void> keep_learnt_at_stop();
   Async<void> write_learnt(LearntLimit limit);
+  Async<void> write_learnt_keys(std::vector<LearntKey> keys);
+  Async<void> write_slot(Item item);
   Async<Result<Pause>> pause_now(PauseInput input, Actor actor);
   Async<Result<void>> resume_now(Pause::Of of, std::string name, Actor actor);
   Async<Result<void>> write_pause(WriteInput write, AuditLine line);

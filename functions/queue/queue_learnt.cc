@@ -55,24 +55,58 @@ std::vector<LearntKey> keys_of(const Item& item) {
 
 // Before anything is taken. A store that has nothing readable there has learnt nothing.
 Async<Result<void>> Queue::load_learnt() {
-  GetItemInput input;
-  input.table = ShedLog::kTable;
-  input.key = key_of_slot(table_);
-  auto stored = co_await services_.tables.get_item(std::move(input));
-  if (!stored) co_return fail(stored.error());
-  if (!*stored) co_return Result<void>();
-  const Item item = stored->decode();
-  const auto milli = item.int_or(kRate, 0);
-  const auto concurrency = item.int_or(kConcurrency, 0);
-  if (milli <= 0 || concurrency < 0) co_return Result<void>();
-  const LearntLimit limit{static_cast<double>(milli) / 1000, static_cast<uint64_t>(concurrency)};
-  if (!core_.limits.remembered(limit, boot())) co_return Result<void>();
-  log_.info("LIMIT_REMEMBERED", {{"queue", table_}, {"rate", limit.rate}, {"concurrency", limit.concurrency}});
+  for (const auto slot : {kSlot, kKeysSlot}) {
+    GetItemInput input;
+    input.table = ShedLog::kTable;
+    input.key = key_of_slot(table_, slot);
+    auto stored = co_await services_.tables.get_item(std::move(input));
+    if (!stored) co_return fail(stored.error());
+    if (*stored) slot == kSlot ? remember(stored->decode()) : remember_keys(stored->decode());
+  }
   co_return Result<void>();
+}
+
+void Queue::remember(const Item& item) {
+  const auto limit = limit_of(item);
+  if (!limit) return;
+  if (!core_.limits.remembered(*limit, boot())) return;
+  log_.info("LIMIT_REMEMBERED", {{"queue", table_}, {"rate", limit->rate}, {"concurrency", limit->concurrency}});
+}
+
+void Queue::remember_keys(const Item& item) {
+  auto keys = keys_of(item);
+  const size_t known = keys.size();
+  if (!core_.limits.remembered_names(std::move(keys), item.int_or(kByKey, 0) != 0, boot())) return;
+  log_.info("LIMITS_REMEMBERED", {{"queue", table_}, {"keys", known}});
+}
+
+Async<void> Queue::keep_learnt_at_stop() {
+  if (const auto limit = core_.limits.to_keep()) co_await write_learnt(*limit);
+  if (auto keys = core_.limits.names_to_keep(boot(), true)) co_await write_learnt_keys(std::move(*keys));
 }
 
 Async<void> Queue::write_learnt(LearntLimit limit) {
   core_.limits.kept(limit);
+  Item item = key_of_slot(table_);
+  set_limit(item, limit);
+  co_await write_slot(std::move(item));
+}
+
+Async<void> Queue::write_learnt_keys(std::vector<LearntKey> keys) {
+  List list;
+  for (auto& key : keys) {
+    Map one;
+    one.set(kNameOfKey, Value(std::move(key.key)));
+    set_limit(one, key.limit);
+    list.elements.emplace_back(std::move(one));
+  }
+  Item item = key_of_slot(table_, kKeysSlot);
+  item.set(kKeys, Value(std::move(list)));
+  item.set(kByKey, Value::number(settings_.limits.by_key ? 1 : 0));
+  co_await write_slot(std::move(item));
+}
+
+Async<void> Queue::write_slot(Item item) {
   PutItemInput put;
   put.table = ShedLog::kTable;
   put.unhurried = true;

@@ -94,7 +94,7 @@ Async<void> Queue::settle_quietly(std::vector<Settlement> settlements) {
 Async<void> Queue::release_held() {
   left_in_work_.clear();
   write_spells(true);
-  if (const auto limit = core_.limits.to_keep()) co_await write_learnt(*limit);
+  co_await keep_learnt_at_stop();
   std::vector<Settlement> settlements;
   for (auto& [id, token] : core_.claims.leases().held()) {
     Settlement settlement;

@@ -7,9 +7,6 @@
 
 namespace freshet {
 
-namespace {
-}  // namespace
-
 // PENDING -> SHED of what cannot be done by its deadline any more, the most urgent first: waiting further would only
 // take room. A bounded step; the rest comes after a pause, so that a million at once leave room for others. What cannot
 // be shed is passed over, and looked at again later.

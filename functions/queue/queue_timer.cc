@@ -10,9 +10,8 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kMovedAtOnce = 256;  // Tasks moved before others get their turn.
-// Of the whole table, where it is searched for held tasks.
-constexpr uint32_t kUnindexedStep = 1000;
+constexpr uint32_t kMovedAtOnce = 256;     // Tasks moved before others get their turn.
+constexpr uint32_t kUnindexedStep = 1000;  // Items of the whole table read at a time, looking for held tasks.
 constexpr const char* kLeaseEnded = "lease ended";
 constexpr const char* kDaemonDied = "daemon died";
 constexpr const char* kDiedInWork = "the daemon died while this was in work";
@@ -49,6 +48,7 @@ Async<void> Queue::tick() {
     core_.agenda.round_began();
     end_pauses();
     if (const auto limit = core_.limits.looked(boot())) scope_.spawn(write_learnt(*limit));
+    if (auto keys = core_.limits.names_to_keep(boot())) scope_.spawn(write_learnt_keys(std::move(*keys)));
     auto reclaimed = co_await end_leases();
     auto promoted = co_await promote_due();
     if (core_.limits.on() && core_.limits.due(boot(), kMovedAtOnce)) core_.agenda.another_round();

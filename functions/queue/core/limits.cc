@@ -1,6 +1,7 @@
 #include "functions/queue/core/limits.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
@@ -156,11 +157,17 @@ std::optional<LearntLimit> Limits::looked(BootTime now) {
   return to_keep();
 }
 
+bool Limits::remembered_names(std::vector<LearntKey> names, bool by_key, BootTime now) {
+  if (names.empty() || by_key != settings_.limits.by_key || !settings_.limits.learnt) return false;
+  by_name_.remember(std::move(names), now);
+  return true;
+}
+
 BootTime Limits::next_look(BootTime now) const {
   BootTime next = BootTime::max();
   if (on()) next = std::max(now, by_name_.next_due());
   if (downstream_.rate) next = std::min(next, std::max(now, kept_rate_.next_look()));
-  return next;
+  return std::min(next, std::max(now, by_name_.next_keep()));
 }
 
 }  // namespace freshet

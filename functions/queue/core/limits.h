@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "functions/queue/lease_book.h"
 #include "functions/queue/policy/downstream.h"
@@ -102,6 +103,14 @@ class Limits {
   std::optional<LearntLimit> to_keep() const;
   std::optional<LearntLimit> looked(BootTime now);
   void kept(const LearntLimit& limit) { kept_rate_.kept(limit); }
+  // The same for the limits of groups or keys. `by_key`: the names that were read are those of keys, not of groups.
+  // False if they are of no use now.
+  bool remembered_names(std::vector<LearntKey> names, bool by_key, BootTime now);
+  // The names and limits to write now; empty: none has moved, or it is too soon and not `at_once`. They count as
+  // written.
+  std::optional<std::vector<LearntKey>> names_to_keep(BootTime now, bool at_once = false) {
+    return by_name_.to_keep(now, at_once);
+  }
 
   // When the timer has to look next; BootTime::max() for never.
   BootTime next_look(BootTime now) const;
