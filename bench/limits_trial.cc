@@ -205,7 +205,7 @@ class Run {
     LimitHints hints;
     bool operator<(const End& other) const { return at > other.at; }
   };
-  // What the other one may be doing.
+  // A guess at what the other caller is doing.
   struct Guess {
     double share = 0;
     double tokens = 0;

@@ -20,6 +20,12 @@ const depth = async (state) => (await daemon.queue('stats')).depth[state];
 const button = (page, name) => page.getByRole('button', { name, exact: false }).first();
 const dialog = (page, name) => page.getByRole('dialog').getByRole('button', { name });
 
+// 120 tasks of two groups, one of them with another word.
+async function hayAndNeedle() {
+  await daemon.purge();
+  await daemon.put(...Array.from({ length: 120 }, (_, i) => ({ taskId: `t-${i}`, group: i % 2 ? 'odd' : 'even', payload: { word: i === 77 ? 'needle' : 'hay' } })));
+}
+
 const tests = {
   'the overview says of a queue what the API says': () => shown(async (page) => {
     await daemon.put(...Array.from({ length: 7 }, (_, i) => ({ taskId: `seen-${i}`, deadlineMs: 600_000 })));
@@ -172,8 +178,7 @@ const tests = {
   }),
 
   'tasks are found by state, attribute, age and text, and the address says so': () => shown(async (page) => {
-    await daemon.purge();
-    await daemon.put(...Array.from({ length: 120 }, (_, i) => ({ taskId: `t-${i}`, group: i % 2 ? 'odd' : 'even', payload: { word: i === 77 ? 'needle' : 'hay' } })));
+    await hayAndNeedle();
     await page.show(`queues/${QUEUE}/tasks`);
     await page.has('t-119');
     await page.getByLabel('Text').fill('needle');
@@ -188,6 +193,7 @@ const tests = {
   }),
 
   'marked tasks are cancelled, and all that match, counted first': () => shown(async (page) => {
+    await hayAndNeedle();
     await page.show(`queues/${QUEUE}/tasks?state=PENDING&where.group=even`);
     await page.getByLabel('Mark t-118').check();
     await page.getByLabel('Mark t-116').check();
