@@ -93,7 +93,7 @@ TEST_P(ExplainTest, TheNumberBeforeATaskIsItsPlaceInATakeOfAll) {
       task.id = "t" + std::to_string((i * 7) % 12);  // The order of the names is another one.
       if (each.lanes) task.group = "g";
       if (each.deadlines && i % 4 != 3) task.deadline = other.clock.wall() + seconds(1 + i % 3);
-      ASSERT_TRUE(other.wait(queue.create({task})));
+      ASSERT_TRUE(other.wait(queue.create({task})).at(0));
       if (i % 5 == 4) other.pass(milliseconds(10));
     }
     std::map<std::string, uint64_t> ahead;

@@ -77,6 +77,9 @@ def name_of(head):
     if kind:
         return [kind[1]], None
     head = re.split(r"(?<![=!<>])=(?!=)", head)[0] if "(" not in head.split("=")[0] else head
+    constant = re.search(r"\b(k[A-Z]\w*)\(", head)
+    if constant:
+        return [constant[1]], None
     function = re.search(r"(\w+)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)", head)
     if function:
         parameters = function[2].split(",")
@@ -94,6 +97,8 @@ def local_names(text):
     found, open_, begin = [], [], 0
     for mark in re.finditer(r"[{};]", code):
         head = code[begin:mark.start()]
+        if head.count("(") > head.count(")"):  # A parameter's default.
+            continue
         local = "unnamed" in open_ and "body" not in open_
         scope = re.search(r"\bnamespace(\s+[\w:]+)?\s*$", head) if mark[0] == "{" else None
         named = name_of(head) if local and not scope and mark[0] != "}" else None
@@ -131,6 +136,10 @@ class Samples(unittest.TestCase):
                          ["a/x/f.cc:2: a/x must not include a/y/g.h: config/build/folders.txt does not give it a/y"])
         self.assertEqual(len(wrong_includes(self.TABLE, "base/b.cc", '#include "g.h"\n#include "a/x/g.h"\n')), 2)
         self.assertEqual(wrong_includes(self.TABLE, "a/z/f.cc", ""), ["a/z/f.cc: config/build/folders.txt has no line for a/z"])
+
+    def test_names_with_defaults(self):
+        self.assertEqual([name for name, _, _ in local_names("namespace {\nint of(int a, T b = {}) { }\nconst Time kNow(seconds(1));\n}")],
+                         ["of(number)", "of(number,T)", "kNow"])
 
     def test_circles(self):
         self.assertEqual(circles(self.TABLE), [])

@@ -9,7 +9,7 @@ namespace freshet {
 namespace {
 
 const std::string kAdopterTable = "T";
-const WallTime kNow(milliseconds(1'000'000));
+const WallTime kAdopterNow(milliseconds(1'000'000));
 
 struct TestedAdopter {
   QueueSettings settings;
@@ -28,7 +28,7 @@ TEST(Adopter, APlainTaskLacksNothing) {
   const auto task = ItemRef::encode(item(state::kPending));
   EXPECT_FALSE(Adopter::needs_adoption(task, false));
   EXPECT_FALSE(t.adopter.adoption(task, false, ""));
-  EXPECT_FALSE(t.adopter.times_for(task, true, kNow));
+  EXPECT_FALSE(t.adopter.times_for(task, true, kAdopterNow));
 }
 
 TEST(Adopter, ATaskGetsItsLaneAndItsKeyUnderWhatWasSeen) {
@@ -58,18 +58,18 @@ TEST(Adopter, ATaskThatAClientEndedLosesItsLaneAndItsKey) {
 TEST(Adopter, ANewTaskGetsTheDefaultDeadlineAndAnEndedOneTheTimeThatItIsKept) {
   TestedAdopter t;
   t.settings.default_deadline = milliseconds(5000);
-  const auto fresh = t.adopter.times_for(ItemRef::encode(item(state::kPending)), true, kNow);
+  const auto fresh = t.adopter.times_for(ItemRef::encode(item(state::kPending)), true, kAdopterNow);
   ASSERT_TRUE(fresh);
   ASSERT_EQ(fresh->edits.size(), 1u);
   EXPECT_EQ(fresh->edits[0].name, attribute::kDeadline);
   EXPECT_EQ(*fresh->edits[0].value, Value::number(1'005'000));
-  EXPECT_FALSE(t.adopter.times_for(ItemRef::encode(item(state::kPending)), false, kNow)) << "it is not new";
+  EXPECT_FALSE(t.adopter.times_for(ItemRef::encode(item(state::kPending)), false, kAdopterNow)) << "it is not new";
   Item dated = item(state::kPending);
   dated.set(attribute::kDeadline, Value::number(7));
-  EXPECT_FALSE(t.adopter.times_for(ItemRef::encode(dated), true, kNow)) << "it has one of its own";
+  EXPECT_FALSE(t.adopter.times_for(ItemRef::encode(dated), true, kAdopterNow)) << "it has one of its own";
   Item delayed = item(state::kDelayed);
   delayed.set(attribute::kNotBefore, Value::number(1'002'000));
-  EXPECT_EQ(*t.adopter.times_for(ItemRef::encode(delayed), true, kNow)->edits[0].value, Value::number(1'007'000))
+  EXPECT_EQ(*t.adopter.times_for(ItemRef::encode(delayed), true, kAdopterNow)->edits[0].value, Value::number(1'007'000))
       << "from the end of its delay";
 }
 

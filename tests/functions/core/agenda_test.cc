@@ -6,22 +6,22 @@
 namespace freshet {
 namespace {
 
-const BootTime kNow(milliseconds(1000));
+const BootTime kAgendaNow(milliseconds(1000));
 constexpr milliseconds kSecond{1000};
 
 TEST(Agenda, TheTimerIsSetAnewOnlyForWhatComesEarlier) {
   Agenda agenda;
-  EXPECT_FALSE(agenda.hurry(kNow, kNow)) << "it has not begun";
+  EXPECT_FALSE(agenda.hurry(kAgendaNow, kAgendaNow)) << "it has not begun";
   agenda.begin();
-  EXPECT_TRUE(agenda.hurry(kNow + kSecond, kNow)) << "no timer is set";
-  EXPECT_TRUE(agenda.arm(kNow + kSecond));
-  EXPECT_FALSE(agenda.arm(kNow + kSecond)) << "it is set to that";
-  EXPECT_FALSE(agenda.hurry(kNow + 2 * kSecond, kNow));
-  EXPECT_TRUE(agenda.hurry(kNow, kNow));
+  EXPECT_TRUE(agenda.hurry(kAgendaNow + kSecond, kAgendaNow)) << "no timer is set";
+  EXPECT_TRUE(agenda.arm(kAgendaNow + kSecond));
+  EXPECT_FALSE(agenda.arm(kAgendaNow + kSecond)) << "it is set to that";
+  EXPECT_FALSE(agenda.hurry(kAgendaNow + 2 * kSecond, kAgendaNow));
+  EXPECT_TRUE(agenda.hurry(kAgendaNow, kAgendaNow));
   agenda.fired();
-  EXPECT_TRUE(agenda.arm(kNow + kSecond)) << "it has fired, and has to be set again";
+  EXPECT_TRUE(agenda.arm(kAgendaNow + kSecond)) << "it has fired, and has to be set again";
   agenda.end();
-  EXPECT_FALSE(agenda.hurry(kNow, kNow));
+  EXPECT_FALSE(agenda.hurry(kAgendaNow, kAgendaNow));
 }
 
 TEST(Agenda, DuringATickAnotherRoundDoesWhatIsDueNow) {
@@ -29,11 +29,11 @@ TEST(Agenda, DuringATickAnotherRoundDoesWhatIsDueNow) {
   agenda.begin();
   agenda.tick_began();
   agenda.round_began();
-  EXPECT_FALSE(agenda.hurry(kNow + kSecond, kNow)) << "the end of the tick sets the timer";
+  EXPECT_FALSE(agenda.hurry(kAgendaNow + kSecond, kAgendaNow)) << "the end of the tick sets the timer";
   EXPECT_FALSE(agenda.goes_on());
-  EXPECT_FALSE(agenda.hurry(kNow, kNow));
+  EXPECT_FALSE(agenda.hurry(kAgendaNow, kAgendaNow));
   EXPECT_TRUE(agenda.goes_on());
-  EXPECT_FALSE(agenda.hurry(kNow + kSecond, kNow));
+  EXPECT_FALSE(agenda.hurry(kAgendaNow + kSecond, kAgendaNow));
   EXPECT_TRUE(agenda.goes_on()) << "what is due now is not forgotten";
   agenda.round_began();
   EXPECT_FALSE(agenda.goes_on());
@@ -44,33 +44,33 @@ TEST(Agenda, DuringATickAnotherRoundDoesWhatIsDueNow) {
 TEST(Agenda, StartIsPublishedOnceAtTheEarliestTime) {
   Agenda agenda;
   EXPECT_FALSE(agenda.start_is_planned());
-  EXPECT_FALSE(agenda.take_start(kNow));
-  EXPECT_TRUE(agenda.start_by(kNow + kSecond));
-  EXPECT_FALSE(agenda.start_by(kNow + 2 * kSecond)) << "it comes earlier anyway";
-  EXPECT_TRUE(agenda.start_by(kNow));
-  EXPECT_TRUE(agenda.take_start(kNow));
-  EXPECT_FALSE(agenda.take_start(kNow)) << "once";
+  EXPECT_FALSE(agenda.take_start(kAgendaNow));
+  EXPECT_TRUE(agenda.start_by(kAgendaNow + kSecond));
+  EXPECT_FALSE(agenda.start_by(kAgendaNow + 2 * kSecond)) << "it comes earlier anyway";
+  EXPECT_TRUE(agenda.start_by(kAgendaNow));
+  EXPECT_TRUE(agenda.take_start(kAgendaNow));
+  EXPECT_FALSE(agenda.take_start(kAgendaNow)) << "once";
 }
 
 TEST(Agenda, ALookAroundIsNeverPutOff) {
   Agenda agenda;
-  EXPECT_FALSE(agenda.look_is_due(kNow));
-  agenda.look_began(kNow, kSecond);
-  agenda.look_by(kNow + 5 * kSecond);
-  EXPECT_EQ(agenda.look_due(), kNow + kSecond);
-  agenda.look_by(kNow);
-  EXPECT_TRUE(agenda.look_is_due(kNow));
+  EXPECT_FALSE(agenda.look_is_due(kAgendaNow));
+  agenda.look_began(kAgendaNow, kSecond);
+  agenda.look_by(kAgendaNow + 5 * kSecond);
+  EXPECT_EQ(agenda.look_due(), kAgendaNow + kSecond);
+  agenda.look_by(kAgendaNow);
+  EXPECT_TRUE(agenda.look_is_due(kAgendaNow));
 }
 
 TEST(Agenda, ASearchOfTheWholeTableRestsAMultipleOfItsTime) {
   Agenda agenda;
-  EXPECT_TRUE(agenda.may_search(kNow));
-  EXPECT_FALSE(agenda.may_search(kNow)) << "one at a time";
-  agenda.search_ended(kNow, kNow + milliseconds(1));
-  EXPECT_FALSE(agenda.may_search(kNow + 59 * kSecond));
-  EXPECT_TRUE(agenda.may_search(kNow + 61 * kSecond));
-  const auto ended = kNow + 71 * kSecond;  // Ten seconds.
-  agenda.search_ended(kNow + 61 * kSecond, ended);
+  EXPECT_TRUE(agenda.may_search(kAgendaNow));
+  EXPECT_FALSE(agenda.may_search(kAgendaNow)) << "one at a time";
+  agenda.search_ended(kAgendaNow, kAgendaNow + milliseconds(1));
+  EXPECT_FALSE(agenda.may_search(kAgendaNow + 59 * kSecond));
+  EXPECT_TRUE(agenda.may_search(kAgendaNow + 61 * kSecond));
+  const auto ended = kAgendaNow + 71 * kSecond;  // Ten seconds.
+  agenda.search_ended(kAgendaNow + 61 * kSecond, ended);
   EXPECT_FALSE(agenda.may_search(ended + 999 * kSecond));
   EXPECT_TRUE(agenda.may_search(ended + 1000 * kSecond));
 }

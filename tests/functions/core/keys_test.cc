@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-ItemRef task(const std::string& id, std::string_view status, bool replace = false) {
+ItemRef keyed_task(const std::string& id, std::string_view status, bool replace = false) {
   Item item;
   item.set(attribute::kId, Value(id));
   item.set(attribute::kStatus, Value(status));
@@ -19,8 +19,8 @@ ItemRef task(const std::string& id, std::string_view status, bool replace = fals
 
 TEST(Keys, ATaskThatReplacesOthersWaitsWhileOneOfItsKeyIsInWork) {
   Keys keys;
-  const ItemRef plain = task("a", state::kPending);
-  const ItemRef latest = task("b", state::kPending, true);
+  const ItemRef plain = keyed_task("a", state::kPending);
+  const ItemRef latest = keyed_task("b", state::kPending, true);
   EXPECT_TRUE(keys.idle());
   EXPECT_FALSE(keys.passes_over(latest, "k", false)) << "nothing of its key is in work";
   EXPECT_TRUE(keys.passes_over(latest, "k", true)) << "a task is held under a lease";
@@ -46,7 +46,7 @@ TEST(Keys, ATaskThatReplacesOthersWaitsWhileOneOfItsKeyIsInWork) {
 TEST(Keys, AFreedKeyIsToldOnceAndOnlyIfATakePassedItOver) {
   Keys keys;
   EXPECT_FALSE(keys.freed("k"));
-  EXPECT_TRUE(keys.passes_over(task("b", state::kPending, true), "k", true));
+  EXPECT_TRUE(keys.passes_over(keyed_task("b", state::kPending, true), "k", true));
   EXPECT_EQ(keys.passed(), 1u);
   EXPECT_FALSE(keys.freed("other"));
   EXPECT_TRUE(keys.freed("k"));
@@ -58,7 +58,7 @@ TEST(Keys, AFreedKeyIsToldOnceAndOnlyIfATakePassedItOver) {
 
 TEST(Keys, AReplacementEndsWhatWaitsAndMarksWhatIsInWork) {
   const WallTime now(milliseconds(1'000));
-  const auto waits = Keys::replacement("t", task("a", state::kPending), "b", {}, now);
+  const auto waits = Keys::replacement("t", keyed_task("a", state::kPending), "b", {}, now);
   ASSERT_TRUE(waits);
   EXPECT_EQ(text_of(waits->seen, attribute::kId), "a");
   const auto sets = [](const EditItemInput& write, std::string_view name) -> std::string {
@@ -70,13 +70,13 @@ TEST(Keys, AReplacementEndsWhatWaitsAndMarksWhatIsInWork) {
   EXPECT_EQ(sets(*waits, attribute::kStatus), state::kCancelled);
   EXPECT_EQ(sets(*waits, attribute::kReplacedBy), "b");
 
-  const auto held = Keys::replacement("t", task("a", state::kTaken), "b", {}, now);
+  const auto held = Keys::replacement("t", keyed_task("a", state::kTaken), "b", {}, now);
   ASSERT_TRUE(held);
   EXPECT_EQ(sets(*held, attribute::kStatus), state::kTaken) << "it goes on";
   EXPECT_EQ(sets(*held, attribute::kReplacedBy), "b");
 
-  EXPECT_FALSE(Keys::replacement("t", task("b", state::kPending), "b", {}, now)) << "it is the newest itself";
-  Item marked = task("a", state::kTaken).decode();
+  EXPECT_FALSE(Keys::replacement("t", keyed_task("b", state::kPending), "b", {}, now)) << "it is the newest itself";
+  Item marked = keyed_task("a", state::kTaken).decode();
   marked.set(attribute::kReplacedBy, Value("x"));
   EXPECT_FALSE(Keys::replacement("t", ItemRef::encode(marked), "b", {}, now)) << "it is marked already";
 }
@@ -84,14 +84,16 @@ TEST(Keys, AReplacementEndsWhatWaitsAndMarksWhatIsInWork) {
 TEST(Keys, WhatTheStoreRefusedToEndIsPassedOverUntilItHasEnded) {
   Keys keys;
   Unreplaced left{"new"};
-  EXPECT_EQ(Keys::refused(task("old", state::kPending), ErrorCode::kConditionalCheckFailed, left), Replaced::kMoved);
-  EXPECT_EQ(Keys::refused(task("older", state::kPending), ErrorCode::kThroughputExceeded, left), Replaced::kRefused);
+  EXPECT_EQ(Keys::refused(keyed_task("old", state::kPending), ErrorCode::kConditionalCheckFailed, left),
+            Replaced::kMoved);
+  EXPECT_EQ(Keys::refused(keyed_task("older", state::kPending), ErrorCode::kThroughputExceeded, left),
+            Replaced::kRefused);
   keys.not_replaced("k", left);
   EXPECT_TRUE(keys.any_unreplaced());
-  EXPECT_TRUE(keys.is_replaced(task("old", state::kPending), "k"));
-  EXPECT_TRUE(keys.passes_over(task("older", state::kPending), "k", false));
-  EXPECT_FALSE(keys.passes_over(task("new", state::kPending, true), "k", false));
-  EXPECT_FALSE(keys.is_replaced(task("later", state::kPending), "k")) << "it was not there to be replaced";
+  EXPECT_TRUE(keys.is_replaced(keyed_task("old", state::kPending), "k"));
+  EXPECT_TRUE(keys.passes_over(keyed_task("older", state::kPending), "k", false));
+  EXPECT_FALSE(keys.passes_over(keyed_task("new", state::kPending, true), "k", false));
+  EXPECT_FALSE(keys.is_replaced(keyed_task("later", state::kPending), "k")) << "it was not there to be replaced";
   EXPECT_EQ(keys.replacing("k"), "new");
   EXPECT_EQ(keys.unreplaced_keys(), std::vector<std::string>{"k"});
 
@@ -109,8 +111,8 @@ TEST(Keys, WhereTheStoreDidNotSayWhichAllOthersOfTheKeyAreToEnd) {
   Unreplaced left{"new"};
   left.all = true;
   keys.not_replaced("k", left);
-  EXPECT_TRUE(keys.is_replaced(task("any", state::kPending), "k"));
-  EXPECT_FALSE(keys.is_replaced(task("new", state::kPending), "k"));
+  EXPECT_TRUE(keys.is_replaced(keyed_task("any", state::kPending), "k"));
+  EXPECT_FALSE(keys.is_replaced(keyed_task("new", state::kPending), "k"));
 }
 
 }  // namespace

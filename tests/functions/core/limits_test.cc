@@ -11,7 +11,7 @@ namespace {
 
 const BootTime kLimitsNow(seconds(100));
 
-ItemRef task(const std::string& group, const std::string& key = {}, std::optional<double> cost = {}) {
+ItemRef task_of_group(const std::string& group, const std::string& key = {}, std::optional<double> cost = {}) {
   Item item;
   item.set(attribute::kId, Value("t"));
   item.set(attribute::kStatus, Value(state::kPending));
@@ -38,15 +38,15 @@ Settlement settlement(Settlement::Kind kind, const std::string& lease) {
 TEST(Limits, TheNameThatALimitGoesByIsTheGroupOrTheKey) {
   QueueSettings settings;
   Limits limits(settings);
-  EXPECT_EQ(limits.name_of(task("g", "k")), "g");
+  EXPECT_EQ(limits.name_of(task_of_group("g", "k")), "g");
   settings.limits.by_key = true;
-  EXPECT_EQ(limits.name_of(task("g", "k")), "k");
-  EXPECT_EQ(limits.name_of(task("g")), "");
-  EXPECT_EQ(limits.units_of(task("g", "", 7)), 1) << "tasks are counted";
+  EXPECT_EQ(limits.name_of(task_of_group("g", "k")), "k");
+  EXPECT_EQ(limits.name_of(task_of_group("g")), "");
+  EXPECT_EQ(limits.units_of(task_of_group("g", "", 7)), 1) << "tasks are counted";
   settings.limits.counts_cost = true;
   settings.limits.default_cost = 3;
-  EXPECT_EQ(limits.units_of(task("g", "", 7)), 7);
-  EXPECT_EQ(limits.units_of(task("g")), 3);
+  EXPECT_EQ(limits.units_of(task_of_group("g", "", 7)), 7);
+  EXPECT_EQ(limits.units_of(task_of_group("g")), 3);
 }
 
 TEST(Limits, ATakeHasRoomForAsManyOfAGroupAsMayStart) {
@@ -55,21 +55,21 @@ TEST(Limits, ATakeHasRoomForAsManyOfAGroupAsMayStart) {
   limits.follow_names(kLimitsNow);
   EXPECT_TRUE(limits.on());
   ChosenByName chosen;
-  EXPECT_TRUE(limits.has_room(task("a"), chosen, kLimitsNow));
-  EXPECT_TRUE(limits.has_room(task("a"), chosen, kLimitsNow));
-  EXPECT_FALSE(limits.has_room(task("a"), chosen, kLimitsNow));
-  EXPECT_TRUE(limits.has_room(task("b"), chosen, kLimitsNow)) << "another group";
+  EXPECT_TRUE(limits.has_room(task_of_group("a"), chosen, kLimitsNow));
+  EXPECT_TRUE(limits.has_room(task_of_group("a"), chosen, kLimitsNow));
+  EXPECT_FALSE(limits.has_room(task_of_group("a"), chosen, kLimitsNow));
+  EXPECT_TRUE(limits.has_room(task_of_group("b"), chosen, kLimitsNow)) << "another group";
   EXPECT_FALSE(limits.is_full(lane_name(0, "a"), kLimitsNow)) << "nothing of it is in work yet";
   limits.in_work_of_group("a", 2, kLimitsNow);
   EXPECT_TRUE(limits.is_full(lane_name(0, "a"), kLimitsNow));
   EXPECT_FALSE(limits.is_full(lane_name(0, ""), kLimitsNow)) << "tasks without a group have no limit";
   std::shared_ptr<KeyCall> call;
-  EXPECT_FALSE(limits.admit(task("a"), call, kLimitsNow));
+  EXPECT_FALSE(limits.admit(task_of_group("a"), call, kLimitsNow));
   limits.in_work_of_group("a", 1, kLimitsNow);
-  EXPECT_TRUE(limits.admit(task("a"), call, kLimitsNow));
+  EXPECT_TRUE(limits.admit(task_of_group("a"), call, kLimitsNow));
   EXPECT_TRUE(call);
   limits.in_work_of_key("a", 9, kLimitsNow);
-  limits.claimed(task("a"), *call, false, kLimitsNow);
+  limits.claimed(task_of_group("a"), *call, false, kLimitsNow);
   EXPECT_FALSE(limits.is_full(lane_name(0, "a"), kLimitsNow)) << "keys do not count here, and the claim was refused";
 }
 
@@ -82,7 +82,7 @@ TEST(Limits, WhatATaskReallyCostIsChargedWhenItsClaimEnds) {
   limits.follow_names(kLimitsNow);
   const BootTime full = kLimitsNow + seconds(20);  // The bucket was empty at first.
   std::shared_ptr<KeyCall> call;
-  const auto cheap = task("a", "", 1);
+  const auto cheap = task_of_group("a", "", 1);
   ASSERT_TRUE(limits.admit(cheap, call, full));
   limits.claimed(cheap, *call, true, full);
   Lease lease{"l", 0, milliseconds(1000), true, cheap};
@@ -111,12 +111,12 @@ TEST(Limits, RateLimitCountsWhatPullWorkersTakeAndNotTheProcessor) {
   limits.allowed(pull, kLimitsNow);
   EXPECT_EQ(limits.allowed(pull, later), 3u);
   std::vector<std::shared_ptr<RatedCall>> calls;
-  for (int i = 0; i < 3; ++i) calls.push_back(limits.charge(task(""), later));
+  for (int i = 0; i < 3; ++i) calls.push_back(limits.charge(task_of_group(""), later));
   EXPECT_EQ(limits.allowed(pull, later), 0u);
   EXPECT_TRUE(limits.is_used_up(pull, later));
   EXPECT_FALSE(limits.is_used_up(processor, later));
 
-  Lease lease{"l", 0, milliseconds(1000), true, task("")};
+  Lease lease{"l", 0, milliseconds(1000), true, task_of_group("")};
   lease.call = calls[0];
   auto back = settlement(Settlement::Kind::kRelease, "l");
   back.begun = false;
