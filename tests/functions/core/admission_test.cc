@@ -4,12 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "runtime/retry_later.h"
+#include "tests/functions/core/fixed.h"
 
 namespace freshet {
 namespace {
 
-const std::string kTable = "T";
-const BootTime kNow(seconds(100));
+using fixed::kNow;
+using fixed::kTable;
 
 struct TestedAdmission {
   QueueSettings settings;

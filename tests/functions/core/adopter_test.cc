@@ -4,19 +4,20 @@
 #include <gtest/gtest.h>
 
 #include "functions/queue/attributes.h"
+#include "tests/functions/core/fixed.h"
 
 namespace freshet {
 namespace {
 
-const std::string kAdopterTable = "T";
-const WallTime kAdopterNow(milliseconds(1'000'000));
+using fixed::kTable;
+using fixed::kWall;
 
 struct TestedAdopter {
   QueueSettings settings;
-  Adopter adopter{kAdopterTable, settings};
+  Adopter adopter{kTable, settings};
 };
 
-Item item(std::string_view status) {
+Item adopted_item(std::string_view status) {
   Item out;
   out.set(attribute::kId, Value("t"));
   out.set(attribute::kStatus, Value(status));
@@ -25,15 +26,15 @@ Item item(std::string_view status) {
 
 TEST(Adopter, APlainTaskLacksNothing) {
   TestedAdopter t;
-  const auto task = ItemRef::encode(item(state::kPending));
+  const auto task = ItemRef::encode(adopted_item(state::kPending));
   EXPECT_FALSE(Adopter::needs_adoption(task, false));
   EXPECT_FALSE(t.adopter.adoption(task, false, ""));
-  EXPECT_FALSE(t.adopter.times_for(task, true, kAdopterNow));
+  EXPECT_FALSE(t.adopter.times_for(task, true, kWall));
 }
 
 TEST(Adopter, ATaskGetsItsLaneAndItsKeyUnderWhatWasSeen) {
   TestedAdopter t;
-  Item put = item(state::kPending);
+  Item put = adopted_item(state::kPending);
   put.set(attribute::kKey, Value("k"));
   const auto task = ItemRef::encode(put);
   EXPECT_TRUE(Adopter::needs_adoption(task, true));
@@ -46,7 +47,7 @@ TEST(Adopter, ATaskGetsItsLaneAndItsKeyUnderWhatWasSeen) {
 
 TEST(Adopter, ATaskThatAClientEndedLosesItsLaneAndItsKey) {
   TestedAdopter t;
-  Item ended = item(state::kSuccess);
+  Item ended = adopted_item(state::kSuccess);
   ended.set(attribute::kKey, Value("k"));
   ended.set(attribute::kLiveKey, Value("k"));
   ended.set(attribute::kLane, Value("100##0"));
@@ -58,18 +59,18 @@ TEST(Adopter, ATaskThatAClientEndedLosesItsLaneAndItsKey) {
 TEST(Adopter, ANewTaskGetsTheDefaultDeadlineAndAnEndedOneTheTimeThatItIsKept) {
   TestedAdopter t;
   t.settings.default_deadline = milliseconds(5000);
-  const auto fresh = t.adopter.times_for(ItemRef::encode(item(state::kPending)), true, kAdopterNow);
+  const auto fresh = t.adopter.times_for(ItemRef::encode(adopted_item(state::kPending)), true, kWall);
   ASSERT_TRUE(fresh);
   ASSERT_EQ(fresh->edits.size(), 1u);
   EXPECT_EQ(fresh->edits[0].name, attribute::kDeadline);
   EXPECT_EQ(*fresh->edits[0].value, Value::number(1'005'000));
-  EXPECT_FALSE(t.adopter.times_for(ItemRef::encode(item(state::kPending)), false, kAdopterNow)) << "it is not new";
-  Item dated = item(state::kPending);
+  EXPECT_FALSE(t.adopter.times_for(ItemRef::encode(adopted_item(state::kPending)), false, kWall)) << "it is not new";
+  Item dated = adopted_item(state::kPending);
   dated.set(attribute::kDeadline, Value::number(7));
-  EXPECT_FALSE(t.adopter.times_for(ItemRef::encode(dated), true, kAdopterNow)) << "it has one of its own";
-  Item delayed = item(state::kDelayed);
+  EXPECT_FALSE(t.adopter.times_for(ItemRef::encode(dated), true, kWall)) << "it has one of its own";
+  Item delayed = adopted_item(state::kDelayed);
   delayed.set(attribute::kNotBefore, Value::number(1'002'000));
-  EXPECT_EQ(*t.adopter.times_for(ItemRef::encode(delayed), true, kAdopterNow)->edits[0].value, Value::number(1'007'000))
+  EXPECT_EQ(*t.adopter.times_for(ItemRef::encode(delayed), true, kWall)->edits[0].value, Value::number(1'007'000))
       << "from the end of its delay";
 }
 

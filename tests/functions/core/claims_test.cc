@@ -4,17 +4,19 @@
 #include <gtest/gtest.h>
 
 #include "functions/queue/attributes.h"
+#include "tests/functions/core/fixed.h"
 
 namespace freshet {
 namespace {
 
-const std::string kClaimsTable = "T";
+using fixed::kTable;
+
 const BootTime kStart{};
 
 struct TestedClaims {
   QueueSettings settings;
   Random random{7};
-  Claims claims{kClaimsTable, settings, random, "node", "2"};
+  Claims claims{kTable, settings, random, "node", "2"};
 };
 
 ItemRef held(const std::string& id, std::string_view lease, int64_t beat = 0, int64_t lease_ms = 1000) {

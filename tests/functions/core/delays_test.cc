@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "functions/queue/attributes.h"
+#include "tests/functions/core/fixed.h"
 
 namespace freshet {
 namespace {
 
-const WallTime kWall(milliseconds(1'000'000));
-const BootTime kBoot(milliseconds(500));
-constexpr milliseconds kRetry{1000};
+using fixed::kBoot;
+using fixed::kRetry;
+using fixed::kWall;
 
 ItemRef delayed(const std::string& id, int64_t not_before_ms, std::string_view status = state::kDelayed) {
   Item item;

@@ -5,15 +5,16 @@
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/lanes.h"
+#include "tests/functions/core/fixed.h"
 
 namespace freshet {
 namespace {
 
-const std::string kLanesTable = "T";
+using fixed::kTable;
 
 struct TestedLanes {
   QueueSettings settings;
-  Lanes lanes{kLanesTable, settings};
+  Lanes lanes{kTable, settings};
 
   // As the queue does when the system table has taken the names.
   Result<void> add(std::vector<std::string> names) {

@@ -5,13 +5,14 @@
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/lanes.h"
+#include "tests/functions/core/fixed.h"
 
 namespace freshet {
 namespace {
 
-const BootTime kLimitsNow(seconds(100));
+using fixed::kNow;
 
-ItemRef task_of_group(const std::string& group, const std::string& key = {}, std::optional<double> cost = {}) {
+ItemRef limited_task(const std::string& group, const std::string& key = {}, std::optional<double> cost = {}) {
   Item item;
   item.set(attribute::kId, Value("t"));
   item.set(attribute::kStatus, Value(state::kPending));
@@ -38,39 +39,39 @@ Settlement settlement(Settlement::Kind kind, const std::string& lease) {
 TEST(Limits, TheNameThatALimitGoesByIsTheGroupOrTheKey) {
   QueueSettings settings;
   Limits limits(settings);
-  EXPECT_EQ(limits.name_of(task_of_group("g", "k")), "g");
+  EXPECT_EQ(limits.name_of(limited_task("g", "k")), "g");
   settings.limits.by_key = true;
-  EXPECT_EQ(limits.name_of(task_of_group("g", "k")), "k");
-  EXPECT_EQ(limits.name_of(task_of_group("g")), "");
-  EXPECT_EQ(limits.units_of(task_of_group("g", "", 7)), 1) << "tasks are counted";
+  EXPECT_EQ(limits.name_of(limited_task("g", "k")), "k");
+  EXPECT_EQ(limits.name_of(limited_task("g")), "");
+  EXPECT_EQ(limits.units_of(limited_task("g", "", 7)), 1) << "tasks are counted";
   settings.limits.counts_cost = true;
   settings.limits.default_cost = 3;
-  EXPECT_EQ(limits.units_of(task_of_group("g", "", 7)), 7);
-  EXPECT_EQ(limits.units_of(task_of_group("g")), 3);
+  EXPECT_EQ(limits.units_of(limited_task("g", "", 7)), 7);
+  EXPECT_EQ(limits.units_of(limited_task("g")), 3);
 }
 
 TEST(Limits, ATakeHasRoomForAsManyOfAGroupAsMayStart) {
   QueueSettings settings = two_at_a_time();
   Limits limits(settings);
-  limits.follow_names(kLimitsNow);
+  limits.follow_names(kNow);
   EXPECT_TRUE(limits.on());
   ChosenByName chosen;
-  EXPECT_TRUE(limits.has_room(task_of_group("a"), chosen, kLimitsNow));
-  EXPECT_TRUE(limits.has_room(task_of_group("a"), chosen, kLimitsNow));
-  EXPECT_FALSE(limits.has_room(task_of_group("a"), chosen, kLimitsNow));
-  EXPECT_TRUE(limits.has_room(task_of_group("b"), chosen, kLimitsNow)) << "another group";
-  EXPECT_FALSE(limits.is_full(lane_name(0, "a"), kLimitsNow)) << "nothing of it is in work yet";
-  limits.in_work_of_group("a", 2, kLimitsNow);
-  EXPECT_TRUE(limits.is_full(lane_name(0, "a"), kLimitsNow));
-  EXPECT_FALSE(limits.is_full(lane_name(0, ""), kLimitsNow)) << "tasks without a group have no limit";
+  EXPECT_TRUE(limits.has_room(limited_task("a"), chosen, kNow));
+  EXPECT_TRUE(limits.has_room(limited_task("a"), chosen, kNow));
+  EXPECT_FALSE(limits.has_room(limited_task("a"), chosen, kNow));
+  EXPECT_TRUE(limits.has_room(limited_task("b"), chosen, kNow)) << "another group";
+  EXPECT_FALSE(limits.is_full(lane_name(0, "a"), kNow)) << "nothing of it is in work yet";
+  limits.in_work_of_group("a", 2, kNow);
+  EXPECT_TRUE(limits.is_full(lane_name(0, "a"), kNow));
+  EXPECT_FALSE(limits.is_full(lane_name(0, ""), kNow)) << "tasks without a group have no limit";
   std::shared_ptr<KeyCall> call;
-  EXPECT_FALSE(limits.admit(task_of_group("a"), call, kLimitsNow));
-  limits.in_work_of_group("a", 1, kLimitsNow);
-  EXPECT_TRUE(limits.admit(task_of_group("a"), call, kLimitsNow));
+  EXPECT_FALSE(limits.admit(limited_task("a"), call, kNow));
+  limits.in_work_of_group("a", 1, kNow);
+  EXPECT_TRUE(limits.admit(limited_task("a"), call, kNow));
   EXPECT_TRUE(call);
-  limits.in_work_of_key("a", 9, kLimitsNow);
-  limits.claimed(task_of_group("a"), *call, false, kLimitsNow);
-  EXPECT_FALSE(limits.is_full(lane_name(0, "a"), kLimitsNow)) << "keys do not count here, and the claim was refused";
+  limits.in_work_of_key("a", 9, kNow);
+  limits.claimed(limited_task("a"), *call, false, kNow);
+  EXPECT_FALSE(limits.is_full(lane_name(0, "a"), kNow)) << "keys do not count here, and the claim was refused";
 }
 
 TEST(Limits, WhatATaskReallyCostIsChargedWhenItsClaimEnds) {
@@ -79,10 +80,10 @@ TEST(Limits, WhatATaskReallyCostIsChargedWhenItsClaimEnds) {
   settings.limits.burst = 10;
   settings.limits.counts_cost = true;
   Limits limits(settings);
-  limits.follow_names(kLimitsNow);
-  const BootTime full = kLimitsNow + seconds(20);  // The bucket was empty at first.
+  limits.follow_names(kNow);
+  const BootTime full = kNow + seconds(20);  // The bucket was empty at first.
   std::shared_ptr<KeyCall> call;
-  const auto cheap = task_of_group("a", "", 1);
+  const auto cheap = limited_task("a", "", 1);
   ASSERT_TRUE(limits.admit(cheap, call, full));
   limits.claimed(cheap, *call, true, full);
   Lease lease{"l", 0, milliseconds(1000), true, cheap};
@@ -106,17 +107,17 @@ TEST(Limits, RateLimitCountsWhatPullWorkersTakeAndNotTheProcessor) {
   processor.starts_later = true;
   EXPECT_TRUE(limits.is_rated(pull));
   EXPECT_FALSE(limits.is_rated(processor));
-  EXPECT_EQ(limits.allowed(processor, kLimitsNow), 100u);
-  const BootTime later = kLimitsNow + seconds(10);
-  limits.allowed(pull, kLimitsNow);
+  EXPECT_EQ(limits.allowed(processor, kNow), 100u);
+  const BootTime later = kNow + seconds(10);
+  limits.allowed(pull, kNow);
   EXPECT_EQ(limits.allowed(pull, later), 3u);
   std::vector<std::shared_ptr<RatedCall>> calls;
-  for (int i = 0; i < 3; ++i) calls.push_back(limits.charge(task_of_group(""), later));
+  for (int i = 0; i < 3; ++i) calls.push_back(limits.charge(limited_task(""), later));
   EXPECT_EQ(limits.allowed(pull, later), 0u);
   EXPECT_TRUE(limits.is_used_up(pull, later));
   EXPECT_FALSE(limits.is_used_up(processor, later));
 
-  Lease lease{"l", 0, milliseconds(1000), true, task_of_group("")};
+  Lease lease{"l", 0, milliseconds(1000), true, limited_task("")};
   lease.call = calls[0];
   auto back = settlement(Settlement::Kind::kRelease, "l");
   back.begun = false;
@@ -133,11 +134,11 @@ TEST(Limits, WhereRateLimitCountsCostATakeHasABudget) {
   Limits limits(settings);
   TakeInput pull;
   pull.max = 100;
-  limits.allowed(pull, kLimitsNow);
-  EXPECT_EQ(limits.allowed(pull, kLimitsNow + seconds(10)), 100u);
+  limits.allowed(pull, kNow);
+  EXPECT_EQ(limits.allowed(pull, kNow + seconds(10)), 100u);
   EXPECT_EQ(pull.budget, 5);
   pull.budget = 0;
-  EXPECT_TRUE(limits.is_used_up(pull, kLimitsNow + seconds(10)));
+  EXPECT_TRUE(limits.is_used_up(pull, kNow + seconds(10)));
 }
 
 TEST(Limits, AChangeSaysWhetherItIsOfAnotherKind) {
@@ -158,15 +159,15 @@ TEST(Limits, ALearntLimitIsKeptOnceThatItHasMoved) {
   QueueSettings settings;
   settings.work.rate_adaptive = true;
   Limits limits(settings);
-  EXPECT_TRUE(limits.remembered({50, 0}, kLimitsNow));
+  EXPECT_TRUE(limits.remembered({50, 0}, kNow));
   EXPECT_DOUBLE_EQ(limits.downstream().rate->rate(), 50);
-  EXPECT_FALSE(limits.looked(kLimitsNow)) << "a moment ago";
-  EXPECT_EQ(limits.next_look(kLimitsNow), kLimitsNow + KeptRate::kEach);
-  EXPECT_FALSE(limits.looked(kLimitsNow + KeptRate::kEach)) << "nothing was started, so nothing was learnt";
+  EXPECT_FALSE(limits.looked(kNow)) << "a moment ago";
+  EXPECT_EQ(limits.next_look(kNow), kNow + KeptRate::kEach);
+  EXPECT_FALSE(limits.looked(kNow + KeptRate::kEach)) << "nothing was started, so nothing was learnt";
   settings.work.rate_adaptive = false;
   limits.follow_work();
-  EXPECT_FALSE(limits.remembered({50, 0}, kLimitsNow));
-  EXPECT_EQ(limits.next_look(kLimitsNow), BootTime::max());
+  EXPECT_FALSE(limits.remembered({50, 0}, kNow));
+  EXPECT_EQ(limits.next_look(kNow), BootTime::max());
 }
 
 }  // namespace

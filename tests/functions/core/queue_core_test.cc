@@ -4,18 +4,19 @@
 #include <gtest/gtest.h>
 
 #include "functions/queue/attributes.h"
+#include "tests/functions/core/fixed.h"
 
 namespace freshet {
 namespace {
 
-const std::string kQueueCoreTable = "T";
+using fixed::kTable;
 
 struct TestedCore {
   TestedCore() { input.max = 1000; }
 
   QueueSettings settings;
   Random random{7};
-  QueueCore core{kQueueCoreTable, settings, random, "node", "2"};
+  QueueCore core{kTable, settings, random, "node", "2"};
   Now now{WallTime(milliseconds(1'000'000)), BootTime(seconds(100)), WallTime(milliseconds(1'000'000)), false};
   TakeInput input;
   std::vector<TakenTask> taken;
@@ -27,16 +28,16 @@ struct TestedCore {
   TakeOutcome answer(TakePlan& plan) {
     std::vector<Result<WriteOutput>> answers;
     for (const auto& step : plan.steps) {
-      Item queue_core_item = step.task.decode();
-      queue_core_item.set(attribute::kStatus, Value(step.lease.empty() ? state::kShed : state::kTaken));
-      if (!step.lease.empty()) queue_core_item.set(attribute::kLease, Value(step.lease));
-      answers.emplace_back(WriteOutput{ItemRef::encode(queue_core_item), nullptr});
+      Item item = step.task.decode();
+      item.set(attribute::kStatus, Value(step.lease.empty() ? state::kShed : state::kTaken));
+      if (!step.lease.empty()) item.set(attribute::kLease, Value(step.lease));
+      answers.emplace_back(WriteOutput{ItemRef::encode(item), nullptr});
     }
     return core.take_answered(plan, answers, input, now, taken);
   }
 };
 
-Item queue_core_item(const std::string& id) {
+Item item(const std::string& id) {
   Item out;
   out.set(attribute::kId, Value(id));
   out.set(attribute::kStatus, Value(state::kPending));
@@ -46,11 +47,11 @@ Item queue_core_item(const std::string& id) {
 }
 
 ItemRef task(const std::string& id) {
-  return ItemRef::encode(queue_core_item(id));
+  return ItemRef::encode(item(id));
 }
 
 ItemRef with(const std::string& id, std::string_view name, Value value) {
-  Item out = queue_core_item(id);
+  Item out = item(id);
   out.set(name, std::move(value));
   return ItemRef::encode(out);
 }
@@ -100,7 +101,7 @@ TEST(QueueCore, ATaskWithoutAttemptsEnds) {
 
 TEST(QueueCore, OfOneKeyATaskThatReplacesOthersWaitsForTheFirst) {
   TestedCore t;
-  Item latest = queue_core_item("b");
+  Item latest = item("b");
   latest.set(attribute::kKey, Value("k"));
   latest.set(attribute::kLiveKey, Value("k"));
   latest.set(attribute::kReplace, Value::boolean(true));
