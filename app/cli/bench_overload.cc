@@ -52,8 +52,7 @@ Result<lab::Policy> rival_of(const std::string& text) {
 // A run in real time needs this program's path, and ends its daemon when it is ended.
 Result<void> prepare_real(OverloadOptions& options) {
   if (auto durability = parse_durability(options.real_options.durability); !durability) return fail(durability.error());
-  // Whatever ends the experiment, its daemon ends and its folder goes. A reader of the output that has gone ends
-  // nothing.
+  // The daemon ends and its folder goes, however the experiment ends. A closed output does not end it.
   hear_interrupts(SecondSignal::kIsHeardToo);
   signal(SIGPIPE, SIG_IGN);
   options.real_options.stopped = interrupted;

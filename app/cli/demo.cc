@@ -118,7 +118,7 @@ int show_limits(const DemoOptions& options) {
     html.open(options.html, std::ios::binary);
     if (!html) return wrong_demo({ErrorCode::kValidation, "--html: " + cannot_write(options.html), nullptr});
   }
-  // Whatever ends the demo, its daemon ends and its folder goes. A reader of the output that has gone ends nothing.
+  // The daemon ends and its folder goes, however the demo ends. A closed output does not end it.
   hear_interrupts(SecondSignal::kIsHeardToo);
   signal(SIGPIPE, SIG_IGN);
   if (!options.json) std::cout << demo::introduction(shown.story, shown.tasks) << '\n' << std::flush;

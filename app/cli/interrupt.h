@@ -5,7 +5,7 @@
 
 namespace freshet::cli {
 
-// What a second signal does.
+// The effect of a second signal.
 enum class SecondSignal { kEndsTheProcess, kIsHeardToo };
 
 // From now on SIGINT, SIGTERM and SIGHUP do not end the process: `interrupted` is true and the wait below ends. A

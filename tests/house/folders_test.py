@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the sources of one folder may include, and how they may name what is theirs alone.
+"""The sources of one folder: which headers they may include, and how they may name what is theirs alone.
 
 config/build/folders.txt gives each folder the folders whose headers it may include. Sources of one folder are compiled
 together (config/build/units.cmake), so names in their unnamed namespaces must differ. Each rule is a function over text;
@@ -65,7 +65,7 @@ def code_only(text):
 
 
 def name_of(head):
-    """What a declaration declares, so that two that clash are equal (a function for each number of parameters that it takes), and
+    """The names that a declaration declares, so that two that clash are equal (a function for each number of parameters that it takes), and
     the declaration if its repetition does no harm."""
     head = re.sub(r"^template <.*?> (?=\w)", "", " ".join(head.split()))
     if re.match(r"TEST|TYPED_TEST|INSTANTIATE_|FRESHET_|using namespace |using [\w:]+$|static_assert", head) or not head:
