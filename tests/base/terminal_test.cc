@@ -59,7 +59,7 @@ TEST(Terminal, WrapsBetweenWords) {
   EXPECT_EQ(wrapped("a longerword b", 4), (std::vector<std::string>{"a", "longerword", "b"}));
   EXPECT_EQ(wrapped("", 80), std::vector<std::string>{""});
   const auto broken = [](std::string_view text, size_t columns) { return wrapped(text, columns, LongWords::kBroken); };
-  EXPECT_EQ(broken("a /long/path/to b", 8), (std::vector<std::string>{"a", "/long/", "path/to", "b"}));
+  EXPECT_EQ(broken("a /long/path/to b", 8), (std::vector<std::string>{"a /long/", "path/to", "b"}));
   EXPECT_EQ(broken("abcdefghij", 4), (std::vector<std::string>{"abcd", "efgh", "ij"}));
   EXPECT_EQ(broken("\u00e4\u00e4\u00e4\u00e4\u00e4 x", 3),
             (std::vector<std::string>{"\u00e4\u00e4\u00e4", "\u00e4\u00e4", "x"}));
