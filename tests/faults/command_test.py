@@ -362,7 +362,7 @@ def fixtures(freshet):
         json.loads(line)
     said = freshet.on_terminal("replay", FIXTURE)
     assert " of " in said and "records" in said, said
-    assert "freshet: ResourceNotFoundException: " in freshet("record", "--table", "Other", status=3).stderr
+    assert "freshet: there is no table 'Other'; " in freshet("record", "--table", "Other", status=3).stderr
     recorded = freshet("record", "--json", "--seconds", "0.01").stdout
     assert all(json.loads(line) for line in recorded.splitlines()), recorded
 
