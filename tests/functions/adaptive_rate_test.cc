@@ -206,6 +206,23 @@ TEST(AdaptiveRate, AWindowOfAMinuteThatTells) {
   expect_bars([](Random&) { return std::make_unique<Window>(60, true); }, 240, 120, 0.01);
 }
 
+// Nothing is left of it, and the next one begins in 2 s.
+TEST(AdaptiveRate, AWindowThatTellsIsAwaitedNoLongerThanItLasts) {
+  AdaptiveRate rate(0.1, 1000);
+  BootTime now(seconds(100));
+  const BootTime end = now + seconds(10);
+  for (; now < end - seconds(2); now += milliseconds(500)) {
+    LimitHints hints;
+    hints.limit = 600;
+    hints.window = seconds(60);
+    hints.remaining = 0;
+    hints.reset = std::chrono::duration_cast<milliseconds>(end - now);
+    rate.accepted(rate.started(now), now, hints);
+  }
+  EXPECT_GT(rate.next(now), now + seconds(1));
+  EXPECT_LE(rate.next(now), end);
+}
+
 TEST(AdaptiveRate, CallsUnderWay) {
   expect_bars([](Random&) { return std::make_unique<AtATime>(); }, 120, 10, 0.01);
   AtATime limiter;
