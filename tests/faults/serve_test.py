@@ -150,7 +150,7 @@ def a_function_that_cannot_start(binary, folder):
     """Its owner is told at the start, before the first task, where the fault is and what to do."""
     files = {"lost.py": "def handler(task, context):\n    return 1\n", "torn.py": "def handler(task, context):\n    return (\n",
              "poor.py": "import no_such_module\n\ndef handler(task, context):\n    return 1\n",
-             "torn.mjs": "export const handler = async () => {\n  const = 5;\n};\n", "module.js": "export const handler = () => 1;\n",
+             "torn.mjs": "export const handler = async () => {\n  const = 5;\n};\n",
              "exits.py": "import sys\nsys.exit(3)\n"}
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -159,7 +159,6 @@ def a_function_that_cannot_start(binary, folder):
                            ("poor.py", ("No module named 'no_such_module'", "Install what is missing")),
                            ("torn.mjs", ("(torn.mjs, line 2)", "Mend the file")),
                            ("torn.mjs:other", ("(torn.mjs, line 2)",)),
-                           ("module.js", ("Unexpected token 'export' (module.js, line 1)", "FILE.mjs")),
                            ("exits.py", ("exit status 3", "See what it has logged"))):
         log = folder / "start.log"
         with open(log, "wb") as out:

@@ -135,6 +135,7 @@ TEST_P(ProcessorRuns, WhatARunLeftKeepsItsLeaseAndCanBeCancelled) {
 
 TEST_P(ProcessorRuns, TheTimeoutOfItsInvocationEndsWhatARunLeft) {
   environment["CONCURRENCY"] = "2";
+  environment["TASK_TIMEOUT_MS"] = "600000";
   environment["MAX_ACTIVE_MS"] = "1000";
   Queue& queue = start();
   create_slow(queue, "slow", milliseconds(600'000));

@@ -1,7 +1,7 @@
 // Prints a hash of what a queue does with the random work of each seed, for whoever changes the queue without changing
 // its decisions: build it before and after, and compare.
 //
-//   build/release/bench/queue_trace [FIRST [COUNT [--trace]]]     seeds from FIRST (1) on, COUNT (100) of them
+//   build/release/tests/queue_trace [FIRST [COUNT [--trace]]]     seeds from FIRST (1) on, COUNT (100) of them
 //
 // A seed draws the queue's settings and two hundred steps: creates (with keys, groups, priorities, delays, deadlines,
 // costs), takes that wait or do not, settlements of all kinds, cancels, redrives, pauses, changes of the policy,
