@@ -97,6 +97,7 @@ Async<void> produce_tasks(Stage& stage, Random random, std::string name) {
     stage.tasks.begin_create(task);
     bool may_be_there = false;
     const BootTime first_sent = stage.caller.scheduler().clock().boot();
+    const WallTime first_wall_sent = stage.caller.scheduler().clock().wall();
     // A client that gets no answer sends the same again, for a while.
     for (int i = 0; i < 4 && !stage.verdict.is_broken(); ++i) {
       const milliseconds patience(100 + static_cast<int64_t>(random.below(4'000)));
@@ -104,6 +105,7 @@ Async<void> produce_tasks(Stage& stage, Random random, std::string name) {
       Reply reply =
           co_await stage.caller.queue("tasks", body, patience, task.key.empty() && !stage.plan.has("purgers"));
       reply.span.sent = first_sent;  // An earlier try may be the one that made it.
+      reply.span.wall_sent = first_wall_sent;
       may_be_there = may_be_there || reply.repeated;
       if (reply.kind == Reply::Kind::kDone) {
         judge_created(stage, task, reply, may_be_there);
