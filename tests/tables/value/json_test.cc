@@ -220,9 +220,8 @@ TEST(JsonReading, PlainValues) {
   EXPECT_EQ(parse_plain_json("null").value(), Value(Null{}));
   EXPECT_EQ(parse_plain_json("false").value(), Value::boolean(false));
   EXPECT_EQ(parse_plain_json(R"({"":1})").value(), Value(Map{{"", Value::number(1)}}));
-  EXPECT_EQ(
-      refusal_in_json(parse_plain_json(R"({"a":[1e126]})"), ErrorCode::kValidation),
-      "Number overflow. Attempting to store a number with magnitude larger than supported range (at a[0])");
+  EXPECT_EQ(refusal_in_json(parse_plain_json(R"({"a":[1e126]})"), ErrorCode::kValidation),
+            "Number overflow. Attempting to store a number with magnitude larger than supported range (at a[0])");
   EXPECT_EQ(plain(parse_plain_json(R"([1.0,-0,1E2])").value()), "[1,0,100]");
 }
 
