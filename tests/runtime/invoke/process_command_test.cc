@@ -68,7 +68,7 @@ TEST_F(InterpreterTest, OneThatWorksIsFoundForEveryRuntime) {
 TEST_F(InterpreterTest, OneThatIsMissingIsNamedWithWhatToDo) {
   EXPECT_EQ(program("python3.9"), "python3") << "what the system says about that is told as well";
   EXPECT_EQ(advice("python3.9"), "Runtime python3.9 needs python3.9 or another python3, and PATH (" + folder_ +
-                                     ") has none. Install it (Debian: apt-get install python3), or name its folder in "
+                                     ") has none. Install it (Debian: apt-get install python3), or add its folder to "
                                      "PATH, in the function's environment or the daemon's");
   EXPECT_THAT(advice("nodejs18.x"),
               testing::HasSubstr("Runtime nodejs18.x needs Node.js (node), and PATH (" + folder_));

@@ -170,7 +170,9 @@ TEST_P(TlsClientTest, ACertificateMustBeValidTrustedAndForTheHost) {
   trust(authority_.certificate);
   const SignedIdentity other("other-host", {"DNS:example.org, IP:127.0.0.9"}, &authority_);
   const uint16_t wrong = serve(other);
-  EXPECT_EQ(error_of(local(wrong)), local(wrong) + ": its certificate is refused: hostname mismatch");
+  EXPECT_EQ(
+      error_of(local(wrong)),
+      local(wrong) + ": its certificate is refused: hostname mismatch (call it by a name that its certificate is for)");
   EXPECT_THAT(error_of("https://127.0.0.1:" + std::to_string(wrong)), HasSubstr("refused: IP address mismatch"));
   const SignedIdentity old("expired", {"DNS:localhost", -60}, &authority_);
   EXPECT_THAT(error_of(local(serve(old))), HasSubstr("refused: certificate has expired"));
