@@ -35,6 +35,8 @@ std::string_view status_text(int status) {
       return "Accepted";
     case 204:
       return "No Content";
+    case 303:
+      return "See Other";
     case 304:
       return "Not Modified";
     case 400:

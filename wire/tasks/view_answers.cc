@@ -17,6 +17,7 @@ std::string short_number(double value) {
   if (value == std::floor(value)) return fmt::format("{:.0f}", value);
   std::string out = fmt::format("{:.3f}", value);
   while (out.back() == '0') out.pop_back();
+  if (out.back() == '.') out.pop_back();
   return out;
 }
 

@@ -32,6 +32,19 @@ TEST(ViewAnswers, AHistoryIsAColumnOfEachCountWithNullWhereNothingIsKnown) {
   }
 }
 
+TEST(ViewAnswers, ARateCloseToAWholeNumberIsJson) {
+  SeriesSlice slice;
+  slice.points.resize(3);
+  const float rates[] = {5.0001F, 0.0003F, 19.9999F};
+  for (size_t i = 0; i < slice.points.size(); ++i) {
+    slice.points[i].known = true;
+    slice.points[i].rate_limit = rates[i];
+  }
+  const std::string text = series_json(slice, WallTime(milliseconds(5'000)));
+  EXPECT_TRUE(parse_plain_json(text)) << text;
+  EXPECT_NE(text.find(R"("rateLimit":[5,0,20])"), std::string::npos) << text;
+}
+
 TEST(ViewAnswers, SharesSayWhatHoldsThemBack) {
   QueueShares shares;
   shares.shares = {{"acme", 3, 20, true, false, 5.5, true, milliseconds(180)}, {"", 1, {}, false, true, 0, false, {}}};
