@@ -36,6 +36,12 @@ bool LeaseBook::counts_as(const Lease& one, const Lease& other) {
   return one.mine == other.mine && one.task && other.task && same(attribute::kGroup) && same(attribute::kLiveKey);
 }
 
+// Before anybody is told that there is room: a limit looks at its calls then.
+void LeaseBook::end_calls(Lease& lease) {
+  lease.key_call.reset();
+  lease.call.reset();
+}
+
 void LeaseBook::clear() {
   if (told_) {
     told_("", 0);
@@ -57,8 +63,9 @@ void LeaseBook::start(std::string id, Lease lease, BootTime now) {
   const bool counts = fresh || !counts_as(entry.lease, lease);
   if (counts) count(lease, 1);  // First, so that a key that stays held is never thought to be free.
   if (!fresh) ends_.erase({entry.end, entry.number});
-  if (!fresh && counts) count(entry.lease, -1);
   const bool goes_on = !fresh && entry.lease.token == lease.token;
+  if (!goes_on) end_calls(entry.lease);
+  if (!fresh && counts) count(entry.lease, -1);
   if (!goes_on) entry.claimed = now;
   if (goes_on && !lease.key_call) lease.key_call = std::move(entry.lease.key_call);
   if (goes_on && !lease.call) lease.call = std::move(entry.lease.call);
@@ -110,8 +117,9 @@ void LeaseBook::forget(const std::string& id, std::string_view token) {
   auto it = leases_.find(id);
   if (it == leases_.end() || it->second.lease.token != token) return;
   ends_.erase({it->second.end, it->second.number});
-  const Lease lease = std::move(it->second.lease);
+  Lease lease = std::move(it->second.lease);
   leases_.erase(it);
+  end_calls(lease);
   count(lease, -1);
 }
 

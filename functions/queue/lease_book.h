@@ -95,6 +95,7 @@ class LeaseBook {
 
   void count(const Lease& lease, int change);
   void count_key(const Lease& lease, int change);
+  static void end_calls(Lease& lease);
   static bool counts_as(const Lease& one, const Lease& other);
 
   Leases leases_;

@@ -6,6 +6,7 @@
 #include "functions/queue/lease_book.h"
 #include "functions/queue/policy/backoff.h"
 #include "functions/queue/policy/expiry.h"
+#include "functions/queue/policy/key_limits.h"
 #include "functions/queue/policy/outcome.h"
 #include "functions/queue/policy/service_time.h"
 #include "tables/value/json.h"
@@ -165,6 +166,34 @@ TEST(Outcome, ACancelledTaskDoesNotComeBack) {
   QueueSettings final_failures;
   final_failures.retry_failures = false;
   EXPECT_EQ(after_failure(cancelled, final_failures, false, {}, 0).to, state::kCancelled);
+}
+
+// A limit that looks whether its key may start again must not find the call that has just ended.
+TEST(LeaseBook, ACallEndsBeforeAnybodyIsToldThatThereIsRoom) {
+  LeaseBook book;
+  Item item{{"taskId", Value("a")}, {"group", Value("g")}};
+  std::weak_ptr<KeyCall> call;
+  std::vector<bool> was_over;
+  const auto lease = [&](const std::string& token) {
+    Lease out;
+    out.token = token;
+    out.mine = true;
+    out.task = ItemRef::encode(item);
+    out.key_call = std::make_shared<KeyCall>(1.0, 0);
+    call = out.key_call;
+    return out;
+  };
+  book.start("a", lease("t1"), BootTime(seconds(1)));
+  std::weak_ptr<KeyCall> first = call;
+  book.tell_groups([&](std::string_view, uint64_t in_work) {
+    if (in_work == 0) was_over.push_back(call.expired());
+  });
+  item.set("group", Value("h"));
+  book.start("a", lease("t2"), BootTime(seconds(2)));
+  EXPECT_TRUE(first.expired());
+  was_over.clear();
+  book.forget("a", "t2");
+  EXPECT_EQ(was_over, std::vector<bool>{true});
 }
 
 TEST(LeaseBook, TimesFromFirstSightOfTokenAndBeat) {
