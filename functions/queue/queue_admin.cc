@@ -131,7 +131,8 @@ Async<Result<TaskPage>> Queue::list(ListInput input) {
   if (auto never = never_matches(input.where)) co_return fail(std::move(*never));
   bool is_first = input.cursor.empty();
   do {
-    query.limit = input.limit - static_cast<uint32_t>(out.tasks.size());
+    const uint64_t room = input.limit - out.tasks.size();
+    query.limit = static_cast<uint32_t>(input.filters() ? std::min<uint64_t>(room, kMostLookedAt - out.looked) : room);
     // A cursor is the caller's, who may have made it up.
     auto reading = is_first ? read_index(query) : services_.tables.query(query);
     auto page = co_await reading;

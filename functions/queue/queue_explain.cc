@@ -15,6 +15,7 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kPage = 1000;
+constexpr uint64_t kMostExplainedLooks = 50'000;  // A filter may pass most of them over.
 constexpr uint64_t kMostExplainedAhead = 10'000;  // Nobody needs to know it better.
 
 std::string when(milliseconds time) {
@@ -129,6 +130,7 @@ Async<Result<void>> Queue::count_ahead(Explanation& out) {
   const auto created = out.task.find(attribute::kCreated);
   if (!created || created->type() != Type::kNumber) co_return Result<void>();  // In no index: never served.
   uint64_t ahead = 0;
+  uint64_t looked = 0;
   bool more = false;
   for (auto& query : before_it(out.task)) {
     query.limit = kPage;
@@ -137,10 +139,11 @@ Async<Result<void>> Queue::count_ahead(Explanation& out) {
       auto page = co_await read_index(query);
       if (!page) co_return fail(page.error());
       ahead += page->count;
+      looked += page->scanned;
       query.exclusive_start_key = std::move(page->last_evaluated_key);
       more = !query.exclusive_start_key.empty();
       if (more) co_await sleep_for(services_.scheduler, nanoseconds(0));
-    } while (more && ahead < kMostExplainedAhead);
+    } while (more && ahead < kMostExplainedAhead && looked < kMostExplainedLooks);
     if (more) break;
   }
   out.ahead = ahead;

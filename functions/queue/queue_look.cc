@@ -60,7 +60,7 @@ Async<Result<bool>> count_waiting(Services& services, LaneIndexes indexes, std::
       into.waiting = into.waiting.value_or(0) + page->count;
       if (goes_on && (counted >= kMostCountedOfOne || left == 0)) co_return false;
     } while (!query.exclusive_start_key.empty());
-    if (left == 0 && &lane != &lanes.back()) co_return false;
+    if ((left == 0 || counted >= kMostCountedOfOne) && &lane != &lanes.back()) co_return false;
     co_await sleep_for(services.scheduler, nanoseconds(0));
   }
   co_return true;

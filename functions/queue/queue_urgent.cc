@@ -123,7 +123,7 @@ QueryInput Queue::more_urgent(const ItemRef& task) {
   const auto deadline = deadline_of(task);
   auto& values = query.placeholders.values;
   const std::string of_lane = query.index == kDeadlineIndex ? "taskStatus = :p AND " : "lane = :p AND ";
-  values.set(":d", Value::number(epoch_ms(deadline)));
+  values.set(":d", task.find(attribute::kDeadline)->decode());  // A client's may have a fraction.
   query.forward = deadline < *walk.enough;
   if (query.forward) {
     // All that have enough, and those that have less but more than it.

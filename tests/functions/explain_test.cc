@@ -114,6 +114,24 @@ TEST_P(ExplainTest, TheNumberBeforeATaskIsItsPlaceInATakeOfAll) {
   }
 }
 
+// Python's time.time() * 1000 has a fraction.
+TEST_P(ExplainTest, ADeadlineWithAFractionIsExplained) {
+  QueueSettings settings;
+  settings.order = Order::kDeadline;
+  settings.deadline_margin = DeadlineMargin::kOff;
+  auto& queue = world.start(settings);
+  for (int i = 0; i < 2; ++i) {
+    const int64_t deadline = world.now_ms() + 60'000 + i;
+    world.put(Item{{"taskId", Value("t" + std::to_string(i))},
+                   {"taskStatus", Value("PENDING")},
+                   {"taskCreated", Value::number(world.now_ms())},
+                   {"deadline", Value(*Decimal::parse(std::to_string(deadline) + ".45"))}});
+  }
+  world.pass(milliseconds(100));
+  EXPECT_EQ(explain(queue, "t0").ahead, 0u);
+  EXPECT_EQ(explain(queue, "t1").ahead, 1u);
+}
+
 TEST_P(ExplainTest, EachStateSaysWhy) {
   auto& queue = world.start();
   create(queue, {"taken"});
