@@ -65,6 +65,10 @@ const tests = {
     await daemon.put({ taskId: 'moves' });
     await until(async () => (await plot.getAttribute('aria-label')).includes(`waiting ${before + 1}`), 'the chart has the new task');
     equal(await page.locator('.plot canvas').count(), 4);
+    const asked = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.getByRole('link', { name: '1 hour' }).click();
+    await until(() => asked.some((url) => url.includes('limit=3600')), 'the hour is asked for whole');
     const series = await daemon.queue('series?limit=60');
     equal(series.pending.length, series.points);
     check(series.offered.reduce((sum, one) => sum + (one ?? 0), 0) >= 1, series);

@@ -3,9 +3,13 @@ import { html, useEffect, useState } from '../lib/html.js';
 import { daemonNow } from '../lib/api.js';
 import * as format from '../lib/format.js';
 
+const LAST_MOMENT = 8.64e15; // A Date has no later one, in milliseconds since 1970.
+
 // A moment: as the time of day, with its age beside it.
 export function When({ at, ageOnly = false }) {
   if (at === null || at === undefined) return html`<span class="quiet">–</span>`;
+  // A client may have put any number, or a text, into its task.
+  if (!(Math.abs(at) <= LAST_MOMENT)) return html`<span title="no time that a calendar has">${String(at)}</span>`;
   const ago = daemonNow() - at;
   const words = ago >= 0 ? `${format.age(ago)} ago` : `in ${format.age(-ago)}`;
   return html`<time dateTime=${new Date(at).toISOString()} title=${format.fullTime(at)}>

@@ -19,11 +19,14 @@ function useSeries(queue, { step, points, everyMs }) {
   const known = useRef({ of: '', series: null });
   return usePoll(
     async (signal) => {
-      const of = `${queue} ${step}`;
+      const of = `${queue} ${step} ${points}`;
+      const ask = async (limit) => read(await get(`${queuePath(queue, 'series')}?step=${step}&limit=${limit}`, signal));
       const older = known.current.of === of ? known.current.series : null;
-      const limit = older && older.length >= OVERLAP ? Math.min(points, OVERLAP) : points;
-      const newer = read(await get(`${queuePath(queue, 'series')}?step=${step}&limit=${limit}`, signal));
-      const series = merge(older && newer.first <= older.first + older.length ? older : null, newer, points);
+      let newer = await ask(older && older.length >= OVERLAP ? Math.min(points, OVERLAP) : points);
+      // After a while in the background, points are missing between what is known and the answer.
+      const isGap = older && newer.first > older.first + older.length;
+      if (isGap) newer = await ask(points);
+      const series = merge(isGap ? null : older, newer, points);
       known.current = { of, series };
       return series;
     },

@@ -1,6 +1,6 @@
 // What can be done with one task, by its state.
 import { html, useState } from '../lib/html.js';
-import { call, callText, post, queuePath } from '../lib/api.js';
+import { call, callText, daemonNow, post, queuePath } from '../lib/api.js';
 import { link } from '../lib/route.js';
 import { writeExact } from '../lib/exact.js';
 import { Confirm, Dialog, say } from '../parts/dialog.js';
@@ -54,7 +54,7 @@ async function runNow(queue, id) {
     Key: { taskId: { S: id } },
     UpdateExpression: 'SET notBefore = :now',
     ConditionExpression: 'taskStatus = :delayed',
-    ExpressionAttributeValues: { ':now': { N: String(Date.now() - 1000) }, ':delayed': { S: 'DELAYED' } },
+    ExpressionAttributeValues: { ':now': { N: String(daemonNow() - 5000) }, ':delayed': { S: 'DELAYED' } },
   };
   const response = await fetch('/', {
     method: 'POST',
