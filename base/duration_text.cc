@@ -53,7 +53,10 @@ Result<milliseconds> parse_duration(std::string_view text, milliseconds least, m
                              "are minutes, hours and days)");
     }
     const Unit* unit = unit_named(name);
-    if (unit == nullptr) return wrong(text, "has the unit '" + std::string(name) + "': there are ms, s, m, h and d");
+    if (unit == nullptr) {
+      const bool is_date = name.find_first_of("-:") != name.npos;
+      return wrong(text, !is_date ? "has the unit '" + std::string(name) + "': there are ms, s, m, h and d" : kForm);
+    }
     if (last != nullptr && unit->milliseconds >= last->milliseconds) return wrong(text, kForm);
     last = unit;
     total += *number * static_cast<double>(unit->milliseconds);

@@ -1,6 +1,5 @@
 #include "runtime/invoke/event_queue.h"
 
-#include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -296,7 +295,7 @@ void EventQueue::start_shared_at(BootTime at) {
 void EventQueue::start_shared() {
   if (paused_) return;
   const BootTime now = parts_.scheduler.clock().boot();
-  absl::flat_hash_set<Queue*> changed;  // The queues of functions are not removed.
+  std::vector<Queue*> changed;  // In the order of their starts. The queues of functions are not removed.
   auto at = heads_.begin();
   for (int starts = 0; at != heads_.end() && at->first.first <= now;) {
     if (starts == kStartsPerStep) {
@@ -305,7 +304,7 @@ void EventQueue::start_shared() {
     }
     const auto head = *at;
     if (start_first(*head.second)) {
-      changed.insert(head.second);
+      if (std::find(changed.begin(), changed.end(), head.second) == changed.end()) changed.push_back(head.second);
       ++starts;
     }
     at = heads_.upper_bound(head);

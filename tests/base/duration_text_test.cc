@@ -42,6 +42,7 @@ TEST(DurationText, WhatIsNoDuration) {
   }
   EXPECT_EQ(read("5 s"), "'5 s' has the unit ' s': there are ms, s, m, h and d");
   EXPECT_EQ(read("5min"), "'5min' has the unit 'min': there are ms, s, m, h and d");
+  EXPECT_EQ(read("2026-12-01T10:00Z"), "'2026-12-01T10:00Z'" + form) << "a point in time has no unit '-'";
   EXPECT_EQ(read("5S"), "'5S' has the unit 'S': there are ms, s, m, h and d");
 }
 

@@ -196,7 +196,7 @@ class Signed(unittest.TestCase):
         self.assertIn("Request is missing Authentication Token", unsigned)
         self.assertIn("--credentials FILE", unsigned)
         done = self.freshet(*command, "--credentials", str(CREDENTIALS))
-        self.assertIn("NotFound", done.stderr)  # Let in; there is no such queue.
+        self.assertIn("there is no queue 'My Queue'", done.stderr)  # Let in.
         self.assertEqual(done.returncode, 3, done.stderr)
 
     def test_bad_options(self):
