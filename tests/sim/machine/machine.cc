@@ -208,8 +208,9 @@ class Machine {
 
   // SIGTERM at any moment of the start.
   void stop_early() {
-    const uint64_t steps = random_.below(60);
-    for (uint64_t i = 0; i < steps && goes_on() && !daemon_->loop().stopped(); ++i) step();
+    // In turns of the daemon: how many steps the clients take meanwhile depends on where their objects lie.
+    const uint64_t last_turn = daemon_turns_ + random_.below(60);
+    while (daemon_turns_ < last_turn && goes_on() && !daemon_->loop().stopped()) step();
     if (goes_on() && !daemon_->loop().stopped()) {
       trace_.saw("stopped early");
       drain();
@@ -419,6 +420,7 @@ class Machine {
       // Work takes time.
       world_.sim_clock().advance(std::chrono::microseconds(1 + random_.below(40)));
     }
+    if (worked) ++daemon_turns_;
     return worked;
   }
 
@@ -575,6 +577,7 @@ class Machine {
   BootTime next_fault_ = BootTime::max();
   uint64_t lives_ = 0;
   uint64_t steps_ = 0;
+  uint64_t daemon_turns_ = 0;
   uint64_t idle_turns_ = 0;
   BootTime window_began_{};
   uint64_t turns_in_window_ = 0;
