@@ -63,12 +63,12 @@ inline constexpr std::string_view kCancelled = "CANCELLED";
 inline constexpr std::array kAll = {kPending, kDelayed, kTaken, kSuccess, kFailure, kDead, kShed, kCancelled};
 }  // namespace state
 
-// Whether a task in that state still waits or is held, so that its key is its own.
+// True if a task in that state still waits or is held, so that its key is its own.
 bool is_live(std::string_view status);
 // The task's `key`; empty if it has none that could be one.
 std::string_view key_of(const ItemRef& task);
 inline constexpr size_t kMaxKeyBytes = 256;
-// Whether it came to replace others of its key. Clients may have a `replace` that says something else.
+// True if it came to replace others of its key. Clients may have a `replace` that says something else.
 bool comes_to_replace(const ItemRef& task);
 
 // The attribute when it is there and a string; else empty. Valid while the item lives.
@@ -78,7 +78,7 @@ int64_t int_of(const ItemRef& task, std::string_view name, int64_t fallback);
 bool has(const ItemRef& task, std::string_view name);
 // `cost`, or `fallback` if it is not there or none that a task may have (runtime/task_cost.h).
 double cost_of(const ItemRef& task, double fallback);
-// Whether the task has a `ttl` that the queue itself gave it; or one that a client did, which the queue leaves alone.
+// True if the task has a `ttl` that the queue itself gave it; or one that a client did, which the queue leaves alone.
 bool has_queue_ttl(const ItemRef& task);
 bool keeps_own_ttl(const ItemRef& task);
 // `attempt`, 0 if it is not there; kept within what can be counted up.

@@ -30,7 +30,7 @@ void LeaseBook::count_key(const Lease& lease, int change) {
   if (told_key_) told_key_(key, now);
 }
 
-// Whether both count alike.
+// True if both count alike.
 bool LeaseBook::counts_as(const Lease& one, const Lease& other) {
   const auto same = [&](std::string_view name) { return text_of(one.task, name) == text_of(other.task, name); };
   return one.mine == other.mine && one.task && other.task && same(attribute::kGroup) && same(attribute::kLiveKey);

@@ -76,7 +76,7 @@ class LeaseBook {
   const Counts& by_group() const { return in_work_; }
   const Counts& by_key() const { return keys_; }
   uint64_t ungrouped() const { return ungrouped_; }  // Watched tasks without a group.
-  // Whether a watched task has that key.
+  // True if a watched task has that key.
   bool holds_key(std::string_view key) const { return keys_.contains(key); }
   bool holds_keys() const { return !keys_.empty(); }
 

@@ -71,7 +71,7 @@ class Queue final : public TaskQueue {
   // Some of those tasks have ended.
   void slots_freed();
   bool has_processor() const { return core_.agenda.has_processor(); }
-  // Whether the last processor had no task runner: workers pull. The queue asks for one again now and then.
+  // True if the last processor had no task runner: workers pull. The queue asks for one again now and then.
   bool is_pulled() const { return core_.agenda.is_pulled(); }
   void set_pulled(bool pulled) { core_.agenda.set_pulled(pulled); }
   bool draining() const { return core_.agenda.draining(); }
@@ -112,7 +112,7 @@ class Queue final : public TaskQueue {
   uint64_t bounced_tasks() const { return bounced_; }
   // Settles without anybody waiting for it; a store that is not there any more forgets it.
   void settle_later(std::vector<Settlement> settlements);
-  // Whether a take would find something now, expired tasks included.
+  // True if a take would find something now, expired tasks included.
   Async<Result<bool>> has_work();
   Async<std::vector<Result<CreatedTask>>> create(std::vector<NewTask> tasks) override;
   Async<Result<std::vector<TakenTask>>> take(TakeInput input) override;

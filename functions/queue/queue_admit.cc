@@ -9,7 +9,7 @@
 
 namespace freshet {
 
-// Whether its id is there already, as its answer got lost, say.
+// True if its id is there already, as its answer got lost, say.
 Async<bool> Queue::is_there(const NewTask& task) {
   if (task.id.empty()) co_return false;
   GetItemInput get;
@@ -125,7 +125,7 @@ Async<uint64_t> Queue::waiting_in_lane(std::string lane) {
   co_return count;
 }
 
-// Whether a create of the task would be answered with one that is there: of its id, or of its key.
+// True if a create of the task would be answered with one that is there: of its id, or of its key.
 Async<bool> Queue::stands_for(const NewTask& task) {
   const bool there = co_await is_there(task);
   if (there) co_return true;

@@ -15,7 +15,7 @@ constexpr uint32_t kAdoptedAtOnce = 1000;  // Tasks looked at before others get 
 
 }  // namespace
 
-// Cheap: it is called for every record of the stream.
+// Runs for every record of the stream, so it is cheap.
 bool Queue::needs_adoption(const ItemRef& task) const {
   return Adopter::needs_adoption(task, core_.lanes.lacks(task));
 }

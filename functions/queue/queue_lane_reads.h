@@ -16,7 +16,7 @@ struct Queue::LaneRead {
   bool passed = false;  // Tasks were passed over whose group or key is at its limit.
   int rounds = 0;
 
-  // Whether it is worth while to read on after all that was read is given or passed over.
+  // True if it is worth while to read on after all that was read is given or passed over.
   bool goes_on() { return passed && more && ++rounds < kMostRounds; }
 };
 

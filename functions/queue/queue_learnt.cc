@@ -1,5 +1,6 @@
 // What RATE_LIMIT=adaptive and KEY_RATE_LIMIT=adaptive have learnt is kept across restarts, in two slots of the system
 // table. docs/policies.md, "The limit, learnt".
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -14,6 +15,7 @@ constexpr int64_t kSlot = -500;  // Beside the shed log's head and below its lin
 constexpr int64_t kKeysSlot = -501;
 constexpr std::string_view kRate = "rateMilli";
 constexpr std::string_view kConcurrency = "concurrency";
+constexpr std::string_view kHighest = "highestMilli";  // Absent: none was known.
 constexpr std::string_view kKeys = "keys";
 constexpr std::string_view kNameOfKey = "name";
 constexpr std::string_view kByKey = "byKey";  // 1: the names are those of keys; 0: of groups.
@@ -28,6 +30,7 @@ Item key_of_slot(const std::string& queue, int64_t slot = kSlot) {
 void set_limit(Item& item, const LearntLimit& limit) {
   item.set(kRate, Value::number(std::llround(1000 * limit.rate)));
   item.set(kConcurrency, Value::number(static_cast<int64_t>(limit.concurrency)));
+  item.set(kHighest, Value::number(std::llround(1000 * limit.highest)));
 }
 
 // Empty: there is nothing readable.
@@ -35,7 +38,9 @@ std::optional<LearntLimit> limit_of(const Item& item) {
   const auto milli = item.int_or(kRate, 0);
   const auto concurrency = item.int_or(kConcurrency, 0);
   if (milli <= 0 || concurrency < 0) return std::nullopt;
-  return LearntLimit{static_cast<double>(milli) / 1000, static_cast<uint64_t>(concurrency)};
+  const auto highest = std::max<int64_t>(item.int_or(kHighest, 0), 0);
+  return LearntLimit{static_cast<double>(milli) / 1000, static_cast<uint64_t>(concurrency),
+                     static_cast<double>(highest) / 1000};
 }
 
 std::vector<LearntKey> keys_of(const Item& item) {

@@ -24,7 +24,7 @@ WallTime deadline_of(const ItemRef& task) {
 
 }  // namespace
 
-// Whether takes go through that lane by deadline; empty: through the queue.
+// True if takes go through that lane by deadline; empty: through the queue.
 bool Queue::by_deadline(std::string_view lane) const {
   return settings_.order == Order::kDeadline && (lane.empty() || definition_.index(kLaneDeadlineIndex));
 }
@@ -75,7 +75,7 @@ bool Queue::is_next(const ItemRef& task, const Walk& walk, WallTime now, const N
   return false;
 }
 
-// Whether its chance to be done in time is lost, so that takes leave it to its deadline.
+// True if its chance to be done in time is lost, so that takes leave it to its deadline.
 bool Queue::is_lost(const ItemRef& task) {
   const auto now = wall();
   const auto deadline = deadline_of(task);

@@ -40,7 +40,7 @@ bool is_newer_there(const Error& error) {
   return error.code == ErrorCode::kConditionalCheckFailed;
 }
 
-// Whether the two say the same but for the task and its age.
+// True if the two say the same but for the task and its age.
 bool alike(const ShedLine& a, const ShedLine& b) {
   return a.at == b.at && a.depth == b.depth && !a.task.empty() && !b.task.empty() && a.what == b.what &&
          a.policy == b.policy && a.reason == b.reason && a.by == b.by && a.state == b.state;

@@ -132,7 +132,7 @@ void Life::tell_now() {
   }
 }
 
-// Whether it was there, and had not ended, at some time between those two.
+// True if it was there, and had not ended, at some time between those two.
 bool Life::waited_within(int64_t from_ms, int64_t until_ms, WallTime now) const {
   if (!task_) return false;
   const int64_t end = is_live(status_) ? epoch_ms(now) : updated();

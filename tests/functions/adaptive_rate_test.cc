@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "tests/functions/limiters.h"
 
 namespace freshet {
 namespace {
@@ -20,31 +21,6 @@ namespace {
 double in_seconds(BootTime time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
-
-// Refuses calls. Times are in seconds and never go back.
-class Limiter {
- public:
-  virtual ~Limiter() = default;
-  virtual bool take(double now, double limit, LimitHints& hints) = 0;
-  virtual void ended() {}
-};
-
-class BucketLimiter final : public Limiter {
- public:
-  explicit BucketLimiter(double holds_seconds) : holds_(holds_seconds) {}
-  bool take(double now, double limit, LimitHints&) override {
-    tokens_ = std::min(std::max(1.0, holds_ * limit), tokens_ + limit * (now - last_));
-    last_ = now;
-    if (tokens_ < 1) return false;
-    tokens_ -= 1;
-    return true;
-  }
-
- private:
-  const double holds_;
-  double tokens_ = 1;
-  double last_ = 0;
-};
 
 // A limit for each window of a fixed grid. With `tells`, headers report it.
 class Window final : public Limiter {
@@ -528,31 +504,6 @@ TEST(AdaptiveRate, TheWindowOfAnHourBecomesOneOfASecond) {
     return reply;
   });
   EXPECT_GE(came.taken, 0.95 * 20);
-}
-
-TEST(AdaptiveRate, GoesOnALittleBelowWhatWasLearntBefore) {
-  BucketLimiter bucket(0.5);
-  AdaptiveRate rate(0.1, 1000);
-  rate.go_on(20, 0);
-  EXPECT_DOUBLE_EQ(rate.rate(), 20);
-  BootTime now(seconds(100));
-  double taken = 0, refused = 0;
-  while (now < BootTime(seconds(105))) {
-    if (rate.allowed(now, 1) > 0) {
-      const auto start = rate.started(now);
-      LimitHints hints;
-      const bool takes = bucket.take(in_seconds(now), 20, hints);
-      takes ? rate.accepted(start, now) : rate.refused(start, now);
-      (takes ? taken : refused) += 1;
-    }
-    now = std::max(rate.next(now), now + milliseconds(1));
-  }
-  EXPECT_GE(taken, 0.965 * 100);
-  EXPECT_LE(taken, 100);
-  EXPECT_EQ(refused, 0);
-  AdaptiveRate capped(0.1, 1000);
-  capped.go_on(50, 8);
-  EXPECT_EQ(capped.concurrency(), 8u);
 }
 
 // It never hangs and never lets nothing start for ever, whatever the answers are.

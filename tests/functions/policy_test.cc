@@ -265,10 +265,10 @@ TEST(Arrows, ErrorsAreCutAtACharacter) {
 TEST(Arrows, ARedriveRenewsAPassedTtlInItsOwnUnit) {
   TableDefinition table;
   table.name = "T";
-  constexpr int64_t kNow = 1'800'000'000'000;
+  const int64_t now_ms = 1'800'000'000'000;
   const auto renewed = [&](int64_t ttl) -> std::string {
     const ItemRef dead = task({{"ttl", Value::number(ttl)}});
-    const auto input = redrive(table, dead, {}, 1500_ms, wall(kNow));
+    const auto input = redrive(table, dead, {}, 1500_ms, wall(now_ms));
     for (const auto& [name, value] : input.edits) {
       if (name != attribute::kTtl) continue;
       std::string out;
@@ -279,10 +279,10 @@ TEST(Arrows, ARedriveRenewsAPassedTtlInItsOwnUnit) {
   };
   EXPECT_EQ(renewed(1'799'999'999), "1800000002");
   EXPECT_EQ(renewed(1'800'000'001), "kept");
-  EXPECT_EQ(renewed(kNow - 1), "kept") << "it never passes";
+  EXPECT_EQ(renewed(now_ms - 1), "kept") << "it never passes";
   table.ttl_in_milliseconds = true;
-  EXPECT_EQ(renewed(kNow - 1), "1800000001500");
-  EXPECT_EQ(renewed(kNow + 1), "kept");
+  EXPECT_EQ(renewed(now_ms - 1), "1800000001500");
+  EXPECT_EQ(renewed(now_ms + 1), "kept");
   EXPECT_EQ(renewed(1'799'999'999), "1800000002");
 }
 

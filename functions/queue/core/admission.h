@@ -36,7 +36,7 @@ class Admission {
 
   // Tasks left the queue: they were taken or shed, and had so many bytes.
   void left(uint64_t tasks, uint64_t bytes, BootTime now);
-  // So many of them were taken.
+  // Counts tasks that were taken.
   void taken(uint64_t tasks, BootTime now) { taken_.left(tasks, now); }
 
   // Creations were refused for that reason.
@@ -46,8 +46,8 @@ class Admission {
   // How much leaves the queue a second.
   DrainRates rates(BootTime now) { return {drained_.rate(now), drained_bytes_.rate(now)}; }
 
-  // MAX_WAITING and MAX_WAITING_BYTES. Whether the bounds refuse a task that takes `more` where `there` waits; empty:
-  // it is taken. `rates`: as of when it was read what waits.
+  // Checks MAX_WAITING and MAX_WAITING_BYTES for a task that needs the room `more`. `there`: what waits; `rates`: as
+  // they were when `there` was read. Empty if the task may come.
   std::optional<Refusal> beyond_bound(int priority, Room there, Room more, DrainRates rates) const;
   // The refusal as an error: `there` waits, and the task has `size` bytes. kTooManyRequests with when to try again;
   // kValidation if the task is larger than all that may wait.
@@ -58,7 +58,7 @@ class Admission {
   // The room that a task takes which replaces a waiting one of `old` bytes.
   static Room in_place_of(uint64_t old, uint64_t size) { return {0, size > old ? size - old : 0}; }
 
-  // REFUSE_LATE. Whether whatever leaves first is the newest task, so that a fresh one waits behind no backlog.
+  // For REFUSE_LATE: true if the newest task leaves first, so that a fresh one waits behind no backlog.
   bool goes_newest_first() const { return settings_.order != Order::kOldestFirst; }
   // How long a task that is created now waits at least. `newest_first`: as goes_newest_first() said when the caller
   // began to count. `ahead`: the tasks that are started before it where the queue goes oldest first. `slot_is_free`:

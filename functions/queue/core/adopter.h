@@ -24,7 +24,7 @@ class Adopter {
   Adopter(const Adopter&) = delete;
   Adopter& operator=(const Adopter&) = delete;
 
-  // Whether the task lacks something. Cheap: it is called for every record of the stream.
+  // True if the task lacks what a queue needs to serve it. Runs for every record of the stream, so it is cheap.
   static bool needs_adoption(const ItemRef& task, bool lacks_lane);
   // The write that gives the task what it lacks, under what was seen of it; empty if there is nothing to write.
   // `known_lane`: the lane that it gets if it lacks one; empty: none yet.

@@ -41,7 +41,7 @@ class Agenda {
   // `Start` is published at `when` at the latest, if there is work and no processor. True if that is earlier than
   // before: then the timer must not sleep for longer.
   bool start_by(BootTime when);
-  // Whether `Start` is due; then it is due no more.
+  // True if `Start` is due. The caller publishes it, and it is no longer due.
   [[nodiscard]] bool take_start(BootTime now);
   bool start_is_planned() const { return start_due_ != BootTime::max(); }
   BootTime start_due() const { return start_due_; }

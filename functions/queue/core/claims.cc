@@ -29,7 +29,7 @@ Result<void> check(const Settlement& settlement) {
   }
   if (!settlement.cost) return {};
   if (settlement.kind == Settlement::Kind::kHeartbeat) {
-    return invalid("task '" + settlement.id + "': cost is told when the work has ended, not with a heartbeat");
+    return invalid("task '" + settlement.id + "': give its cost when the work has ended, not with a heartbeat");
   }
   if (!is_cost(*settlement.cost)) return invalid("task '" + settlement.id + "': cost must be " + kCostRange);
   return {};

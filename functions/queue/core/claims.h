@@ -40,7 +40,7 @@ class Claims {
 
   // The lease of a new claim. No other claim ever has it.
   std::string new_token() { return prefix_ + std::to_string(++number_); }
-  // Whether the lease is one of an earlier incarnation of this node: its holder is gone.
+  // True if an earlier incarnation of this node gave the lease. Its holder is gone.
   bool is_of_dead_daemon(std::string_view token) const;
 
   // A write that ends the waiting of the task (a claim, a shed) is in flight, and takes must pass the task over.
@@ -51,7 +51,7 @@ class Claims {
 
   // The leases for reading. References from find() are valid until the next event.
   const LeaseBook& leases() const { return leases_; }
-  // The callbacks are told of each change of how many tasks a group or a key has in work. They do not call back.
+  // Calls back whenever the number of tasks that a group or a key has in work changes. Callbacks must not use Claims.
   void tell_groups(LeaseBook::OnGroup told) { leases_.tell_groups(std::move(told)); }
   void tell_keys(LeaseBook::OnKey told) { leases_.tell_keys(std::move(told)); }
 
@@ -81,11 +81,11 @@ class Claims {
   // For a settlement: the task as this daemon knows it, null if it knows nothing of that lease and the task has to be
   // read. kValidation if the settlement itself is wrong.
   Result<ItemRef> known_task(const Settlement& settlement) const;
-  // Whether the settlement's lease holds the task; else kConflict, which says who does.
+  // Succeeds if the settlement's lease holds the task. Otherwise kConflict, whose message names the holder.
   static Result<void> may_settle(const Settlement& settlement, const ItemRef& task);
   // The state that the task goes to; none for a heartbeat.
   Outcome outcome_of(const Settlement& settlement, const ItemRef& task) const;
-  // Whether settling_write() needs the lane that the task gets.
+  // True if settling_write() needs the lane that the task gets.
   static bool needs_lane(const Settlement& settlement);
   // The write that settles; the settlement's result is moved into it.
   EditItemInput settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task,

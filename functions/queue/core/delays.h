@@ -41,7 +41,7 @@ class Delays {
 
   // Tasks that are timed by boot time and due, at most `most`. Each is named again after `retry` unless it ends.
   std::vector<std::string> noted_due(BootTime boot, size_t most, milliseconds retry);
-  // Whether that task, as it was read, is still the delay that was noted. Else it is forgotten; null: it is not there.
+  // True if the task that was read (null: there is none) still has the delay that was noted. If not, forgets the delay.
   bool still_noted(const std::string& id, const ItemRef& task);
 
   // One look through the DELAYED tasks by the wall clock.
@@ -51,7 +51,7 @@ class Delays {
     int64_t next_ms = kNeverMs;  // When the first task is due that is not due yet.
     std::vector<ItemRef> due;
   };
-  // Whether a look may find something.
+  // True if a look may find something.
   bool may_be_due(WallTime now) const { return !noting_ && next_due_ms_ <= epoch_ms(now); }
   Look begin_look(WallTime now) const { return Look{now, seen_, kNeverMs, {}}; }
   // A page, the earliest first; `more`: others follow. True if the next page must be read: all of this one are timed by
@@ -66,7 +66,7 @@ class Delays {
   // When the timer has to look next; BootTime::max() for never.
   BootTime next_look(WallTime wall, BootTime boot) const;
 
-  // Whether the task's delay until `not_before_ms` is timed by boot time, and when it ends then.
+  // True if the task's delay until `not_before_ms` is timed by boot time, and when it ends then.
   bool times(std::string_view id, int64_t not_before_ms) const { return book_.times(id, not_before_ms); }
   BootTime due_of(std::string_view id) const { return book_.due_of(id); }
 

@@ -35,12 +35,12 @@ class HeadWindow {
   // The first task that is dated too far ahead; empty: there is none. Returns the wall time, in epoch ms, at which it
   // may be taken.
   int64_t dated_ahead(std::optional<int64_t> created_ms);
-  // Whether that task may be taken by now.
+  // True if that task may be taken by now.
   bool has_come(WallTime now) const { return ahead_ms_ <= epoch_ms(bound(now)); }
 
   // The settings are others now.
   void follow_order() { order_.set(settings_.order); }
-  // Whether the next take goes from the newest end.
+  // True if the next take goes from the newest end.
   bool newest_first(BootTime now);
   // A take has found the queue empty; or it took the oldest task, created at that time.
   void found_empty(BootTime now) { order_.found_empty(now); }
@@ -56,7 +56,7 @@ class HeadWindow {
 
   // ORDER=deadline. Tasks whose deadline is not before that time have enough time.
   WallTime enough(WallTime wall, BootTime now) { return urgency_.enough(service_times_, fine_.at(wall, now), now); }
-  // Whether a task that has not enough time is worth a slot that has nothing better to do.
+  // True if a task that has not enough time is worth a slot that has nothing better to do.
   bool is_worth_it(WallTime created, WallTime deadline, WallTime wall, BootTime now);
   // A task with a deadline is started.
   void started(WallTime created, WallTime deadline, WallTime wall, BootTime now);

@@ -53,7 +53,7 @@ class Keys {
 
   // True if no task can wait for its key as far as this part knows.
   bool idle() const { return claiming_.empty() && looked_at_.empty() && unreplaced_.empty(); }
-  // Whether a take must pass the task over: it came to replace others and a task of its key is in work, or it is itself
+  // True if a take must pass the task over: it came to replace others and a task of its key is in work, or it is itself
   // to be replaced. The answer is remembered for freed().
   bool passes_over(const ItemRef& task, std::string_view key, bool held);
   // A take passed a task over because an earlier task of the same take has its key.
@@ -61,7 +61,7 @@ class Keys {
   // The number of keys for which takes passed a task over.
   size_t passed() const { return passed_.size(); }
 
-  // Whether a newer task of the key has come that the task was to make room for.
+  // True if a newer task of the key has come that the task was to make room for.
   bool is_replaced(const ItemRef& task, std::string_view key) const;
   // The write for a task of the key that the task `by` replaces: a waiting task ends, a task in work is marked. Empty
   // if there is nothing to write.
@@ -80,7 +80,7 @@ class Keys {
   // The task that came to replace those; empty if nothing of the key is left.
   std::optional<std::string> replacing(std::string_view key) const;
   std::vector<std::string> unreplaced_keys() const;
-  // Whether another attempt to replace what is left may begin now; it ends with replaced_again().
+  // True if another attempt to replace what is left may begin now; it ends with replaced_again().
   bool may_replace_again();
   void replaced_again() { replacing_again_ = false; }
 

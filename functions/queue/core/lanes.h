@@ -47,7 +47,7 @@ class Lanes {
   FairShares& shares() { return shares_; }
   const FairShares& shares() const { return shares_; }
 
-  // Whether each key has a lane of its own: limits are by key.
+  // True if each key has a lane of its own: limits are by key.
   bool are_by_key() const { return settings_.limits.by_key && settings_.limits.any(); }
   // The lane that a task asks for, whether the queue has it or not.
   std::string asked_by(int priority, std::string_view group, std::string_view key) const;
@@ -59,7 +59,7 @@ class Lanes {
   std::string of_pending(const ItemRef& task);
   // The lane of a task that lacks one: its own if the queue has it, else that of its priority, else that of all others.
   std::string known_for(const ItemRef& task) const;
-  // Whether the task is PENDING and has not the lane that it should have.
+  // True if the task is PENDING and has not the lane that it should have.
   bool lacks(const ItemRef& task) const;
 
   // The names that were stored are read at the start.

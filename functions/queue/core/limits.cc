@@ -140,14 +140,14 @@ bool Limits::remembered(const LearntLimit& limit, BootTime now) {
   kept_rate_.kept(limit);
   kept_rate_.looked(now);
   if (!downstream_.rate) return false;
-  downstream_.rate->go_on(limit.rate, limit.concurrency);
+  downstream_.rate->go_on(limit.rate, limit.concurrency, limit.highest, now);
   return true;
 }
 
 std::optional<LearntLimit> Limits::to_keep() const {
   const auto& learner = downstream_.rate;
   if (!learner || learner->last_start() == BootTime{}) return std::nullopt;
-  const LearntLimit limit{learner->rate(), learner->concurrency()};
+  const LearntLimit limit{learner->rate(), learner->concurrency(), learner->highest()};
   return kept_rate_.has_moved(limit) ? std::optional(limit) : std::nullopt;
 }
 

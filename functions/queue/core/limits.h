@@ -49,15 +49,15 @@ class Limits {
   std::string_view name_of(const ItemRef& task) const;
   // Told whenever a group or key reaches its limit or may start again. It does not call back.
   void tell(KeyLimits::OnChange told) { by_name_.tell(std::move(told)); }
-  // So many tasks of the group, or of the key, are in work now.
+  // Sets how many tasks of the group, or of the key, are in work.
   void in_work_of_group(std::string_view group, uint64_t tasks, BootTime now);
   void in_work_of_key(std::string_view key, uint64_t tasks, BootTime now);
-  // Whether a take may choose the task beside those that it has chosen; then it is added to them. Only of tasks with a
-  // name.
+  // True if a take may choose the task, which has a group or key, beside those that it has chosen. It is then added to
+  // `chosen`.
   bool has_room(const ItemRef& task, ChosenByName& chosen, BootTime now);
-  // Whether no task of the lane may start, before anything of the lane is read.
+  // True if no task of the lane may start, before anything of the lane is read.
   bool is_full(std::string_view lane, BootTime now);
-  // Whether the task may be claimed now; then it is charged to its group or key, and `call` says so.
+  // True if the task may be claimed now. It is then charged to its group or key, and `call` is that charge.
   bool admit(const ItemRef& task, std::shared_ptr<KeyCall>& call, BootTime now);
   // The store answered that claim.
   void claimed(const ItemRef& task, KeyCall& call, bool ok, BootTime now);
@@ -77,7 +77,7 @@ class Limits {
   bool is_rated(const TakeInput& input) const { return !input.starts_later && is_rated(); }
   // How many tasks the take may have by RATE_LIMIT. Where that bounds cost, the take gets its budget.
   size_t allowed(TakeInput& input, BootTime now);
-  // Whether RATE_LIMIT lets the take have no more now.
+  // True if RATE_LIMIT lets the take have no more now.
   bool is_used_up(const TakeInput& input, BootTime now);
   // The charge of a claim that RATE_LIMIT counts.
   std::shared_ptr<RatedCall> charge(const ItemRef& task, BootTime now);

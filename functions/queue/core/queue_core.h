@@ -80,18 +80,18 @@ class QueueCore {
 
   // Why the task must not be started any more; empty if it may be. `margin`: before its deadline.
   std::string_view expired(const ItemRef& task, WallTime now, nanoseconds margin = nanoseconds(0)) const;
-  // Whether the task's group or key is paused.
+  // True if the task's group or key is paused.
   bool is_paused(const ItemRef& task) const;
-  // Whether a take must pass the task over for its key.
+  // True if a take must pass the task over for its key.
   bool waits_for_key(const ItemRef& task);
-  // Whether the task looks too late by a wall clock that is not trusted: then it is neither started nor shed. All that
+  // True if the task looks too late by a wall clock that is not trusted: then it is neither started nor shed. All that
   // the processor refuses as stale must count here, or it would give the task back and take it again at once.
   bool is_doubtful(const ItemRef& task, const Now& now);
-  // Whether the task is not to be taken now, although it is PENDING.
+  // True if the task is not to be taken now, although it is PENDING.
   bool is_passed_over(const ItemRef& task, const Now& now);
   // How many tasks the next page may have to pass over, as far as it is known: it is made that much longer.
   size_t passed_by_now() const { return claims.in_flight() + keys.passed() + pauses.keys(); }
-  // Whether a take may choose the task beside those that it has chosen. A task that is too late needs no room: it is
+  // True if a take may choose the task beside those that it has chosen. A task that is too late needs no room: it is
   // shed.
   bool has_room(const ItemRef& task, ChosenByName& chosen, const Now& now);
 

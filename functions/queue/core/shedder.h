@@ -44,9 +44,9 @@ class Shedder {
   Shedder(const Shedder&) = delete;
   Shedder& operator=(const Shedder&) = delete;
 
-  // Whether a step is due.
+  // True if a step is due.
   bool is_due(WallTime wall, BootTime boot) const { return hopeless_ms_ <= epoch_ms(wall) && boot >= again_; }
-  // Whether the step should wait for a time when others wait anyway, as it is one of many.
+  // True if the step should wait for a time when others wait anyway, as it is one of many.
   bool is_one_of_many() const { return many_; }
   // `step` has its times; nothing of a page yet.
   void begin(Step& step);
@@ -66,7 +66,7 @@ class Shedder {
   void page_done(Step& step, size_t looked, size_t tasks, Item end);
   // The page could not be read.
   void page_failed(Step& step, WallTime now, milliseconds retry);
-  // Whether the step reads another page at once.
+  // True if the step reads another page at once.
   bool goes_on(const Step& step, BootTime boot) const {
     return step.more && !left_ && step.others_wait && boot < step.until;
   }

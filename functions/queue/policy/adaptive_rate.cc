@@ -106,10 +106,12 @@ void AdaptiveRate::set_bounds(double least, double most) {
   limit_ = std::clamp(limit_, least_, most_);
 }
 
-void AdaptiveRate::go_on(double rate, size_t concurrency) {
+void AdaptiveRate::go_on(double rate, size_t concurrency, double highest, BootTime now) {
   limit_ = std::clamp(rate, least_, most_);
   searching_ = growing_ = false;
-  debt_ = kEach;  // As after a refusal.
+  top_ = std::clamp(highest, 0.0, most_);
+  top_at_ = now;
+  debt_ = hopes() ? kEachHoped : kEach;  // As after a refusal.
   cap_ = static_cast<uint32_t>(std::min<size_t>(concurrency, 1'000'000));
 }
 

@@ -34,9 +34,9 @@ class AdaptiveRate {
   // Other bounds, from now on. What was learnt stays, within them.
   void set_bounds(double least, double most);
 
-  // It goes on from what was learnt in an earlier life, and begins a little below it, as after a refusal.
-  // Before the first start.
-  void go_on(double rate, size_t concurrency);
+  // It goes on from what was learnt in an earlier life, and begins a little below it, as after a refusal. `highest`:
+  // see below. Before the first start.
+  void go_on(double rate, size_t concurrency, double highest, BootTime now);
 
   // How many of `wanted` calls of one unit each may start now.
   size_t allowed(BootTime now, size_t wanted) const;
@@ -62,6 +62,9 @@ class AdaptiveRate {
   // How many calls may be under way; 0: no limit of that kind is known.
   size_t concurrency() const { return cap_; }
   size_t in_flight() const { return in_flight_; }
+  // The highest limit that was confirmed during the last twenty minutes, in units a second; 0: none was. A limit far
+  // below it is expected to rise again.
+  double highest() const { return top_; }
   // Nothing was refused yet, so that no limit is known.
   bool searches() const { return searching_; }
   BootTime last_start() const { return last_start_; }

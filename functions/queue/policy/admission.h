@@ -1,4 +1,4 @@
-// Whether a queue has room for one task more, and when to try again if not. Pure state with an explicit now.
+// True if a queue has room for one task more, and when to try again if not. Pure state with an explicit now.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ inline uint64_t usable(uint64_t bound, const AdmissionSettings& settings, int pr
   return static_cast<uint64_t>(std::ceil(share * (1 - 1e-12)));
 }
 
-// Whether `more` is too much beside what is waiting, and which of the two bounds has room again later, at the rate at
+// True if `more` is too much beside what is waiting, and which of the two bounds has room again later, at the rate at
 // which tasks leave. Empty: it is taken.
 inline std::optional<Refusal> refused_for(const AdmissionSettings& settings, int priority, Room waiting, Room more,
                                           DrainRates rates) {

@@ -92,7 +92,7 @@ class RatedCall {
     if (is_learnt()) downstream_.rate->abandoned(*start_);
   }
 
-  // Whether its answer is learnt from; until one is told.
+  // True if its answer is learnt from; until one is told.
   bool is_learnt() const { return start_ && downstream_.rate && downstream_.rate_number == number_; }
   // The downstream took it, whatever came of it. `units`: what it turned out to cost.
   void accepted(BootTime now, const LimitHints& hints = {}, std::optional<double> units = {}) {

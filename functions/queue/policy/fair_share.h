@@ -74,7 +74,7 @@ class FairShares {
   using Given = std::map<std::string, uint64_t, std::less<>>;
   std::vector<std::string_view> turns(size_t wanted, const Given& given) const;
   bool any_turn() const { return !waiting_.empty(); }
-  // Whether a lane that is held back may hold tasks.
+  // True if a lane that is held back may hold tasks.
   bool any_held() const { return held_ > 0; }
   // Adds the shares of that group to `given` as passed: none of them has a turn in this take.
   void pass_group(std::string_view group, Given& given) const;
@@ -83,7 +83,7 @@ class FairShares {
   // Those that are not thought to hold tasks, from the one after `last` on, at most so many.
   std::vector<std::string> idle(std::string_view last, size_t most) const;
 
-  // Whether the share has lanes of keys.
+  // True if the share has lanes of keys.
   bool is_divided(std::string_view share) const;
   using Place = std::pair<int64_t, std::string>;  // And the lane.
   // The lane of the share that comes next after `last`, of those that may hold tasks and are not held back.

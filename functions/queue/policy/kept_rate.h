@@ -13,12 +13,14 @@ namespace freshet {
 struct LearntLimit {
   double rate = 0;           // Units a second; > 0.
   uint64_t concurrency = 0;  // Calls under way; 0: no such limit was learnt.
+  double highest = 0;        // Units a second that were confirmed of late; 0: none were.
 };
 
 // What moved less than a twentieth is as good.
 inline bool moved(const LearntLimit& from, const LearntLimit& to) {
   constexpr double kMoved = 1.0 / 20;
-  return std::abs(to.rate - from.rate) > kMoved * from.rate || to.concurrency != from.concurrency;
+  const auto far = [](double one, double other) { return std::abs(other - one) > kMoved * one; };
+  return far(from.rate, to.rate) || to.concurrency != from.concurrency || far(from.highest, to.highest);
 }
 
 class KeptRate {

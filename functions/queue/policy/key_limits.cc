@@ -239,7 +239,7 @@ std::optional<KeyLimits::Standing> KeyLimits::standing(std::string_view key, Boo
 std::shared_ptr<AdaptiveRate> KeyLimits::make_learner(const std::string& key, BootTime now) const {
   auto learner = std::make_shared<AdaptiveRate>(kLeastRate, kMostRate);
   const auto kept = now < remembered_ + kForgetLearnt ? kept_.find(key) : kept_.end();
-  if (kept != kept_.end()) learner->go_on(kept->second.rate, kept->second.concurrency);
+  if (kept != kept_.end()) learner->go_on(kept->second.rate, kept->second.concurrency, kept->second.highest, now);
   return learner;
 }
 
@@ -265,7 +265,7 @@ std::vector<LearntKey> KeyLimits::learnt() const {
     const auto& [name, key] = *it->second;
     bytes += name.size();
     if (bytes > kMostKeptBytes) break;
-    out.push_back({name, {key.learner->rate(), key.learner->concurrency()}});
+    out.push_back({name, {key.learner->rate(), key.learner->concurrency(), key.learner->highest()}});
   }
   return out;
 }

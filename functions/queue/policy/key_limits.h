@@ -90,7 +90,7 @@ class KeyLimits {
   bool on() const { return limits_.any(); }
   const Limits& limits() const { return limits_; }
 
-  // Whether a task of the key may start beside `claims` others that cost `cost` and that started() does not know of.
+  // True if a task of the key may start beside `claims` others that cost `cost` and that started() does not know of.
   // If it may not, the key is at its limit from now on, and the change is told when that ends.
   bool may_start(std::string_view key, BootTime now, uint64_t claims = 0, double cost = 0);
   // A claim for a task of that cost goes out.

@@ -1,4 +1,4 @@
-// Whether the margin before a deadline counts for a task that a take looks at. Pure.
+// True if the margin before a deadline counts for a task that a take looks at. Pure.
 #pragma once
 
 #include "functions/settings.h"

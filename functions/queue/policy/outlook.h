@@ -1,4 +1,4 @@
-// Whether a task that is created now can still be done by its deadline, as far as the queue can tell. Pure.
+// True if a task that is created now can still be done by its deadline, as far as the queue can tell. Pure.
 //
 // "Cannot" is meant: everything is reckoned in the task's favour, so that none is refused that a free slot would have
 // done in time.

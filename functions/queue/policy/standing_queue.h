@@ -1,4 +1,4 @@
-// Whether a queue stands, that is, has work waiting that does not drain: CoDel's signal (target and interval of
+// True if a queue stands, that is, has work waiting that does not drain: CoDel's signal (target and interval of
 // RFC 8289), but fed by when the queue was last empty and by how old its oldest task was, never by the age of what is
 // taken newest first, which says nothing. Pure state with an explicit now.
 //

@@ -1,4 +1,4 @@
-// Whether the next take goes from the newest or from the oldest end. Pure state with an explicit now.
+// True if the next take goes from the newest or from the oldest end. Pure state with an explicit now.
 #pragma once
 
 #include "functions/queue/policy/standing_queue.h"

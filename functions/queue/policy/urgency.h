@@ -67,7 +67,7 @@ class Urgency {
     const nanoseconds needed = times.quantile(quantile(), now);
     return needed.count() > 0 ? std::chrono::ceil<milliseconds>(wall + needed) : std::chrono::floor<milliseconds>(wall);
   }
-  // Whether a task that has not enough time is worth a slot that has nothing better to do.
+  // True if a task that has not enough time is worth a slot that has nothing better to do.
   bool is_worth_it(const TimeLeft& left, ServiceTimes& times, BootTime now) const {
     return times.share_within(left.now, now) >= chance_kept() * times.share_within(left.at_first, now);
   }

@@ -9,7 +9,7 @@
 
 namespace freshet {
 
-// Whether each attribute is there and as the text says: a string, or anything else as JSON writes it.
+// True if each attribute is there and as the text says: a string, or anything else as JSON writes it.
 bool matches(const ItemRef& task, const TaskWhere& where);
 // kValidation with what would be right, if no task can ever match.
 std::optional<Error> never_matches(const TaskWhere& where);
