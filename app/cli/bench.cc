@@ -74,7 +74,7 @@ class Stress {
   explicit Stress(const BenchOptions& options) : options_(options) {}
 
   int run() {
-    // A daemon that is not there, or has no such queue, is told once and not by each worker.
+    // Reports a missing daemon or queue once: each worker would repeat it.
     Session first(options_.remote);
     if (first.call("GET", "/stats").is_null()) return first.exit_status();
     std::vector<std::thread> workers;

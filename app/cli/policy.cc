@@ -101,7 +101,7 @@ int change(const PolicyOptions& options, Json changes) {
   for (const auto& [name, value] : after.items()) {
     const Json was = before.value(name, Json());
     if (was == value && !changes.contains(name)) continue;
-    // A setting that says something only beside the one that was changed is told if it is not as usual.
+    // Skips a setting that merely comes into view beside the changed one and has its default value.
     if (was.is_null() && !changes.contains(name) && is_usual(name, value)) continue;
     std::cout << plain_text(name) << ": " << plain_text(was.is_string() ? was.get<std::string>() : "not set") << " -> "
               << plain_text(value.get<std::string>()) << (was == value ? " (as before)" : "") << '\n';

@@ -12,8 +12,8 @@ namespace freshet {
 // Prints to standard error why the daemon did not start. Each fault of the template `file` has its own line.
 void print_refusal(const Error& error, const std::string& file = {});
 
-// Returns the error unchanged, with one exception: a nearly full disk. Clients are told to come back later; here the
-// message names the folder, the bytes that are left and the bytes that a start needs. Any thread.
+// For a nearly full disk, returns an error whose message names the folder, the bytes that are left and the bytes that a
+// start needs. Returns every other error unchanged. Any thread.
 Error start_refusal(const Error& error, const EmbeddedStats& stats, const DaemonOptions& options);
 
 // Explains why the store does not open: what to do about a folder that another daemon uses, or a disk without room for
