@@ -1,5 +1,5 @@
-// One at a time for each name: whoever wants to work on something waits until nobody else does. base/turns.h is the
-// same without names. This is part of the queue's shell; the core knows only that somebody is at work. Loop thread.
+// A lock for each name: one coroutine has it, the others wait. base/turns.h queues whole changes and has no names. Part
+// of the queue's shell; the core knows only that a name is locked. Loop thread.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class NamedTurns {
   NamedTurns(const NamedTurns&) = delete;
   NamedTurns& operator=(const NamedTurns&) = delete;
 
-  // Nobody has the turn of that name when this ends, and nobody can have it until the caller takes it.
+  // Ends when nobody has the turn of that name. The caller then makes a Turn before it waits for anything else.
   Async<void> wait(std::string name) {
     while (waiting_.contains(name)) {
       Promise<bool> done(scheduler_);
@@ -28,7 +28,7 @@ class NamedTurns {
     }
   }
 
-  // Has the turn from now until it is destroyed. Nobody else may have it.
+  // Holds the turn from its construction to its destruction. The turn must be free.
   class Turn {
    public:
     Turn(NamedTurns& turns, std::string name) : turns_(turns), name_(std::move(name)) { turns_.waiting_[name_]; }

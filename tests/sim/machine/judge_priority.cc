@@ -11,15 +11,16 @@ void PriorityJudge::peeked(const std::string& id, const std::string& receipt, mi
   verdict_.expect(!record.removed || record.may_come_again, "a removed record is given out again", id);
   verdict_.expect(receipt != record.receipt, "a receipt is given out twice", id);
   // Times are those of the wall clock, in whole milliseconds.
-  const bool over = span.answered + milliseconds(2) >= record.sure_until || last_disturbance_ >= record.peeked;
+  const bool over = span.answered + milliseconds(2) >= record.sure_until || last_disturbance_ >= record.peek_sent;
   verdict_.expect(over, "a record is given out before its timeout is over", id);
   verdict_.expect(record.completed >= span.sent, "a completed record is given out", id);
   for (const auto& [other, each] : records_) {
-    const bool in_flight = strict_ && other != id && each.peeked < span.sent && last_disturbance_ < each.peeked &&
+    const bool in_flight = strict_ && other != id && each.peeked < span.sent && last_disturbance_ < each.peek_sent &&
                            span.answered + milliseconds(2) < each.sure_until;
     verdict_.expect(!in_flight, "a strict queue has two records in flight", other + " and " + id);
   }
   record.receipt = receipt;
+  record.peek_sent = span.sent;
   record.peeked = span.answered;
   record.sure_until = span.sent + visibility;
 }

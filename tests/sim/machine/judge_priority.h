@@ -39,7 +39,8 @@ class PriorityJudge {
     bool removed = false;
     bool may_come_again = false;
     std::string receipt;
-    BootTime peeked{};  // When the last peek was answered.
+    BootTime peek_sent{};  // When the last peek was sent: a disturbance after it may change what the timeout means,
+    BootTime peeked{};     // and when it was answered.
     BootTime sure_until{};
     BootTime completed = BootTime::max();
   };

@@ -140,8 +140,10 @@ class Machine {
     stage_.last_fault = now();
     daemon_ = make_daemon(world_, options_, std::move(*plan));
     // Real time: a turn that does not end would hang the run.
-    const auto look_at = [](const SlowTurn& turn) {
-      if (turn.computed >= kTurnBudget) abort_for(turn);
+    const auto look_at = [seed = plan_.seed](const SlowTurn& turn) {
+      if (turn.computed < kTurnBudget) return;
+      std::fprintf(stderr, "seed %llu:\n", static_cast<unsigned long long>(seed));
+      abort_for(turn);
     };
     turns_.emplace(daemon_->loop(), kLongTurn, look_at, &real_clock_);
     if (auto opened = daemon_->open(); !opened) {

@@ -1,7 +1,5 @@
 #include "tests/sim/machine/released.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "tests/sim/packed_file.h"
 #include "tests/sim/source_dir.h"
 
 namespace freshet::sim {
@@ -18,27 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-std::string unpacked(const fs::path& path) {
-  const gzFile file = gzopen(path.c_str(), "rb");
-  FRESHET_CHECK(file != nullptr, "a packed file can be opened");
-  std::string bytes(1u << 20, '\0');
-  size_t used = 0;
-  for (int n = 1; n > 0; used += static_cast<size_t>(n)) {
-    if (used == bytes.size()) bytes.resize(2 * used);
-    n = gzread(file, bytes.data() + used, static_cast<unsigned>(bytes.size() - used));
-    FRESHET_CHECK(n >= 0, "a packed file is whole");
-  }
-  gzclose(file);
-  bytes.resize(used);
-  return bytes;
-}
-
 fs::path release() {
   return fs::path(source_dir()) / "tests/data/0.1.0";
 }
 
 const Json& expected() {
-  static const Json all = Json::parse(unpacked(release() / "expected.json.gz"));
+  static const Json all = Json::parse(unpacked_file(release() / "expected.json.gz"));
   return all;
 }
 
@@ -58,7 +42,7 @@ void load_released_data(SimFiles& files, const std::string& folder, TasksJudge& 
   }
   FRESHET_CHECK(files.create_directories(folder).has_value(), "nothing fails yet");
   for (const std::string& path : paths) {
-    files.set_content(folder + "/" + path.substr(0, path.size() - 3), unpacked(release() / "store" / path));
+    files.set_content(folder + "/" + path.substr(0, path.size() - 3), unpacked_file(release() / "store" / path));
   }
   for (const Json& task : expected()["tables"]["QueueTable"]) {
     TasksJudge::NewTask known;

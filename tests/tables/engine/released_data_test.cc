@@ -1,6 +1,5 @@
 // Data folders that released versions wrote (tests/data, by tests/data/write.py) open with equal items, streams, books
 // and backups. A program that does not know their format refuses them, and changes nothing.
-#include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +9,7 @@
 
 #include "tables/log/segment.h"
 #include "tables/value/json.h"
+#include "tests/sim/packed_file.h"
 #include "tests/sim/source_dir.h"
 #include "tests/tables/engine/store_fixture.h"
 
@@ -30,21 +30,6 @@ std::vector<std::string> versions() {
   }
   std::sort(found.begin(), found.end());
   return found;
-}
-
-std::string unpacked(const fs::path& path) {
-  const gzFile file = gzopen(path.c_str(), "rb");
-  FRESHET_CHECK(file != nullptr, "a packed file can be opened");
-  std::string bytes(1u << 20, '\0');
-  size_t used = 0;
-  for (int n = 1; n > 0; used += static_cast<size_t>(n)) {
-    if (used == bytes.size()) bytes.resize(2 * used);
-    n = gzread(file, bytes.data() + used, static_cast<unsigned>(bytes.size() - used));
-    FRESHET_CHECK(n >= 0, "a packed file is whole");
-  }
-  gzclose(file);
-  bytes.resize(used);
-  return bytes;
 }
 
 std::string text_of(const ItemRef& item) {
@@ -79,7 +64,7 @@ class ReleasedDataTest : public StoreFixture, public ::testing::WithParamInterfa
  protected:
   void SetUp() override {
     const fs::path folder = data_dir() / GetParam();
-    expected = Json::parse(unpacked(folder / "expected.json.gz"));
+    expected = Json::parse(unpacked_file(folder / "expected.json.gz"));
     clock.step_wall(milliseconds(expected["writtenMs"].get<int64_t>() - epoch_ms(clock.wall())));
     ASSERT_TRUE(files.create_directories("data"));
     for (const auto& entry : fs::recursive_directory_iterator(folder / "store")) {
@@ -88,7 +73,7 @@ class ReleasedDataTest : public StoreFixture, public ::testing::WithParamInterfa
         ASSERT_TRUE(files.create_directories("data/" + name));
       } else {
         const std::string path = "data/" + name.substr(0, name.size() - std::string(".gz").size());
-        files.set_content(path, unpacked(entry.path()));
+        files.set_content(path, unpacked_file(entry.path()));
         paths.push_back(path);
       }
     }
