@@ -2,7 +2,7 @@
 # Installs what is missing, builds, and runs the tests.
 #
 #   ./test.sh                all that a change needs: build, format check, unit and property tests, replay, real clients, kill and
-#                            disk tests, and four minutes of seeds that nobody has simulated
+#                            disk tests, and a thousand simulated seeds that are new with each commit
 #   ./test.sh unit           the tests of `all`, without the format check, the benchmarks' build and the new seeds
 #   ./test.sh release        everything else, before a release: both sanitizers, clang-tidy, libFuzzer, an hour of simulation, the
 #                            black box, 10 million images of a crash, and every bit of a store's files flipped (half a day)
@@ -145,13 +145,16 @@ sim() { # hours
   return "$failed"
 }
 
-# Seeds of this moment: nobody has run them. Each process says the seed that it begins with.
-new_seeds() { # seconds
-  local cores number now running=() failed=0
+# Seeds that nobody has run, drawn from what is committed: a commit has the same ones on each machine, so that you can
+# repeat what CI saw. Without git they are drawn from the time. Each process prints its first seed.
+new_seeds() { # seeds for all cores together
+  local cores number first tree running=() failed=0
   cores=$(nproc)
-  now=$(date +%s)
+  tree=$(git rev-parse 'HEAD^{tree}' 2>/dev/null || date +%s%N | sha1sum)
+  first=$((16#${tree:0:10}))
   for number in $(seq 1 "$cores"); do
-    build/release/tests/sim/freshet_sim --seed "$((now * 1000 + number))" --stride "$cores" --seconds "$1" --shrink &
+    build/release/tests/sim/freshet_sim --seed "$((first + number))" --stride "$cores" \
+      --seeds "$(((${1} - number) / cores + 1))" --shrink &
     running+=($!)
   done
   for number in "${running[@]}"; do wait "$number" || failed=1; done
@@ -197,7 +200,7 @@ all)
   build release -DFRESHET_BENCH=ON
   format
   unit release
-  new_seeds 240
+  new_seeds 1000
   ;;
 unit)
   build release
@@ -226,6 +229,14 @@ release)
   build release
   black_box
   damage
+  sim 1
+  for tree in asan tsan; do
+    build "$tree"
+    unit "$tree"
+  done
+  tidy
+  build fuzz
+  fuzz 600
   ;;
 long)
   build release
