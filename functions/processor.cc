@@ -365,6 +365,7 @@ Async<void> Processor::settle_ended() {
   for (Slot* slot : batch) settlements.push_back(*slot->outcome);
   auto answers = co_await queue_.settle(std::move(settlements));
   bool again = false;
+  bool freed = false;
   for (size_t i = 0; i < batch.size(); ++i) {
     if (!answers[i] && !is_lost(answers[i].error())) {
       // The store is full, or away for a moment: the work is done, only its record is missing.
@@ -378,13 +379,15 @@ Async<void> Processor::settle_ended() {
     settled(*batch[i], answers[i]);
     slots_.erase(batch[i]->self);
     if (left_) --downstream_.left;
+    freed = true;
   }
   if (again) {
     scope_.spawn(settle_again_soon());
   } else if (!ended_.empty()) {
     finished_.notify();
   }
-  left_ ? queue_.slots_freed() : freed_.notify();
+  // slots_freed() wakes this run, too: without a free slot it would try again at once, for ever.
+  if (freed) left_ ? queue_.slots_freed() : freed_.notify();
 }
 
 Async<void> Processor::settle_again_soon() {

@@ -133,6 +133,31 @@ TEST_P(ProcessorRuns, WhatARunLeftKeepsItsLeaseAndCanBeCancelled) {
   EXPECT_EQ(world.http.in_work, 0);
 }
 
+using ProcessorAtAFullStore = ProcessorRuns;
+INSTANTIATE_TEST_SUITE_P(Stores, ProcessorAtAFullStore, ::testing::Values(true),
+                         [](const auto&) { return std::string("late"); });
+
+// It once tried again at once, for ever: a store that answers at once then held the loop (seed 1795660126533).
+TEST_P(ProcessorAtAFullStore, WhatARunLeftIsSettledFiveTimesASecond) {
+  environment["CONCURRENCY"] = "2";
+  environment["MAX_ACTIVE_MS"] = "1000";
+  Queue& queue = start();
+  create_slow(queue, "slow", milliseconds(5'000));
+  world.pass(milliseconds(1'500));
+  ASSERT_TRUE(run->ended());
+  world.refuse_edits(true);
+  world.pass(milliseconds(5'000));
+  ASSERT_EQ(world.http.in_work, 0);
+  const uint64_t before = world.store_calls();
+  world.pass(milliseconds(1'000));
+  EXPECT_GE(world.store_calls(), before + 5);
+  EXPECT_LE(world.store_calls(), before + 30) << "a try each 200 ms";
+  world.refuse_edits(false);
+  world.pass(milliseconds(1'000));
+  EXPECT_EQ(world.status("slow"), "SUCCESS");
+  EXPECT_EQ(world.http.requests.size(), 1u);
+}
+
 TEST_P(ProcessorRuns, TheTimeoutOfItsInvocationEndsWhatARunLeft) {
   environment["CONCURRENCY"] = "2";
   environment["TASK_TIMEOUT_MS"] = "600000";

@@ -106,6 +106,7 @@ void play_programs(ProgramPlay& programs, Stage& stage, HttpClient& http) {
     stage.tasks.started_by_runner(task["taskId"].get<std::string>(), task.value("attempt", 0), clock.wall(),
                                   clock.boot());
   };
+  programs.lost_event = [&stage] { stage.tasks.event_lost(stage.caller.scheduler().clock().boot()); };
 }
 
 Async<bool> judge_others(Stage& stage) {

@@ -217,6 +217,11 @@ void TasksJudge::take_unknown(uint64_t take, const Span& span, milliseconds leas
   surely_pending_.clear();
 }
 
+void TasksJudge::event_lost(BootTime now) {
+  unsure_until_ = std::max(unsure_until_, now);
+  surely_pending_.clear();
+}
+
 void TasksJudge::begin_settle(const std::string& id, const std::string& lease, Outcome outcome) {
   Task& task = tasks_[id];
   // From now on it may be somebody else's.

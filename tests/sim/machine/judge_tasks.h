@@ -74,6 +74,8 @@ class TasksJudge {
   void take_over(uint64_t take);
   // A take without an answer may have taken anything, for that long.
   void take_unknown(uint64_t take, const Span& span, milliseconds lease);
+  // An event for a function was lost on its way: any task that is there may have had an attempt.
+  void event_lost(BootTime now);
   enum class Outcome { kComplete, kFail, kRelease, kHeartbeat };
   // The queue is paused, as a request was told at that time; a request to resume it is about to be sent.
   void paused(BootTime answered) { paused_since_ = answered; }

@@ -92,7 +92,10 @@ class StayingProgram final : public Program {
       asks.method = "GET";
       std::string url = api_ + "/2018-06-01/runtime/invocation/next";
       auto event = co_await play_.http->send(std::move(url), std::move(asks), std::chrono::minutes(10));
-      if (!event || event->status != 200) co_return end(Fate::kError);
+      if (!event || event->status != 200) {
+        play_.lost_event();
+        co_return end(Fate::kError);
+      }
       const Fate fate = play_.calm() ? Fate::kWell : draw_fate(play_.random);
       play_.saw("function " + std::to_string(static_cast<int>(fate)));
       play_.started(event->body);

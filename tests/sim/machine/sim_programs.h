@@ -18,6 +18,7 @@ struct ProgramPlay {
   Random random{0};
   std::function<bool()> calm;                             // They work well from now on.
   std::function<void(const std::string& input)> started;  // One has read its input.
+  std::function<void()> lost_event;  // One gave up a request for an event: the daemon may have sent one.
   std::function<void(const std::string& what)> saw;
   // Of the machine outside of the daemon, where programs that stay live.
   Scheduler* outside = nullptr;
