@@ -263,7 +263,7 @@ Async<Result<void>> Queue::recover_created() {
     if (!page) co_return fail(page.error());
     for (const auto& task : page->items) {
       if (!has(task, attribute::kAttempt)) continue;
-      auto created = WallTime(milliseconds(int_of(task, attribute::kCreated, 0)));
+      auto created = WallTime(milliseconds(std::max<int64_t>(int_of(task, attribute::kCreated, 0), 0)));
       core_.window.recovered(created);
     }
   }

@@ -154,7 +154,9 @@ class Queue final : public TaskQueue {
     Item key;
     Part part = Part::kEnough;
     std::optional<WallTime> enough;  // Of the whole walk; until its first page, none.
-    size_t least = 0;                // So many are read: more and more, while all are passed over.
+    // When the walk began: the lower bound of kLess. It must not move between pages, or a page may begin outside.
+    WallTime began{};
+    size_t least = 0;  // So many are read: more and more, while all are passed over.
   };
   struct WalkPage {
     std::vector<ItemRef> tasks;
@@ -260,7 +262,7 @@ class Queue final : public TaskQueue {
 
   // queue_urgent.cc
   bool by_deadline(std::string_view lane) const;
-  QueryInput urgent_query(std::string_view lane, const Walk& walk, WallTime now) const;
+  QueryInput urgent_query(std::string_view lane, const Walk& walk) const;
   bool is_next(const ItemRef& task, const Walk& walk, WallTime now, const Now& at);
   Async<Result<WalkPage>> urgent_page(std::string lane, uint32_t limit, Walk walk);
   QueryInput more_urgent(const ItemRef& task);
@@ -290,7 +292,7 @@ class Queue final : public TaskQueue {
   Async<void> keep_learnt_at_stop();
   Async<void> write_learnt(LearntLimit limit);
   Async<void> write_learnt_keys(std::vector<LearntKey> keys);
-  Async<void> write_slot(Item item);
+  Async<bool> write_slot(Item item);  // Returns false if the write failed.
   Async<Result<Pause>> pause_now(PauseInput input, Actor actor);
   Async<Result<void>> resume_now(Pause::Of of, std::string name, Actor actor);
   Async<Result<void>> write_pause(WriteInput write, AuditLine line);

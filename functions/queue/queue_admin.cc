@@ -301,7 +301,8 @@ Async<Result<QueueStats>> Queue::stats() {
     auto page = co_await heads(state::kPending, 1, oldest, Item());
     if (!page) co_return fail(page.error());
     if (page->items.empty()) continue;
-    auto created = WallTime(milliseconds(int_of(page->items[0], attribute::kCreated, 0)));
+    // A client may have written any number.
+    auto created = WallTime(milliseconds(std::max<int64_t>(int_of(page->items[0], attribute::kCreated, 0), 0)));
     (oldest ? out.oldest : out.newest) = created;
   }
   out.running = core_.claims.leases().mine();

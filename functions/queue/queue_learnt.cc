@@ -94,7 +94,7 @@ Async<void> Queue::write_learnt(LearntLimit limit) {
   core_.limits.kept(limit);
   Item item = key_of_slot(table_);
   set_limit(item, limit);
-  co_await write_slot(std::move(item));
+  if (!co_await write_slot(std::move(item))) core_.limits.not_kept();
 }
 
 Async<void> Queue::write_learnt_keys(std::vector<LearntKey> keys) {
@@ -108,10 +108,10 @@ Async<void> Queue::write_learnt_keys(std::vector<LearntKey> keys) {
   Item item = key_of_slot(table_, kKeysSlot);
   item.set(kKeys, Value(std::move(list)));
   item.set(kByKey, Value::number(settings_.limits.by_key ? 1 : 0));
-  co_await write_slot(std::move(item));
+  if (!co_await write_slot(std::move(item))) core_.limits.names_not_kept();
 }
 
-Async<void> Queue::write_slot(Item item) {
+Async<bool> Queue::write_slot(Item item) {
   PutItemInput put;
   put.table = ShedLog::kTable;
   put.unhurried = true;
@@ -119,6 +119,7 @@ Async<void> Queue::write_slot(Item item) {
   put.cause = Cause::kQueue;
   auto written = co_await services_.tables.put_item(std::move(put));
   if (!written) log_.debug("LIMIT_NOT_KEPT", {{"queue", table_}, {"message", written.error().message}});
+  co_return written.has_value();
 }
 
 }  // namespace freshet

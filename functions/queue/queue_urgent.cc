@@ -30,7 +30,7 @@ bool Queue::by_deadline(std::string_view lane) const {
 }
 
 // Tasks of one part of the walk, of a lane or, if that is empty, of the queue.
-QueryInput Queue::urgent_query(std::string_view lane, const Walk& walk, WallTime now) const {
+QueryInput Queue::urgent_query(std::string_view lane, const Walk& walk) const {
   QueryInput query;
   query.table = table_;
   auto& values = query.placeholders.values;
@@ -54,7 +54,7 @@ QueryInput Queue::urgent_query(std::string_view lane, const Walk& walk, WallTime
     query.key_condition = of_lane + "deadline >= :e";
   } else {
     query.key_condition = of_lane + "deadline BETWEEN :n AND :e";
-    values.set(":n", Value::number(std::clamp<int64_t>(epoch_ms(now), 1, enough)));
+    values.set(":n", Value::number(std::clamp<int64_t>(epoch_ms(walk.began), 1, enough)));
     query.forward = false;
   }
   return query;
@@ -91,8 +91,9 @@ Async<Result<Queue::WalkPage>> Queue::urgent_page(std::string lane, uint32_t lim
     limit = std::max(limit, walk.part == Walk::Part::kEnough ? kEnoughSieved : kSieved);
   } else {
     walk.enough = core_.window.enough(now, boot());
+    walk.began = now;
   }
-  QueryInput query = urgent_query(lane, walk, now);
+  QueryInput query = urgent_query(lane, walk);
   query.limit = limit;
   query.exclusive_start_key = std::move(walk.key);
   auto page = co_await read_index(std::move(query));
@@ -119,7 +120,7 @@ QueryInput Queue::more_urgent(const ItemRef& task) {
   const auto now = wall();
   Walk walk;
   walk.enough = core_.window.enough(now, boot());
-  QueryInput query = urgent_query(text_of(task, attribute::kLane), walk, now);
+  QueryInput query = urgent_query(text_of(task, attribute::kLane), walk);
   const auto deadline = deadline_of(task);
   auto& values = query.placeholders.values;
   const std::string of_lane = query.index == kDeadlineIndex ? "taskStatus = :p AND " : "lane = :p AND ";
@@ -139,7 +140,7 @@ QueryInput Queue::more_urgent(const ItemRef& task) {
 QueryInput Queue::with_deadline(std::string_view lane) {
   Walk walk;
   walk.enough = wall();
-  return urgent_query(lane, walk, wall());
+  return urgent_query(lane, walk);
 }
 
 }  // namespace freshet

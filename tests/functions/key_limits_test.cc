@@ -314,6 +314,10 @@ TEST(KeyLimits, WhatWasLearntOfTheLatestKeysIsKept) {
   EXPECT_FALSE(keys.to_keep(at(500'000))) << "nothing has moved";
   one_call(keys, "customer-0", false, at(500'000));
   EXPECT_TRUE(keys.to_keep(at(500'001), true));
+  EXPECT_FALSE(keys.to_keep(at(600'000))) << "nothing has moved";
+  keys.not_kept();
+  EXPECT_TRUE(keys.to_keep(at(700'000))) << "the write failed, so it is made again";
+  EXPECT_FALSE(keys.to_keep(at(800'000)));
 }
 
 TEST(KeyLimits, NamesThatAreKeptAreBounded) {

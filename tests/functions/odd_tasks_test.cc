@@ -1,5 +1,7 @@
 // Items that clients put and that are hardly tasks: without a time, with a lease of the wrong type, without room. None
 // may wait for ever unseen. In both worlds.
+#include <limits>
+
 #include "base/limits.h"
 #include "tests/functions/queue_fixture.h"
 
@@ -87,6 +89,16 @@ TEST_P(OddTasks, ALeaseOfTheWrongTypeHasEnded) {
   world.pass(milliseconds(2'000));
   EXPECT_EQ(take(queue, 9)->size(), 4u);
   expect_balance();
+}
+
+TEST_P(OddTasks, ATaskThatWasCreatedBeforeAllTimesIsTheOldest) {
+  Queue& queue = world.start(once());
+  world.put_pending("first", std::numeric_limits<int64_t>::min());
+  world.put_pending("second", world.now_ms());
+  world.pass(milliseconds(100));
+  const auto reading = world.wait(queue.reading());
+  ASSERT_TRUE(reading);
+  EXPECT_GE(reading->oldest_age, milliseconds(1'800'000'000'000)) << "its age is counted from 1970";
 }
 
 TEST_P(OddTasks, ALeaseEndsWithoutRoomForItsHistory) {

@@ -103,6 +103,8 @@ class Limits {
   std::optional<LearntLimit> to_keep() const;
   std::optional<LearntLimit> looked(BootTime now);
   void kept(const LearntLimit& limit) { kept_rate_.kept(limit); }
+  // The write of it failed: the next look gives it out again.
+  void not_kept() { kept_rate_.lost(); }
   // The same for the limits of groups or keys. `by_key`: the names that were read are those of keys, not of groups.
   // False if they are of no use now.
   bool remembered_names(std::vector<LearntKey> names, bool by_key, BootTime now);
@@ -111,6 +113,8 @@ class Limits {
   std::optional<std::vector<LearntKey>> names_to_keep(BootTime now, bool at_once = false) {
     return by_name_.to_keep(now, at_once);
   }
+  // The write of them failed: the next look gives them out again.
+  void names_not_kept() { by_name_.not_kept(); }
 
   // When the timer has to look next; BootTime::max() for never.
   BootTime next_look(BootTime now) const;

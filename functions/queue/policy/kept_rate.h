@@ -29,6 +29,8 @@ class KeptRate {
 
   // The value that was written last, or read at the start.
   void kept(const LearntLimit& limit) { last_ = limit; }
+  // The last write failed: nothing is known of what is stored.
+  void lost() { last_.reset(); }
   bool has_moved(const LearntLimit& limit) const { return !last_ || moved(*last_, limit); }
   // Not before that is there anything to look at.
   BootTime next_look() const { return next_look_; }

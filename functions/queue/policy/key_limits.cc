@@ -276,7 +276,7 @@ std::optional<std::vector<LearntKey>> KeyLimits::to_keep(BootTime now, bool at_o
   // A few keys are written every five seconds, a thousand once a minute.
   next_keep_ = now + kKeepEach + milliseconds(55) * static_cast<int64_t>(learnt.size());
   std::map<std::string, LearntLimit, std::less<>> kept;
-  bool has_moved = false;
+  bool has_moved = std::exchange(keep_failed_, false);
   for (const auto& one : learnt) {
     const auto last = kept_.find(one.key);
     has_moved = has_moved || last == kept_.end() || moved(last->second, one.limit);

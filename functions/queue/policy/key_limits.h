@@ -124,8 +124,10 @@ class KeyLimits {
   static constexpr size_t kMostKeptBytes = 100'000;
   std::vector<LearntKey> learnt() const;
   // The same with what an earlier life knew, to be written now. Empty: nothing has moved, or it is too soon to look,
-  // and `at_once` is not wanted. It counts as written.
+  // and `at_once` is not wanted. It counts as written until not_kept() is called.
   std::optional<std::vector<LearntKey>> to_keep(BootTime now, bool at_once = false);
+  // The write of them failed: to_keep() gives them out again, moved or not.
+  void not_kept() { keep_failed_ = true; }
   BootTime next_keep() const { return limits_.learnt ? next_keep_ : BootTime::max(); }
   // What was kept in an earlier life. A key that starts something within ten minutes goes on from there. Before the
   // first start.
@@ -173,8 +175,9 @@ class KeyLimits {
   std::map<std::string, LearntLimit, std::less<>> kept_;  // As it was written last, or read at the start.
   BootTime remembered_{};                                 // When it was read.
   BootTime next_keep_{};
-  BootTime born_{};         // An unseen key had
-  double tokens_born_ = 0;  // so many tokens then.
+  bool keep_failed_ = false;  // `kept_` is not what is stored.
+  BootTime born_{};           // An unseen key had
+  double tokens_born_ = 0;    // so many tokens then.
 };
 
 }  // namespace freshet

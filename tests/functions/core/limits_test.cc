@@ -170,5 +170,14 @@ TEST(Limits, ALearntLimitIsKeptOnceThatItHasMoved) {
   EXPECT_EQ(limits.next_look(kNow), BootTime::max());
 }
 
+TEST(KeptRate, AWriteThatFailedIsMadeAgain) {
+  KeptRate kept;
+  EXPECT_TRUE(kept.has_moved({50, 0})) << "nothing was written yet";
+  kept.kept({50, 0});
+  EXPECT_FALSE(kept.has_moved({51, 0})) << "less than a twentieth";
+  kept.lost();
+  EXPECT_TRUE(kept.has_moved({51, 0}));
+}
+
 }  // namespace
 }  // namespace freshet

@@ -287,7 +287,8 @@ void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime 
   verdict_.expect(redrives_ || attempt <= most_attempts_, "a task has more attempts than it may", id);
   // It travels to the runner for a while.
   const auto& deadline = task.facts.deadline;
-  verdict_.expect(redrives_ || !deadline || now < *deadline + seconds(2) || last_disturbance_ > BootTime{},
+  const bool held_up = deadline && pause_began_ <= *deadline && now < pause_ended_ + seconds(2);
+  verdict_.expect(redrives_ || !deadline || now < *deadline + seconds(2) || held_up || last_disturbance_ > BootTime{},
                   "a task is started after its deadline", id);
 }
 

@@ -91,6 +91,11 @@ class TasksJudge {
   // The runner was handed a task. No answer to it is known yet.
   void started_by_runner(const std::string& id, int attempt, WallTime now, BootTime boot);
   // The wall clock was set, or a life ended: order and deadlines cannot be judged across it.
+  // The whole machine stood still: what was on its way to a runner arrives afterwards.
+  void machine_paused(WallTime began, WallTime ended) {
+    pause_began_ = began;
+    pause_ended_ = ended;
+  }
   void disturbed(BootTime now) {
     disturbance_before_ = last_disturbance_;
     last_disturbance_ = now;
@@ -163,6 +168,8 @@ class TasksJudge {
   // Acknowledged, never touched, without delay, ttl or deadline: surely PENDING. By when they were acknowledged.
   std::map<BootTime, std::set<std::string>> surely_pending_;
   BootTime unsure_until_{};  // Takes without an answer may hold anything until then.
+  WallTime pause_began_{};   // Of the machine, the last one.
+  WallTime pause_ended_{};
   BootTime last_disturbance_{};
   BootTime disturbance_before_{};
   bool doubted_ = false;                  // Since the last disturbance.

@@ -487,7 +487,11 @@ class Machine {
     if (name == "refuse") world_.sim_network().refuse_connections(random_.below(2) == 0 ? 0 : random_.below(1000));
     if (name == "second-daemon") start_second();
     if (name == "slow-turn") world_.sim_clock().advance(milliseconds(static_cast<int64_t>(random_.below(900))));
-    if (name == "pause") world_.sim_clock().advance(milliseconds(static_cast<int64_t>(random_.below(120'000))));
+    if (name == "pause") {
+      const WallTime began = world_.sim_clock().wall();
+      world_.sim_clock().advance(milliseconds(static_cast<int64_t>(random_.below(120'000))));
+      tasks_.machine_paused(began, world_.sim_clock().wall());
+    }
     if (name == "wall-step") {
       const auto far = static_cast<int64_t>(random_.below(random_.below(2) == 0 ? 50'000 : 5'000'000));
       const bool back = random_.below(2) == 0;
