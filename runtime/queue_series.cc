@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace freshet {
 
@@ -111,6 +112,32 @@ SeriesSlice QueueSeries::last(SeriesStep step, size_t points) const {
   if (from_ring > 0) out.points.resize(out.points.size() + gap);
   out.points.push_back(minute_);
   return out;
+}
+
+std::vector<std::string> SeriesBook::choose(const std::vector<std::string>& living) {
+  const auto is_new = [this](const std::string& name) { return !queues_.contains(name); };
+  const auto wanted = static_cast<size_t>(std::ranges::count_if(living, is_new));
+  if (queues_.size() + wanted > kMostQueues) free_places(living, queues_.size() + wanted - kMostQueues);
+  size_t places = kMostQueues - queues_.size();
+  std::vector<std::string> out;
+  for (const std::string& name : living) {
+    if (is_new(name) && places == 0) continue;
+    if (is_new(name)) --places;
+    out.push_back(name);
+  }
+  return out;
+}
+
+void SeriesBook::free_places(const std::vector<std::string>& living, size_t wanted) {
+  const std::set<std::string_view> alive(living.begin(), living.end());
+  for (auto at = queues_.begin(); at != queues_.end() && wanted > 0;) {
+    if (alive.contains(at->first)) {
+      ++at;
+      continue;
+    }
+    at = queues_.erase(at);
+    --wanted;
+  }
 }
 
 void SeriesBook::add(const std::string& queue, const QueueReading& reading, BootTime now) {

@@ -84,16 +84,20 @@ class QueueSeries {
   int64_t last_ = 0;  // The second that was added last.
 };
 
-// Further queues have no history.
 class SeriesBook {
  public:
   static constexpr size_t kMostQueues = 64;  // Further ones have no history.
 
+  // The queues to read, in the order of `living`, which has the name of every queue once: those that have a place, and
+  // others while there are places. The history of a queue that is gone stays until another queue needs its place.
+  std::vector<std::string> choose(const std::vector<std::string>& living);
   void add(const std::string& queue, const QueueReading& reading, BootTime now);
   // Null if it has none.
   const QueueSeries* find(std::string_view queue) const;
 
  private:
+  void free_places(const std::vector<std::string>& living, size_t wanted);
+
   std::map<std::string, std::unique_ptr<QueueSeries>, std::less<>> queues_;
 };
 

@@ -26,7 +26,7 @@ void QueueHistory::tick() {
 }
 
 Async<void> QueueHistory::read_all() {
-  for (const std::string& name : queues_.names()) {
+  for (const std::string& name : book_.choose(queues_.names())) {
     TaskQueue* queue = queues_.find(name);
     if (queue == nullptr) continue;
     const auto reading = co_await queue->reading();

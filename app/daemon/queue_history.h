@@ -1,5 +1,5 @@
-// Keeps the history of all queues (runtime/queue_series.h): reads each at the end of every second. Loop thread; queues
-// and scheduler outlive it.
+// Keeps the history of the queues that have a place in it (runtime/queue_series.h): reads each at the end of every
+// second. Loop thread; queues and scheduler outlive it.
 #pragma once
 
 #include "base/async.h"

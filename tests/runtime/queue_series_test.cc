@@ -130,5 +130,46 @@ TEST(SeriesBook, HasAHistoryForAtMostSoManyQueues) {
   EXPECT_EQ(book.find("nothing"), nullptr);
 }
 
+std::vector<std::string> numbered(size_t count) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < count; ++i) out.push_back("q" + std::to_string(i));
+  return out;
+}
+
+void read_chosen(SeriesBook& book, const std::vector<std::string>& living) {
+  for (const std::string& name : book.choose(living)) book.add(name, reading(0), at(1));
+}
+
+TEST(SeriesBook, ChoosesNoQueueThatHasNoPlace) {
+  SeriesBook book;
+  const auto living = numbered(SeriesBook::kMostQueues + 2);
+  EXPECT_EQ(book.choose(living), numbered(SeriesBook::kMostQueues));
+  read_chosen(book, living);
+  EXPECT_EQ(book.choose(living), numbered(SeriesBook::kMostQueues));
+}
+
+TEST(SeriesBook, AQueueThatIsGoneLosesItsPlaceWhenAnotherNeedsIt) {
+  SeriesBook book;
+  auto living = numbered(SeriesBook::kMostQueues);
+  read_chosen(book, living);
+  std::erase(living, "q3");
+  read_chosen(book, living);
+  EXPECT_NE(book.find("q3"), nullptr) << "no queue needed the place";
+  living.push_back("new");
+  EXPECT_EQ(book.choose(living), living);
+  EXPECT_EQ(book.find("q3"), nullptr);
+  read_chosen(book, living);
+  EXPECT_NE(book.find("new"), nullptr);
+  for (const std::string& name : living) EXPECT_NE(book.find(name), nullptr) << name;
+}
+
+TEST(SeriesBook, ANewQueueWithoutAPlaceGetsNoOneElses) {
+  SeriesBook book;
+  auto living = numbered(SeriesBook::kMostQueues);
+  read_chosen(book, living);
+  living.insert(living.begin(), "a");
+  EXPECT_EQ(book.choose(living), numbered(SeriesBook::kMostQueues));
+}
+
 }  // namespace
 }  // namespace freshet
