@@ -90,12 +90,12 @@ class TasksJudge {
 
   // The runner was handed a task. No answer to it is known yet.
   void started_by_runner(const std::string& id, int attempt, WallTime now, BootTime boot);
-  // The wall clock was set, or a life ended: order and deadlines cannot be judged across it.
   // The whole machine stood still: what was on its way to a runner arrives afterwards.
   void machine_paused(WallTime began, WallTime ended) {
     pause_began_ = began;
     pause_ended_ = ended;
   }
+  // The wall clock was set, or a life ended: order and deadlines cannot be judged across it.
   void disturbed(BootTime now) {
     disturbance_before_ = last_disturbance_;
     last_disturbance_ = now;

@@ -362,7 +362,12 @@ class Machine {
       co_await rest(stage_, random, milliseconds(100), milliseconds(500));
     }
     if (plan_.has("stream")) items_.stream_is_over();
-    const Reply ready = co_await caller_.get("/readyz", milliseconds(5'000));
+    Reply ready = co_await caller_.get("/readyz", milliseconds(5'000));
+    // An index that was dropped a moment ago is built again.
+    for (int tries = 0; plan_.has("index-droppers") && ready.status == 503 && tries < 60; ++tries) {
+      co_await rest(stage_, random, milliseconds(500), milliseconds(1'000));
+      ready = co_await caller_.get("/readyz", milliseconds(5'000));
+    }
     verdict_.expect(ready.status == 200, "it is not ready although nothing is wrong", std::to_string(ready.status));
     rested = true;
   }
