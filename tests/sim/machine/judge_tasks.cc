@@ -48,6 +48,8 @@ void TasksJudge::created(const std::string& id, const Span& span) {
   if (task.facts.deadline_in) {
     task.facts.deadline = span.wall_answered + *task.facts.deadline_in;  // At the latest.
     task.earliest_deadline = span.wall_sent + *task.facts.deadline_in;
+    // Once the task is removed, a repeated request creates it anew, with a later deadline.
+    if (task.facts.has_ttl || removals_) task.facts.deadline = span.wall_answered + kFar;
     // Set meanwhile, the clock may have shown anything when the daemon looked at it.
     if (last_disturbance_ > BootTime{} && last_disturbance_ >= span.sent) {
       task.facts.deadline = span.wall_answered + kFar;
