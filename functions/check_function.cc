@@ -129,6 +129,25 @@ void check_worker(const FunctionDefinition& processor, const std::string& name, 
                     true});
 }
 
+// Functions and tables may be changed while the daemon runs, so this refuses nothing.
+void check_queue_table(const FunctionDefinition& function, const Deployment& deployment, Faults& faults) {
+  const auto named = function.environment.find("QUEUE_TABLE");
+  if (named == function.environment.end() || named->second.empty()) {
+    faults.push_back({kVariables + std::string(".QUEUE_TABLE"),
+                      "it is missing: every invocation of this function fails; write the name of the queue's table",
+                      true});
+    return;
+  }
+  if (find_table(deployment, named->second) != nullptr) return;
+  std::string names;
+  for (const TableDefinition& table : deployment.tables) names += (names.empty() ? "" : ", ") + table.name;
+  faults.push_back({kVariables + std::string(".QUEUE_TABLE"),
+                    "the template has no table '" + named->second + "'" +
+                        (names.empty() ? "" : " (it has " + names + ")") +
+                        ": every invocation of this function fails while nobody has created it",
+                    true});
+}
+
 // A program may come later, so this refuses nothing.
 void check_runner(const FunctionDefinition& function, const Deployment& deployment, Faults& faults) {
   const auto runner = function.environment.find("TASK_RUNNER");
@@ -154,6 +173,9 @@ std::vector<FunctionFault> check_function(const FunctionDefinition& function, co
   if (counts) check_count(function, deployment, faults);
   if (is_built_in(function.handler, "capture_changes")) check_capture(function, faults);
   if (is_processor(function.handler)) check_runner(function, deployment, faults);
+  if (is_processor(function.handler) || is_built_in(function.handler, "create_tasks")) {
+    check_queue_table(function, deployment, faults);
+  }
   if (!counts && !is_built_in(function.handler, "capture_changes")) return faults;
   for (const MappingDefinition* mapping : mappings_of(function, deployment)) check_mapping(*mapping, faults);
   return faults;

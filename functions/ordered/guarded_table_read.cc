@@ -17,6 +17,7 @@ ItemRef GuardedTable::shown(ItemRef item, bool tombstones) const {
 }
 
 Async<Result<ItemRef>> GuardedTable::get(OrderedGet input) {
+  if (auto no = check_key(input.key)) co_return invalid(std::move(no->why));
   const bool tombstones = input.tombstones;
   GetItemInput get = get_of(std::move(input));
   auto item = co_await tables_.get_item(std::move(get));
@@ -28,6 +29,10 @@ Async<std::vector<Result<ItemRef>>> GuardedTable::batch_get(std::vector<OrderedG
   std::vector<bool> tombstones;
   std::vector<GetItemInput> gets;
   for (OrderedGet& input : inputs) {
+    if (auto no = check_key(input.key)) {
+      const Result<ItemRef> wrong = invalid("key " + std::to_string(gets.size() + 1) + ": " + no->why);
+      co_return std::vector<Result<ItemRef>>(inputs.size(), wrong);
+    }
     tombstones.push_back(input.tombstones);
     gets.push_back(get_of(std::move(input)));
   }

@@ -14,7 +14,9 @@ std::vector<FunctionFault> faults_of(const std::string& runner) {
   function.name = "Process";
   function.handler = "process_tasks";
   function.environment = {{"QUEUE_TABLE", "QueueTable"}, {"TASK_RUNNER", runner}};
-  return check_function(function, Deployment{});
+  Deployment deployment;
+  deployment.tables.emplace_back().name = "QueueTable";
+  return check_function(function, deployment);
 }
 
 TEST(CheckRunner, AProgramThatIsNotThereIsAWarning) {
@@ -48,6 +50,31 @@ TEST(CheckRunner, WhatMayNotBeExecutedIsAWarning) {
 
 TEST(CheckRunner, OtherRunnersAreNotLookedAt) {
   for (const char* runner : {"none", "fake", "http://127.0.0.1:9/", "nonsense"}) EXPECT_TRUE(faults_of(runner).empty());
+}
+
+std::vector<FunctionFault> faults_of_table(const char* handler, const Environment& environment) {
+  FunctionDefinition function;
+  function.handler = handler;
+  function.environment = environment;
+  Deployment deployment;
+  deployment.tables.emplace_back().name = "QueueTable";
+  return check_function(function, deployment);
+}
+
+TEST(CheckQueueTable, OneThatIsMissingIsAWarning) {
+  for (const char* handler : {"process_tasks", "create_tasks"}) {
+    EXPECT_TRUE(faults_of_table(handler, {{"QUEUE_TABLE", "QueueTable"}}).empty());
+    const auto none = faults_of_table(handler, {});
+    ASSERT_EQ(none.size(), 1u) << handler;
+    EXPECT_TRUE(none[0].warning);
+    EXPECT_EQ(none[0].property, "Environment.Variables.QUEUE_TABLE");
+    EXPECT_TRUE(none[0].message.starts_with("it is missing")) << none[0].message;
+    const auto other = faults_of_table(handler, {{"QUEUE_TABLE", "Queue"}});
+    ASSERT_EQ(other.size(), 1u);
+    EXPECT_TRUE(other[0].warning);
+    EXPECT_TRUE(other[0].message.starts_with("the template has no table 'Queue' (it has QueueTable)"))
+        << other[0].message;
+  }
 }
 
 }  // namespace

@@ -242,6 +242,8 @@ TEST(FunctionWorker, ATemplateWithoutItIsWarnedOf) {
   worker.name = "Worker";
   worker.host = "process";
   Deployment deployment;
+  deployment.tables.emplace_back().name = "QueueTable";
+  processor.environment["QUEUE_TABLE"] = "QueueTable";
   deployment.functions = {processor, worker};
   const auto faults = [&](const char* runner) {
     processor.environment["TASK_RUNNER"] = runner;
@@ -257,7 +259,6 @@ TEST(FunctionWorker, ATemplateWithoutItIsWarnedOf) {
   EXPECT_EQ(missing[0].message,
             "the template has no function 'Wroker' (it has Worker): while nobody has created it, tasks wait; write "
             "function:NAME with the name of one that is there");
-  processor.environment["QUEUE_TABLE"] = "QueueTable";
   processor.environment["CONCURRENCY"] = "8";
   deployment.functions[1].reserved_concurrency = 2;
   const auto many = faults("function:Worker");

@@ -237,6 +237,20 @@ TEST_P(GuardedTableTest, NamesAreConfigurable) {
   EXPECT_EQ(world.wait(world.store->describe_table("Other"))->definition.ttl_attribute, "expires");
 }
 
+TEST_P(GuardedTableTest, AReadNamesTheMembersOfAKey) {
+  open();
+  Item half;
+  half.set("PK", Value("User#1"));
+  const auto one = world.wait(table->get({half}));
+  ASSERT_FALSE(one);
+  EXPECT_EQ(one.error().code, ErrorCode::kValidation);
+  EXPECT_EQ(one.error().message, "the key must be PK (S) and SK (S) and nothing else");
+  const auto some = world.wait(table->batch_get({{key("A")}, {half}}));
+  ASSERT_EQ(some.size(), 2u);
+  ASSERT_FALSE(some[0] || some[1]);
+  EXPECT_EQ(some[1].error().message, "key 2: the key must be PK (S) and SK (S) and nothing else");
+}
+
 TEST_P(GuardedTableTest, ReadsLeaveTombstonesOut) {
   open();
   for (const char* movie : {"A", "B", "C"}) put(rating(3, movie), at(-100));
