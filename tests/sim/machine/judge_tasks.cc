@@ -255,7 +255,9 @@ void TasksJudge::settled(const std::string& id, const std::string& lease, Outcom
   verdict_.expect(outcome != Outcome::kFail || redrives_ || task.attempt < most_attempts_,
                   "a task without attempts left waits again",
                   id + ", which has had " + std::to_string(task.attempt) + " attempts");
-  task.next_attempt = task.attempt + (outcome == Outcome::kFail ? 1 : 0);
+  // A take that was answered before this may have had the next attempt already.
+  const bool taken_since = !task.lease.empty() && task.lease != lease;
+  if (!taken_since) task.next_attempt = task.attempt + (outcome == Outcome::kFail ? 1 : 0);
   task.settled = span.sent;
   if (delay) {
     task.not_before = span.sent + *delay;
