@@ -122,6 +122,10 @@ Json match_of(const std::vector<std::string>& words) {
 }
 
 int assign(const FilteredOptions& options) {
+  if (options.wait && options.request.empty()) {
+    std::cerr << "freshet: --wait needs --request ID: you ask for the member with that id later\n";
+    return kUsage;
+  }
   Json body{{"match", match_of(options.match)}};
   if (body["match"].is_null()) return kUsage;
   if (!options.request.empty()) body["request"] = options.request;

@@ -61,7 +61,7 @@ Async<Result<std::optional<Assigned>>> TableQueue::known_outcome(const Job& job)
 Async<Result<Assigned>> TableQueue::assign(AssignInput input) {
   auto alternatives = combinations_.of_match(input.match);
   if (!alternatives) co_return fail(alternatives.error());
-  if (input.wait && input.request.empty()) co_return invalid("a request that waits needs an id");
+  if (input.wait && input.request.empty()) co_return invalid("a request that waits needs an id: set 'request'");
   if (!input.request.empty()) {
     if (auto right = items_.check_id(input.request, "request"); !right) co_return fail(right.error());
   }

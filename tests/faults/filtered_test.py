@@ -91,7 +91,7 @@ def commands(freshet, daemon):
                         (["Gender=M", "Q#French#F"], "'Q#French#F' needs an `else` before it"),
                         (["Gender=F", "--request", ""], "--request: must not be empty"),
                         (["Colour=red"], "freshet: 'Colour' is no attribute of this queue; there are Languages, Gender\n"),
-                        (["--wait"], "freshet: a request that waits needs an id\n")):
+                        (["--wait"], "freshet: --wait needs --request ID: you ask for the member with that id later\n")):
         run = freshet("filtered", "assign", *words, status=2)
         assert said in run.stderr and run.stdout == "", (words, run)
     for command in ("get", "delete", "withdraw", "request", "cancel"):

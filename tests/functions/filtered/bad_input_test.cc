@@ -52,7 +52,7 @@ TEST_P(BadInputTest, WhatTheCallerGives) {
   refused(enqueue(""), ErrorCode::kValidation, "the id of the member is missing", before);
   refused(assign_from("Q#German#F"), ErrorCode::kValidation, "there is no queue 'Q#German#F'; stats lists them",
           before);
-  refused(assign({}, "", true), ErrorCode::kValidation, "a request that waits needs an id", before);
+  refused(assign({}, "", true), ErrorCode::kValidation, "a request that waits needs an id: set 'request'", before);
   refused(call(queue->get_request("r")), ErrorCode::kNotFound, "queue 'calls' has no request 'r'", before);
   refused(call(queue->cancel_request("r")), ErrorCode::kNotFound, "queue 'calls' has no request 'r'", before);
 }
