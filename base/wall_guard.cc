@@ -48,7 +48,9 @@ bool WallGuard::trusted() {
     return true;
   }
   const bool another = !jump_ || !near(now, jump_->to);
-  if (another) jump_ = Jump{now, clock_.boot()};
+  const milliseconds lowest = jump_ ? std::min(jump_->lowest, now) : now;
+  if (another) jump_ = Jump{now, clock_.boot(), lowest};
+  jump_->lowest = lowest;
   if (clock_.boot() - jump_->at >= options_.pause) {
     believe(now);
     return true;
@@ -64,7 +66,8 @@ WallTime WallGuard::reckoned() {
 
 WallTime WallGuard::earliest() {
   if (trusted() || FRESHET_PLANTED("sheds-by-a-doubted-clock")) return clock_.wall();
-  return std::min(reckoned(), clock_.wall());
+  const milliseconds offset = std::min(believed_, jump_->lowest);
+  return WallTime(std::chrono::floor<milliseconds>(clock_.boot().time_since_epoch()) + offset);
 }
 
 BootTime WallGuard::next_look() const {

@@ -44,7 +44,8 @@ class WallGuard {
   bool trusted();
   // The wall clock if it is trusted; otherwise the time that it would show without the jump.
   WallTime reckoned();
-  // The earlier of that and the wall clock: anything that has expired by this time has certainly expired.
+  // The earliest of that and of all wall clocks that were seen since the doubt began: anything that has expired by this
+  // time has certainly expired.
   WallTime earliest();
   // The last result of trusted().
   bool doubts() const { return jump_.has_value(); }
@@ -55,6 +56,7 @@ class WallGuard {
   struct Jump {
     milliseconds to;
     BootTime at{};
+    milliseconds lowest;  // The lowest offset since the doubt began.
   };
   milliseconds offset() const;  // Wall minus boot.
   bool near(milliseconds a, milliseconds b) const { return a - b <= options_.limit && b - a <= options_.limit; }

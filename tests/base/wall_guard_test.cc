@@ -55,6 +55,21 @@ TEST_F(WallGuardTest, AJumpThatIsTakenBackIsForgotten) {
   EXPECT_EQ(guard.earliest(), clock.wall()) << "nothing has expired by a time that may not have come";
 }
 
+TEST_F(WallGuardTest, AClockThatIsSetTwiceEndsNothingThatTheFirstOneBegan) {
+  clock.step_wall(-kGuardedDay);
+  EXPECT_FALSE(guard.trusted());
+  const WallTime deadline = clock.wall() + milliseconds(8'000);  // Of something that is made now.
+  clock.advance(seconds(2));
+  clock.step_wall(milliseconds(800'000));
+  EXPECT_FALSE(guard.trusted());
+  EXPECT_LT(guard.earliest(), deadline) << "only two seconds have passed";
+  clock.advance(seconds(7));
+  EXPECT_GE(guard.earliest(), deadline);
+  clock.advance(seconds(60));
+  EXPECT_TRUE(guard.trusted());
+  EXPECT_EQ(guard.earliest(), clock.wall());
+}
+
 TEST_F(WallGuardTest, AStartFarBehindTheLastWriteWaitsForTheKernelsWord) {
   clock.step_wall(kGuardedDay);
   guard.start_after(kLast);

@@ -59,6 +59,7 @@ class History:
         self.counter = [0, 0]  # Sure additions, and those that may have been made besides.
         self.problems, self.calls = [], {"ok": 0, "failed": 0, "unknown": 0}
         self.life, self.names = 0, 0
+        self.disk_was_full = False  # The store then trims streams early, to have room for what else is written.
         self.position, self.replayed = None, {}  # How far the stream has been read, and what its records add up to.
         self.highest = {}  # Item: the highest version that the stream has had.
 
@@ -390,14 +391,26 @@ class Judge:
         shard = streams("DescribeStream", StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
         start = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": history.position} if history.position else {
             "ShardIteratorType": "TRIM_HORIZON"}
-        iterator = streams("GetShardIterator", StreamArn=arn, ShardId=shard, **start)["ShardIterator"]
+        trimmed = False
+        try:
+            iterator = streams("GetShardIterator", StreamArn=arn, ShardId=shard, **start)["ShardIterator"]
+        except Refused as refused:
+            if "TrimmedDataAccessException" not in str(refused) or not history.disk_was_full:
+                raise
+            trimmed = True
+            iterator = streams("GetShardIterator", StreamArn=arn, ShardId=shard, ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
         while True:
             page = streams("GetRecords", ShardIterator=iterator)
             for record in page["Records"]:
-                self.record(record)
+                if trimmed:
+                    history.position = record["dynamodb"]["SequenceNumber"]
+                else:
+                    self.record(record)
             iterator = page["NextShardIterator"]
             if not page["Records"]:
                 break
+        if trimmed:  # What came before cannot be known: the next look goes on from here.
+            history.replayed = dict(self.found)
         replayed = history.replayed
         if replayed != self.found:
             differ = [name for name in replayed.keys() | self.found.keys() if replayed.get(name) != self.found.get(name)]

@@ -109,6 +109,16 @@ void play_programs(ProgramPlay& programs, Stage& stage, HttpClient& http) {
   programs.lost_event = [&stage] { stage.tasks.event_lost(stage.caller.scheduler().clock().boot()); };
 }
 
+Async<Reply> ask_if_ready(Stage& stage, Random& random) {
+  Reply ready = co_await stage.caller.get("/readyz", milliseconds(5'000));
+  // An index that was dropped a moment ago is built again.
+  for (int tries = 0; stage.plan.has("index-droppers") && ready.status == 503 && tries < 60; ++tries) {
+    co_await rest(stage, random, milliseconds(500), milliseconds(1'000));
+    ready = co_await stage.caller.get("/readyz", milliseconds(5'000));
+  }
+  co_return ready;
+}
+
 Async<bool> judge_others(Stage& stage) {
   const Plan& plan = stage.plan;
   if (plan.has("priority-queue")) {

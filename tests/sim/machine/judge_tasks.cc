@@ -141,6 +141,8 @@ void TasksJudge::create_refused(const std::string& id) {
 void TasksJudge::check_order(const Task& task, const Span& span) {
   if (!in_order_ || !task.acknowledged || task.facts.delayed || task.facts.ranked || task.attempts > 1) return;
   if (last_disturbance_ >= task.created.sent || unsure_until_ >= span.sent) return;
+  // A repeated create may have made it anew after its ttl.
+  if (task.facts.has_ttl && span.answered + seconds(1) >= task.created.sent + task.facts.ttl) return;
   Doubt doubt{task.facts.id, span, {}, {}};
   for (auto at = surely_pending_.upper_bound(task.created.answered); at != surely_pending_.end(); ++at) {
     if (at->first >= span.sent || doubt.newer.size() > 8) break;

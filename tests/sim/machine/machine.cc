@@ -362,12 +362,7 @@ class Machine {
       co_await rest(stage_, random, milliseconds(100), milliseconds(500));
     }
     if (plan_.has("stream")) items_.stream_is_over();
-    Reply ready = co_await caller_.get("/readyz", milliseconds(5'000));
-    // An index that was dropped a moment ago is built again.
-    for (int tries = 0; plan_.has("index-droppers") && ready.status == 503 && tries < 60; ++tries) {
-      co_await rest(stage_, random, milliseconds(500), milliseconds(1'000));
-      ready = co_await caller_.get("/readyz", milliseconds(5'000));
-    }
+    const Reply ready = co_await ask_if_ready(stage_, random);
     verdict_.expect(ready.status == 200, "it is not ready although nothing is wrong", std::to_string(ready.status));
     rested = true;
   }
