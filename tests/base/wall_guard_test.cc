@@ -58,7 +58,7 @@ TEST_F(WallGuardTest, AJumpThatIsTakenBackIsForgotten) {
 TEST_F(WallGuardTest, AClockThatIsSetTwiceEndsNothingThatTheFirstOneBegan) {
   clock.step_wall(-kGuardedDay);
   EXPECT_FALSE(guard.trusted());
-  const WallTime deadline = clock.wall() + milliseconds(8'000);  // Of something that is made now.
+  const WallTime deadline = clock.wall() + milliseconds(8'000);  // Something that is made now ends then.
   clock.advance(seconds(2));
   clock.step_wall(milliseconds(800'000));
   EXPECT_FALSE(guard.trusted());

@@ -57,9 +57,9 @@ class Stores:
         """From a daemon that runs unharmed to the next one that does."""
         daemon, history = self.daemon, self.history
         self.lives += 1
-        history.disk_was_full = history.disk_was_full or "ENOSPC" in str(harm) or "full" in str(harm)
         daemon.stop() if self.rng.random() < 0.5 else daemon.kill()
         harm.prepare(daemon, self.rng)
+        history.disk_was_full = history.disk_was_full or "ENOSPC" in str(harm) or "full" in str(harm)
         try:
             daemon.start()
         except RuntimeError:

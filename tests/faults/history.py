@@ -409,7 +409,7 @@ class Judge:
             iterator = page["NextShardIterator"]
             if not page["Records"]:
                 break
-        if trimmed:  # What came before cannot be known: the next look goes on from here.
+        if trimmed:  # Nobody can know the records before: the next look goes on from here.
             history.replayed = dict(self.found)
         replayed = history.replayed
         if replayed != self.found:

@@ -57,6 +57,7 @@ struct Stage {
   Verdict& verdict;
   const bool& calm;          // Faults are over: tasks are done, nothing new is made.
   std::string runner;        // TaskRunner of the template.
+  int writers = 0;           // Clients of items that have not ended.
   bool all_is_read = false;  // Nothing changes any more: who follows the stream comes to its end.
   bool foreign_items_gone = false;
   int at_filtered_queues = 0;  // Clients.

@@ -97,7 +97,20 @@ Async<void> make_items_table(Stage& stage) {
   }
 }
 
+// Counts a client that writes while it lives: the stream is over when there is none.
+class Writing {
+ public:
+  explicit Writing(Stage& stage) : stage_(stage) { ++stage_.writers; }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+  ~Writing() { --stage_.writers; }
+
+ private:
+  Stage& stage_;
+};
+
 Async<void> write_registers(Stage& stage, Random random, std::string name) {
+  const Writing writing(stage);
   std::map<std::string, uint64_t> versions;  // The last one that is certain.
   uint64_t tries = 0;
   while (!stage.calm && !stage.verdict.is_broken()) {
@@ -142,6 +155,7 @@ Async<void> repeat_transaction(Stage& stage, Json input) {
 }  // namespace
 
 Async<void> write_pairs(Stage& stage, Random random, std::string name) {
+  const Writing writing(stage);
   std::map<std::string, uint64_t> versions;
   uint64_t tries = 0;
   while (!stage.calm && !stage.verdict.is_broken()) {
@@ -192,6 +206,7 @@ Async<void> write_pairs(Stage& stage, Random random, std::string name) {
 }
 
 Async<void> count_up(Stage& stage, Random random, std::string name) {
+  const Writing writing(stage);
   const std::string key = "c-" + name;
   while (!stage.calm && !stage.verdict.is_broken()) {
     Json input = {{"TableName", kTable},
@@ -345,6 +360,10 @@ Async<void> follow_stream(Stage& stage, Random random) {
 }
 
 Async<void> read_all_items(Stage& stage) {
+  // One may have begun a write before the faults ended.
+  while (stage.writers > 0 && !stage.verdict.is_broken()) {
+    co_await sleep_for(stage.caller.scheduler(), milliseconds(100));
+  }
   Random random(stage.plan.seed + 1);
   for (const std::string& key : std::set<std::string>(stage.items.keys())) {
     const uint64_t version = co_await find_version(stage, random, key);
