@@ -262,7 +262,8 @@ const tests = {
     await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
     await until(async () => (await page.getByRole('dialog').count()) === 0, 'Escape closes it');
-    equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), `Pause ${QUEUE}`);
+    // The browser gives the keyboard back in its next frame.
+    await until(() => page.evaluate((name) => document.activeElement.getAttribute('aria-label') === name, `Pause ${QUEUE}`), 'the button has the keyboard again');
   }),
 };
 
