@@ -64,7 +64,7 @@ const tests = {
     const before = await depth('PENDING');
     await daemon.put({ taskId: 'moves' });
     await until(async () => (await plot.getAttribute('aria-label')).includes(`waiting ${before + 1}`), 'the chart has the new task');
-    equal(await page.locator('.plot canvas').count(), 4);
+    await until(async () => (await page.locator('.plot canvas').count()) === 4, 'there are four charts');
     const asked = [];
     page.on('request', (request) => asked.push(request.url()));
     await page.getByRole('link', { name: '1 hour' }).click();
@@ -129,7 +129,7 @@ const tests = {
     await page.has('too-late');
     const [line] = (await daemon.queue('sheds')).sheds;
     await page.has(line.reason);
-    check((await page.locator('.histogram tr').count()) >= 1, 'there is a histogram');
+    await page.locator('.histogram tr').first().waitFor();
   }),
 
   'the policy is looked at, applied and undone': () => shown(async (page) => {
@@ -155,7 +155,7 @@ const tests = {
     const { reasons, life } = await daemon.queue('tasks/exact/explain');
     await page.has('12345678901234567890123456789.25');
     await page.has(life[0].message);
-    check((await page.text()).includes(reasons[0].message.slice(0, 20)), await page.text());
+    await page.has(reasons[0].message.slice(0, 20));
     await button(page, 'Run now').click();
     await until(async () => (await daemon.queue('tasks/exact')).taskStatus === 'PENDING', 'it is due');
     await button(page, 'Duplicate').click();
