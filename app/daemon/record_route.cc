@@ -220,7 +220,8 @@ std::unique_ptr<Route> make_record_route(EmbeddedTables& store, TaskQueues& queu
                                          Account account) {
   auto recorder = std::make_shared<Recorder>(store, queues, scheduler, std::move(account));
   return make_simple_route("GET", "/record",
-                           [recorder](const HttpRequest& request) { return recorder->answer(request.target); });
+                           [recorder](const HttpRequest& request) { return recorder->answer(request.target); },
+                           {.get_changes = true});
 }
 
 }  // namespace freshet

@@ -75,9 +75,11 @@ class House {
     return wrong;
   }
 
-  HttpResponse call(const std::string& method, const std::string& path, std::string body = {}) {
+  HttpResponse call(const std::string& method, const std::string& path, std::string body = {},
+                    HttpHeaders headers = {}) {
     HttpRequest request;
     request.method = method;
+    request.headers = std::move(headers);
     request.body = std::move(body);
     auto answer = http_->send("http://127.0.0.1:7070" + path, std::move(request), seconds(30));
     if (!run_until([&] { return answer.is_ready(); })) return HttpResponse{0, "", {}, "no answer"};
@@ -177,6 +179,29 @@ TEST(Modules, ARecordingGoesOnAcrossARestart) {
   EXPECT_THAT(gap.body, HasSubstr("TrimmedDataAccessException"));
   EXPECT_THAT(gap.body, HasSubstr("1 change of its policy is forgotten"));
   ASSERT_TRUE(house.stop());
+}
+
+// A request for a recording makes the store keep both images of each change, so pages of others may not send one.
+TEST(Modules, OnlyItsOwnPagesMayBeginARecording) {
+  House house(all_modules());
+  ASSERT_TRUE(house.start()) << testing::PrintToString(house.log.lines);
+  const auto status = [&](const std::string& method, const std::string& path, HttpHeaders headers) {
+    return house.call(method, path, {}, std::move(headers)).status;
+  };
+  const HttpHeaders foreign[] = {
+      {{"Origin", "http://127.0.0.1:7071"}}, {{"Sec-Fetch-Site", "cross-site"}}, {{"Sec-Fetch-Site", "same-site"}}};
+  for (const HttpHeaders& page : foreign) {
+    for (const char* query : {"?table=QueueTable", "?table=QueueTable&from=latest", "?table=QueueTable&from=7", ""}) {
+      EXPECT_EQ(status("GET", "/record" + std::string(query), page), 403) << page[0].second << query;
+      EXPECT_EQ(status("HEAD", "/record" + std::string(query), page), 403) << page[0].second << query;
+    }
+    EXPECT_EQ(status("GET", "/queues", page), 200) << "changes nothing";
+  }
+  EXPECT_EQ(status("GET", "/record?table=QueueTable", {}), 200) << "freshet record";
+  EXPECT_EQ(status("GET", "/record?table=QueueTable", {{"Origin", "http://127.0.0.1:7070"}}), 200);
+  EXPECT_EQ(status("GET", "/record?table=QueueTable", {{"Sec-Fetch-Site", "same-origin"}}), 200);
+  EXPECT_EQ(status("GET", "/record?table=QueueTable", {{"Sec-Fetch-Site", "none"}}), 200) << "typed by the user";
+  EXPECT_TRUE(house.stop());
 }
 
 TEST(Modules, AllOfThemTogether) {

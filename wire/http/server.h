@@ -8,8 +8,8 @@
 // instead of the next one (if that has 16 KiB or more), and a client that reads nothing for two seconds is
 // disconnected; a client that keeps reading is never disconnected. Requests and responses that take long to parse or to
 // write (64 KiB, compressed) are handled one after the other, with all others in between. CORS headers are sent only to
-// configured origins. A web page of any origin other than the server's own may only send GET and HEAD: all other
-// requests get 403.
+// configured origins. A web page of any origin other than the server's own may only send a GET or HEAD that changes
+// nothing (Route::changes): all other requests get 403.
 //
 // Every response has the id of its request: x-amzn-RequestId on the paths of AWS protocols, else x-request-id, which is
 // the client's own X-Request-Id if it is a good one (wire/http/request_ids.h). The log has each refused or failed

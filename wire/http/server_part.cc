@@ -202,9 +202,22 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request) const {
   return of_a_page ? page_refusal(request, host) : nullptr;
 }
 
+Route* ServerPart::route_of(const HttpRequest& request) const {
+  const auto& routes = shared_->routes;
+  const auto found = std::find_if(routes.begin(), routes.end(), [&](const auto& r) { return r->matches(request); });
+  return found == routes.end() ? nullptr : found->get();
+}
+
+bool ServerPart::only_reads(HttpRequest request) const {
+  if (request.method == "HEAD") request.method = "GET";  // The route that answers sees no HEAD, either.
+  if (request.method != "GET") return false;
+  Route* route = route_of(request);
+  return route == nullptr || !route->changes(request);
+}
+
 // Browsers let every page post a form or plain text anywhere, and only withhold the response.
 std::unique_ptr<HttpResponse> ServerPart::page_refusal(const HttpRequest& request, std::string_view host) const {
-  const bool reads = request.method == "GET" || request.method == "HEAD";
+  const bool reads = only_reads({request.method, request.target, request.headers, {}});
   bool has_origin = false;
   std::string_view site;
   for (const auto& [name, value] : request.headers) {
@@ -277,9 +290,8 @@ void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRe
   if (!refused) refused = overload(request);
   const bool reads = request.method == "GET" || request.method == "HEAD";
   if (!refused && request.method == "HEAD") request.method = "GET";  // The connection omits the body.
-  const auto route = std::find_if(shared_->routes.begin(), shared_->routes.end(),
-                                  [&](const std::unique_ptr<Route>& r) { return !refused && r->matches(request); });
-  if (!refused && route == shared_->routes.end()) {
+  Route* route = refused ? nullptr : route_of(request);
+  if (!refused && route == nullptr) {
     const std::string path = request.target.substr(0, std::min<size_t>(request.target.find('?'), 200));
     refused = refuse(request, 404, nothing_served(request.method, path));
   }
@@ -287,13 +299,13 @@ void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRe
   if (!refused && !reads) refused = decompress(request);
   if (!refused && !reads) refused = overload(request);
   if (refused) return answer_at_once(connection, request_number, std::move(*refused));
-  if (io_.lent() && (*route)->is_slow()) {
+  if (io_.lent() && route->is_slow()) {
     return submit_late(connection, request_number, std::move(request));
   }
   InFlight in_flight(shared_->counters, request.body.size());
   const bool is_batch = request.body.size() >= kBatch;
   const ApiKind api = api_of(request.target);
-  auto exchange = (*route)->accept(std::move(request));
+  auto exchange = route->accept(std::move(request));
   outbound_.jobs.push_back({index_, connection, request_number, std::move(exchange), std::move(in_flight), api});
   if (is_batch) deliver();
 }

@@ -23,18 +23,16 @@ class SimpleExchange final : public Exchange {
 
 class SimpleRoute final : public Route {
  public:
-  SimpleRoute(std::string method, std::string path, Answer answer, bool post_elsewhere)
-      : method_(std::move(method)),
-        path_(std::move(path)),
-        answer_(std::move(answer)),
-        post_elsewhere_(post_elsewhere) {}
+  SimpleRoute(std::string method, std::string path, Answer answer, SimpleRouteOptions options)
+      : method_(std::move(method)), path_(std::move(path)), answer_(std::move(answer)), options_(options) {}
   bool matches(const HttpRequest& request) const override {
     const std::string_view target = request.target;
-    return !(post_elsewhere_ && request.method == "POST") && target.substr(0, target.find('?')) == path_;
+    return !(options_.post_elsewhere && request.method == "POST") && target.substr(0, target.find('?')) == path_;
   }
+  bool changes(const HttpRequest& request) const override { return options_.get_changes || Route::changes(request); }
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     if (request.method != method_) {
-      const auto allowed = allowed_methods(method_ == "GET", method_ == "POST" || post_elsewhere_);
+      const auto allowed = allowed_methods(method_ == "GET", method_ == "POST" || options_.post_elsewhere);
       return answer_with_response(method_not_allowed(request, allowed));
     }
     return std::make_unique<SimpleExchange>(answer_, std::move(request));
@@ -44,15 +42,15 @@ class SimpleRoute final : public Route {
   const std::string method_;
   const std::string path_;
   const Answer answer_;
-  const bool post_elsewhere_;
+  const SimpleRouteOptions options_;
 };
 
 }  // namespace
 
 std::unique_ptr<Route> make_simple_route(std::string method, std::string path,
                                          std::function<Async<HttpResponse>(const HttpRequest&)> answer,
-                                         bool post_elsewhere) {
-  return std::make_unique<SimpleRoute>(std::move(method), std::move(path), std::move(answer), post_elsewhere);
+                                         SimpleRouteOptions options) {
+  return std::make_unique<SimpleRoute>(std::move(method), std::move(path), std::move(answer), options);
 }
 
 }  // namespace freshet

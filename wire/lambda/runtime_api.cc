@@ -191,6 +191,8 @@ class RuntimeRoute final : public Route {
  public:
   explicit RuntimeRoute(const Sessions& sessions) : sessions_(sessions) {}
   bool matches(const HttpRequest&) const override { return true; }
+  // A request for the next event takes it.
+  bool changes(const HttpRequest&) const override { return true; }
 
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     const uint64_t listener = request.listener;

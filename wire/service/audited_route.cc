@@ -43,6 +43,7 @@ class AuditedRoute final : public Route {
     auto exchange = inner_->accept(std::move(request));
     return std::make_unique<AuditedExchange>(std::move(exchange), log_, std::move(line));
   }
+  bool changes(const HttpRequest& request) const override { return inner_->changes(request); }
   bool is_slow() const override { return inner_->is_slow(); }
 
  private:

@@ -39,8 +39,7 @@ std::vector<std::unique_ptr<Route>> make_service_routes(ServiceView view) {
   const auto root = [](const HttpRequest& request) -> Async<HttpResponse> {
     return text("healthy: " + std::string(header(request.headers, "Host")) + " ");
   };
-  const bool post_elsewhere = true;  // By the AWS protocols.
-  routes.push_back(make_simple_route("GET", "/", root, post_elsewhere));
+  routes.push_back(make_simple_route("GET", "/", root, {.post_elsewhere = true}));  // By the AWS protocols.
   routes.push_back(
       make_simple_route("GET", "/healthz", [](const HttpRequest&) -> Async<HttpResponse> { return text("ok\n"); }));
   routes.push_back(make_simple_route("GET", "/readyz",

@@ -130,6 +130,8 @@ class SnsRoute final : public Route {
  public:
   explicit SnsRoute(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
+  // The GETs that change something are confirmations, which people click on in other pages: the token, which no page
+  // can guess, is the proof. So they count as reads.
   bool matches(const HttpRequest& request) const override { return is_query_request(request); }
 
   std::unique_ptr<Exchange> accept(HttpRequest request) override {

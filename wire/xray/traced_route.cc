@@ -35,6 +35,7 @@ class TracedRoute final : public Route {
     if (trace.empty()) return exchange;
     return std::make_unique<TracedExchange>(std::move(exchange), links_, std::move(trace));
   }
+  bool changes(const HttpRequest& request) const override { return inner_->changes(request); }
   bool is_slow() const override { return inner_->is_slow(); }
 
  private:

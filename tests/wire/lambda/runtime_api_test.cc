@@ -137,6 +137,23 @@ TEST_F(RuntimeApiTest, HoldsTheCallForTheNextEventAndTakesTheAnswerWithIt) {
   EXPECT_FALSE(outcomes(1)[0].error);
 }
 
+// An event that a page took would be lost to the function: the page cannot read it.
+TEST_F(RuntimeApiTest, PagesTakeNoEvents) {
+  const std::string head = "/2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+  for (const char* page :
+       {"Origin: http://127.0.0.1:7070", "Origin: null", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"}) {
+    for (const char* method : {"GET ", "HEAD "}) {
+      RawClient client(port(0));
+      client.send(method + head + page + "\r\nConnection: close\r\n\r\n");
+      EXPECT_THAT(client.rest(), HasSubstr("HTTP/1.1 403 ")) << method << page;
+    }
+  }
+  EXPECT_EQ(sessions_[0]->asks.count(), 0);
+  RawClient client(port(0));
+  client.send(kNext);
+  sessions_[0]->asks.wait_for(1);
+}
+
 TEST_F(RuntimeApiTest, TheClientContextIsAHeaderIfThereIsOne) {
   RawClient client(port(0));
   client.send(kNext);

@@ -137,6 +137,7 @@ class NotingRoute final : public Route {
  public:
   NotingRoute(TraceLinks& links, std::string& seen) : links_(links), seen_(seen) {}
   bool matches(const HttpRequest& request) const override { return request.method == "GET"; }
+  bool changes(const HttpRequest& request) const override { return request.target == "/take"; }
   std::unique_ptr<Exchange> accept(HttpRequest) override { return std::make_unique<NotingExchange>(links_, seen_); }
 
  private:
@@ -149,6 +150,8 @@ TEST(TracedRoute, WhatARequestDoesHasItsTrace) {
   std::string seen = "nothing yet";
   const auto route = make_traced_route(std::make_unique<NotingRoute>(links, seen), links);
   EXPECT_FALSE(route->matches({}));
+  EXPECT_TRUE(route->changes({"GET", "/take", {}, {}}));
+  EXPECT_FALSE(route->changes({"GET", "/look", {}, {}}));
   const std::string own = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1";
   const auto traced = route->accept(with("X-Amzn-Trace-Id", own));
   EXPECT_TRUE(traced->run().is_ready());
