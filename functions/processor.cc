@@ -7,6 +7,7 @@
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/holder.h"
 #include "runtime/task_cost.h"
 
 namespace freshet {
@@ -214,7 +215,7 @@ Async<Result<void>> Processor::take_some(size_t wanted, milliseconds wait, std::
   TakeInput input;
   input.budget = budget;
   input.max = static_cast<int>(std::min(wanted, kMaxBatch));
-  input.owner = "process_tasks";
+  input.owner = kProcessorOwner;
   input.starts_later = true;
   input.wait = wait;
   auto taken = co_await queue_.take(std::move(input));

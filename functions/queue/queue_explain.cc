@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "functions/queue/attributes.h"
+#include "functions/queue/holder.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/queue.h"
 #include "functions/queue/shed_words.h"
@@ -321,7 +322,7 @@ void Queue::explain_delay(Explanation& out) {
                                : milliseconds(at - epoch_ms(wall()));
   const auto attempts = attempt_of(task);
   Sayer say{out};
-  say(attempts > 0 ? "backoff" : "delayed", "it is not to be taken before its notBefore, " + when(left) +
+  say(attempts > 0 ? "backoff" : "delayed", "it waits until its notBefore, " + when(left) +
                                                 (timed_here ? " by the time before the clock was set: " : ": ") +
                                                 (attempts > 0 ? "the backoff after attempt " + std::to_string(attempts)
                                                               : "the delay that it was created or put back with"));
@@ -334,7 +335,7 @@ void Queue::explain_delay(Explanation& out) {
 void Queue::explain_claim(Explanation& out, bool makes_room) {
   const ItemRef& task = out.task;
   Sayer say{out};
-  const auto taken_by = text_of(task, attribute::kTakenBy);
+  const auto taken_by = holder_of(task);
   say("in-work", "it is in work" + (taken_by.empty() ? "" : joined_text(", taken by ", taken_by)) + ", attempt " +
                      std::to_string(attempt_of(task)));
   if (const Lease* lease = core_.claims.leases().find(out.id)) {

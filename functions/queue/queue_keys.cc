@@ -24,8 +24,8 @@ class Queue::KeyGuard {
   KeyGuard(const KeyGuard&) = delete;
   KeyGuard& operator=(const KeyGuard&) = delete;
   ~KeyGuard() {
-    turn_.reset();
     queue_.core_.keys.look_ended(key_);
+    turn_.reset();  // Whoever has it next marks the key anew.
     queue_.key_freed(key_);
   }
 

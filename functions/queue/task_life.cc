@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "functions/queue/attributes.h"
+#include "functions/queue/holder.h"
 #include "functions/queue/shed_words.h"
 
 namespace freshet {
@@ -44,6 +45,7 @@ class Life {
   int64_t updated() const { return int_of(task_, attribute::kUpdated, 0); }
   void tell_history();
   void tell_attempt(const Map& entry);
+  void tell_redrive(std::optional<WallTime> at);
   void tell_claim();
   void tell_now();
   void tell_waiting();
@@ -73,6 +75,7 @@ void Life::tell_attempt(const Map& entry) {
   const auto outcome = entry.string_or("outcome");
   const auto error = entry.string_or("error");
   const auto ended = time_of(entry.int_or("ended", 0));
+  if (attempt <= last_attempt_) tell_redrive(std::nullopt);  // Attempts are counted anew from there.
   last_attempt_ = attempt;
   last_taken_ = entry.int_or("taken", 0);
   happened(time_of(last_taken_), "taken", "taken: " + which);
@@ -85,17 +88,24 @@ void Life::tell_attempt(const Map& entry) {
   }
 }
 
+// Nobody has noted when that was, unless it was the last thing that happened.
+void Life::tell_redrive(std::optional<WallTime> at) {
+  happened(at, "redriven", "put back to be tried again, with all its attempts");
+}
+
 // The last one, if it did not fail.
 void Life::tell_claim() {
   const bool waits = status_ == state::kPending || status_ == state::kDelayed;
-  const int64_t done = attempt_of(task_) - (status_ == state::kTaken ? 1 : 0);
-  if (last_attempt_ > 0 && done < last_attempt_ && (waits || status_ == state::kTaken)) {
-    const bool last = status_ == state::kPending && attempt_of(task_) == 0;
-    happened(last ? time_of(updated()) : std::nullopt, "redriven", "put back to be tried again, with all its attempts");
-  }
   const int64_t taken = int_of(task_, attribute::kTaken, 0);
-  if (taken == 0 || taken == last_taken_) return;
-  const auto by = text_of(task_, attribute::kTakenBy);
+  const bool is_another = taken != 0 && taken != last_taken_;  // It is not in the history.
+  const bool has_claim = is_another && (status_ == state::kTaken || status_ == state::kSuccess);
+  const int64_t finished = attempt_of(task_) - (has_claim ? 1 : 0);
+  if (last_attempt_ > 0 && finished < last_attempt_) {
+    const bool last = status_ == state::kPending && attempt_of(task_) == 0;
+    tell_redrive(last ? time_of(updated()) : std::nullopt);
+  }
+  if (!is_another) return;
+  const auto by = holder_of(task_);
   std::string message = by.empty() ? "taken" : text("taken by ", by);
   if (!waits) message += ": attempt " + std::to_string(attempt_of(task_));
   happened(time_of(taken), "taken", std::move(message));
@@ -153,7 +163,9 @@ void Life::tell_line(const Item& line, bool is_named, WallTime now) {
     std::string message = "the task runner handed back ";
     message += !is_named ? "other tasks" : is_alone ? "this task" : "this and other tasks";
     if (count > 1) message += ", " + std::to_string(count) + " times in " + in_words(milliseconds(until - at));
-    return happened(time_of(at), "bounced", message + text(": ", reason));
+    // The outage may have begun before the task came: its life begins with its creation.
+    const int64_t seen = task_ ? std::max(at, int_of(task_, attribute::kCreated, 0)) : at;
+    return happened(time_of(seen), "bounced", message + text(": ", reason));
   }
   if (!is_named) return;
   if (what == "refused") {

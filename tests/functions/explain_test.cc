@@ -28,6 +28,11 @@ class ExplainTest : public QueueFixture {
     }
     return out;
   }
+  static std::string life_codes(const Explanation& explanation) {
+    std::string out;
+    for (const auto& event : explanation.life) out += (out.empty() ? "" : " ") + event.what.code;
+    return out;
+  }
   static std::string codes(const Explanation& explanation) {
     std::string out;
     for (const auto& reason : explanation.why) out += (out.empty() ? "" : " ") + reason.code;
@@ -412,6 +417,49 @@ TEST_P(ExplainTest, WhatWasPutBackSaysSo) {
   EXPECT_EQ(again.life.back().what.code, "taken");
 }
 
+// The whole story of one that was put back: also when its last attempt succeeded, and when it was given up once more.
+TEST_P(ExplainTest, WhatWasPutBackStillSaysSoAfterItsEnd) {
+  QueueSettings settings;
+  settings.max_attempts = 2;
+  settings.backoff.base = milliseconds(0);
+  auto& queue = world.start(settings);
+  create(queue, {"a"});
+  const auto try_once = [&](Settlement::Kind kind) {
+    world.pass(milliseconds(10));
+    auto taken = take(queue);
+    ASSERT_EQ(taken->size(), 1u);
+    ASSERT_TRUE(settle(queue, settlement(kind, (*taken)[0])));
+  };
+  const auto put_back = [&] {
+    world.pass(milliseconds(10));
+    ASSERT_TRUE(world.wait(queue.redrive({})));
+  };
+  for (int attempt = 0; attempt < 2; ++attempt) try_once(Settlement::Kind::kFail);
+  put_back();
+  for (int attempt = 0; attempt < 2; ++attempt) try_once(Settlement::Kind::kFail);
+  const auto given_up = explain(queue, "a");
+  EXPECT_EQ(life_codes(given_up), "created taken failed taken failed redriven taken failed taken failed died")
+      << life(given_up);
+  put_back();
+  try_once(Settlement::Kind::kComplete);
+  const auto done = explain(queue, "a");
+  EXPECT_EQ(life_codes(done),
+            "created taken failed taken failed redriven taken failed taken failed redriven taken succeeded")
+      << life(done);
+}
+
+// Its own processor is no worker with a name.
+TEST_P(ExplainTest, TheProcessorOfTheQueueIsNotNamed) {
+  auto& queue = world.start();
+  create(queue, {"a"});
+  TakeInput input;
+  input.owner = "process_tasks";
+  ASSERT_EQ(world.wait(queue.take(std::move(input)))->size(), 1u);
+  const auto taken = explain(queue, "a");
+  EXPECT_EQ(taken.life.back().what.message, "taken: attempt 1");
+  EXPECT_NE(all(taken).find("it is in work, attempt 1\n"), std::string::npos) << all(taken);
+}
+
 // A status that a client misspelt, or made up, is called so; and so is what else keeps a task from being served.
 TEST_P(ExplainTest, AStatusThatIsNoneOfOursIsCalledSo) {
   auto& queue = world.start();
@@ -497,6 +545,13 @@ TEST_P(ExplainBounceTest, AnUnreachableRunnerIsNamed) {
   ASSERT_EQ(deleted->life.size(), 1u);
   EXPECT_TRUE(deleted->life[0].what.message.starts_with("the task runner handed back this task, "))
       << deleted->life[0].what.message;
+  create(queue, {"late"});
+  world.pass(seconds(2));
+  const auto late = world.wait(queue.explain("late"));
+  ASSERT_TRUE(late);
+  ASSERT_GE(late->life.size(), 2u);
+  EXPECT_EQ(late->life[0].what.code, "created") << "the outage began before it came";
+  EXPECT_EQ(late->life[1].what.code, "bounced");
   EXPECT_FALSE(world.wait(queue.explain("nobody"))) << "an outage says nothing about a task that never was";
   world.http.answer = [](const HttpRequest&) { return HttpResponse{}; };
   ASSERT_TRUE(running.outcome(world));
