@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <filesystem>
 #include <system_error>
 
 #include "base/check.h"
@@ -33,11 +34,21 @@ std::string reason() {
   if (ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE) {
     return "it is not PEM text (-----BEGIN ...-----)";
   }
+  if (ERR_GET_LIB(code) == ERR_LIB_X509 && ERR_GET_REASON(code) == X509_R_NO_CERTIFICATE_OR_CRL_FOUND) {
+    return "it holds no certificate in PEM text (-----BEGIN CERTIFICATE-----)";
+  }
   if (ERR_GET_LIB(code) == ERR_LIB_X509 && ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH) {
     return "it is the key of another certificate";
   }
   const char* text = ERR_reason_error_string(code);
   return text != nullptr ? text : "error " + std::to_string(code);
+}
+
+// The same for a file. A folder can be opened, and OpenSSL finds nothing in it.
+std::string reason(const std::string& file) {
+  std::string why = reason();
+  std::error_code ignored;
+  return std::filesystem::is_directory(file, ignored) ? std::generic_category().message(EISDIR) : why;
 }
 
 // The one protocol that is spoken here, for clients that ask.
@@ -225,7 +236,7 @@ Result<std::shared_ptr<const TlsTrust>> TlsTrust::make(const std::string& ca_fil
   SSL_CTX_set_default_verify_paths(context.get());
   ERR_clear_error();
   if (!ca_file.empty() && SSL_CTX_load_verify_file(context.get(), ca_file.c_str()) != 1) {
-    return invalid("cannot use the certificates of '" + ca_file + "': " + reason());
+    return invalid("cannot use the certificates of '" + ca_file + "': " + reason(ca_file));
   }
   return std::make_shared<const OpenSslTrust>(std::move(context));
 }
@@ -240,11 +251,11 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const std::string& ce
   SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return 0; });
   ERR_clear_error();
   if (SSL_CTX_use_certificate_chain_file(context.get(), certificate.c_str()) != 1) {
-    return invalid("cannot use the certificate '" + certificate + "': " + reason());
+    return invalid("cannot use the certificate '" + certificate + "': " + reason(certificate));
   }
   if (SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) != 1 ||
       SSL_CTX_check_private_key(context.get()) != 1) {
-    return invalid("cannot use the private key '" + key + "': " + reason());
+    return invalid("cannot use the private key '" + key + "': " + reason(key));
   }
   return std::make_shared<const OpenSslContext>(std::move(context));
 }

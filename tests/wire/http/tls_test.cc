@@ -261,6 +261,12 @@ TEST_F(TlsTest, WrongFilesAreTold) {
             "cannot use the certificate '" + identity_.key + "': it is not PEM text (-----BEGIN ...-----)");
   EXPECT_EQ(error(identity_.certificate, other.key),
             "cannot use the private key '" + other.key + "': it is the key of another certificate");
+  EXPECT_EQ(error("/tmp", identity_.key), "cannot use the certificate '/tmp': Is a directory");
+  EXPECT_EQ(error(identity_.certificate, "/tmp"), "cannot use the private key '/tmp': Is a directory");
+  EXPECT_EQ(TlsTrust::make("/tmp").error().message, "cannot use the certificates of '/tmp': Is a directory");
+  EXPECT_EQ(TlsTrust::make(identity_.key).error().message, "cannot use the certificates of '" + identity_.key +
+                                                               "': it holds no certificate in PEM text (-----BEGIN "
+                                                               "CERTIFICATE-----)");
 }
 
 }  // namespace
