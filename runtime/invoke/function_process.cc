@@ -42,7 +42,12 @@ FunctionProcess::FunctionProcess(Parts parts, ProcessJob first)
       job_(std::move(first)),
       request_id_(job_->invocation.request_id),
       log_(parts_.scheduler.clock(),
-           [this](OutputStream stream, std::string_view line, bool cut) { log_line(stream, line, cut); }) {}
+           [this](OutputStream stream, std::string_view line, bool cut) { log_line(stream, line, cut); }) {
+  if (job_->invocation.only_starts) {
+    warm_up_ = job_->done;
+    job_.reset();
+  }
+}
 
 FunctionProcess::~FunctionProcess() {
   if (timer_ != 0) parts_.scheduler.cancel(timer_);
@@ -110,11 +115,8 @@ Async<Result<RuntimeEvent>> FunctionProcess::next() {
 void FunctionProcess::go_on() {
   if (!asked_ || asked_.use_count() < 2 || !flushed_) return;
   if (state_ != State::kStarting && state_ != State::kSettling && state_ != State::kIdle) return;
-  if (job_ && job_->invocation.only_starts) {
-    finish({"null", std::nullopt});
-  } else if (job_) {
-    return hand_over();
-  }
+  started({"null", std::nullopt});
+  if (job_) return hand_over();
   if (retired_ && state_ != State::kStarting) return ended();
   parts_.scheduler.cancel(std::exchange(timer_, 0));
   state_ = State::kIdle;
@@ -175,8 +177,14 @@ Error FunctionProcess::misplaced(std::string what) {
   return Error{ErrorCode::kValidation, std::move(what), nullptr};
 }
 
+void FunctionProcess::started(const InvokeOutcome& outcome) {
+  if (warm_up_) warm_up_->set(outcome);
+  warm_up_.reset();
+}
+
 // Delivers the outcome at once, unless it must include the log.
 void FunctionProcess::finish(InvokeOutcome outcome) {
+  started(outcome);
   if (!job_) return;
   finished_ = Finished{job_->done, std::move(outcome), job_->invocation.wants_log};
   job_.reset();
@@ -307,7 +315,13 @@ InvokeOutcome FunctionProcess::exit_outcome(const Result<ProcessResult>& result)
   }
   if (!result) return failed_outcome(std::string(kHostUnavailable), result.error().message);
   if (result->exit_status == 0) return failed("Runtime.ExitError", "Runtime exited without providing a reason");
-  return failed("Runtime.ExitError", "Runtime exited with error: " + how_it_ended(*result));
+  std::string how = how_it_ended(*result);
+  // A shell says so of a program that is not there, and so does a version manager that stands in for an interpreter.
+  if (state_ == State::kStarting && result->exit_status == 127) {
+    how += " (a program was not found: check that " + process_spec(*function_, parts_.settings, "").argv.front() +
+           " works, which starts the function)";
+  }
+  return failed("Runtime.ExitError", "Runtime exited with error: " + how);
 }
 
 InvokeOutcome FunctionProcess::failed(std::string type, const std::string& message) const {

@@ -87,7 +87,12 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   // It has answered and will soon be idle; it accepts a job now.
   bool settling() const { return state_ == State::kSettling && !job_; }
   BootTime idle_since() const { return since_; }
-  // Requires ready() or settling().
+  // It starts for nobody, and accepts a job for the time when it has started: so a function has no second process while
+  // its first one gets ready.
+  bool getting_ready() const { return state_ == State::kStarting && warm_up_ && !job_ && !init_failure_; }
+  // It lives on, and may take jobs.
+  bool stays() const { return state_ != State::kEnding && state_ != State::kEnded && !retired_ && !init_failure_; }
+  // Requires ready(), settling() or getting_ready().
   void run(ProcessJob job);
   // Nobody waits for the outcome of that invocation any more: the program ends if it works on it, and a job that was
   // not fetched is dropped. Returns false if neither is the case.
@@ -113,7 +118,8 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
 
   void go_on();  // Continues with the next job, or becomes idle, once nothing is missing for that.
   void hand_over();
-  RuntimeEvent event() const;  // The event of the current job.
+  RuntimeEvent event() const;                  // The event of the current job.
+  void started(const InvokeOutcome& outcome);  // Tells whoever only wanted it to start.
   void finish(InvokeOutcome outcome);
   void deliver();
   void end_after_output();
@@ -136,6 +142,8 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   const FunctionPtr function_;
   State state_ = State::kStarting;
   std::optional<ProcessJob> job_;  // The job that waits to be fetched, or is in work.
+  // Told when a process that was started for no event is ready, or cannot be.
+  std::optional<Promise<InvokeOutcome>> warm_up_;
   // A job whose outcome has arrived and that waits for the rest of its output.
   struct Finished {
     Promise<InvokeOutcome> done;

@@ -74,10 +74,18 @@ void ProcessHost::serve(ProgramSettings settings) {
 bool ProcessHost::place(ProcessJob& job) {
   if (!serving_ || ended_) return false;
   Pool& pool = pools_[job.function->name];
-  for (const bool settling : {false, true}) {
+  if (job.invocation.only_starts) {
+    // One is enough, also one that is at work: `only_starts` has no place among the function's invocations.
+    const auto serves = [&job](const auto& process) { return process->stays() && process->serves(job.function); };
+    if (std::any_of(pool.processes.begin(), pool.processes.end(), serves)) {
+      job.done.set({"null", std::nullopt});
+      return true;
+    }
+  }
+  using Takes = bool (FunctionProcess::*)() const;
+  for (const Takes takes : {&FunctionProcess::ready, &FunctionProcess::settling, &FunctionProcess::getting_ready}) {
     for (const auto& process : pool.processes) {
-      if (!(settling ? process->settling() : process->ready())) continue;
-      if (!process->serves(job.function)) continue;
+      if (!(process.get()->*takes)() || !process->serves(job.function)) continue;
       process->run(std::move(job));
       return true;
     }

@@ -55,6 +55,49 @@ TEST_F(ProcessHostTest, AProcessGetsReadyWithoutAnEvent) {
   EXPECT_EQ(stats().starts, 1u);
 }
 
+// ReservedConcurrentExecutions bounds the processes of a function: one that gets ready takes the first event.
+TEST_F(ProcessHostTest, AnEventWaitsForTheProcessThatGetsReady) {
+  start();
+  Invocation only;
+  only.request_id = "start";
+  only.only_starts = true;
+  const auto get_ready = [&] {
+    running_.push_back(host_->invoke(function_, only));
+    scheduler_.run_ready();
+    return std::prev(running_.end());
+  };
+  const Running ready = get_ready();
+  const Running first = invoke("r1");
+  EXPECT_EQ(spawner_.programs.size(), 1u) << "it gets ready already";
+  const Running again = get_ready();
+  EXPECT_EQ(spawner_.programs.size(), 1u);
+  EXPECT_FALSE(outcome(again).error);
+  const Running second = invoke("r2");
+  EXPECT_EQ(spawner_.programs.size(), 2u) << "the one that gets ready has an event already";
+  work(program(0));
+  EXPECT_FALSE(outcome(ready).error);
+  EXPECT_EQ(outcome(first).payload, "1");
+  work(program(1), "2");
+  EXPECT_EQ(outcome(second).payload, "2");
+}
+
+TEST_F(ProcessHostTest, AnEventThatWaitedForAProcessWhichCannotGetReadyFailsWithIt) {
+  start();
+  Invocation only;
+  only.request_id = "start";
+  only.only_starts = true;
+  running_.push_back(host_->invoke(function_, only));
+  const Running ready = std::prev(running_.end());
+  const Running first = invoke("r1");
+  ASSERT_TRUE(program(0).session->fail_init({"{}", FunctionError{"Runtime.ImportModuleError", "none", true}}));
+  program(0).exit(1);
+  for (const Running& each : {ready, first}) {
+    const InvokeOutcome failed = outcome(each);
+    ASSERT_TRUE(failed.error);
+    EXPECT_EQ(failed.error->type, "Runtime.ImportModuleError");
+  }
+}
+
 TEST_F(ProcessHostTest, AProcessThatCannotGetReadySaysWhy) {
   start();
   Invocation only;
@@ -252,6 +295,23 @@ TEST_F(ProcessHostTest, OneThatNeverGetsReadyIsEnded) {
   scheduler_.run_for(seconds(59));
   work(program(1), "2");
   EXPECT_EQ(outcome(patient).payload, "2");
+}
+
+// A version manager stands in for an interpreter that it has not got: the error names the program.
+TEST_F(ProcessHostTest, AnInterpreterThatIsNotThereAfterAllIsNamed) {
+  start();
+  const Running at_start = invoke("a");
+  const std::string interpreter = program(0).spec.argv.front();
+  program(0).exit(127);
+  EXPECT_EQ(outcome(at_start).error->message,
+            "RequestId: a Error: Runtime exited with error: exit status 127 (a program was not found: check that " +
+                interpreter + " works, which starts the function)");
+  const Running at_work = invoke("b");
+  program(1).ask();
+  scheduler_.run_ready();
+  program(1).exit(127);
+  EXPECT_EQ(outcome(at_work).error->message, "RequestId: b Error: Runtime exited with error: exit status 127")
+      << "it had started";
 }
 
 TEST_F(ProcessHostTest, CrashesAreTheInvocationsError) {
