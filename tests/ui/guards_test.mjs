@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
+import { topOf } from '../../app/ui/web/lib/series.js';
 import { Browser, Daemon, QUEUE, check, equal, run, tools, until } from './world.mjs';
 
 const found = tools();
@@ -24,6 +25,13 @@ function ask(method, target, headers, body = '') {
 }
 
 const failed = await run({
+  'a limit that shoots up while it is learnt does not flatten the chart': async () => {
+    equal(topOf(60, [[10, 370, 50, 19.8]]), 60);
+    equal(topOf(20, [[10, 370, 35, 19.8]]), 35);
+    equal(topOf(3, [[null, 100, 100]]), 100); // The limit that holds is always in sight.
+    equal(topOf(3, [[100, null]]), 100);
+    equal(topOf(null, []), 0);
+  },
   'the page is sent with what keeps it safe, and is kept by its hash': async () => {
     const page = await ask('GET', '/ui/', {});
     const policy = page.headers['content-security-policy'];

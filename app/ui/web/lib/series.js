@@ -58,3 +58,15 @@ export function sumOf(series, names) {
 export function namesOf(series, kind) {
   return Object.keys(series.columns).filter((name) => name.startsWith(`${kind}.`));
 }
+
+// The top of a scale: `high` is the most of what happened. A limit may be far above that, as one that is being learnt is
+// for a moment: it counts as far as it leaves room for the rest, and its newest value always does.
+export function topOf(high, limits) {
+  let top = high ?? 0;
+  const room = 2 * top;
+  for (const values of limits) {
+    for (const value of values) if (value !== null && value <= room) top = Math.max(top, value);
+    top = Math.max(top, values.findLast((value) => value !== null && value !== undefined) ?? 0);
+  }
+  return top;
+}

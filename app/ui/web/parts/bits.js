@@ -13,7 +13,7 @@ export function When({ at, ageOnly = false }) {
   const ago = daemonNow() - at;
   const words = ago >= 0 ? `${format.age(ago)} ago` : `in ${format.age(-ago)}`;
   return html`<time dateTime=${new Date(at).toISOString()} title=${format.fullTime(at)}>
-    ${ageOnly ? words : html`${format.time(at)} <span class="quiet">${words}</span>`}
+    ${ageOnly ? words : html`${format.time(at)} <span class="quiet">· ${words}</span>`}
   </time>`;
 }
 

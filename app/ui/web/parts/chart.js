@@ -1,6 +1,7 @@
 // A chart of lines over time (uPlot), with its name, a legend that follows the pointer, and the newest values in words
 // for those who do not see it. Colours come from the style sheet, so that dark and light have their own.
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/html.js';
+import { topOf } from '../lib/series.js';
 import uPlot from '../vendor/uplot.js';
 
 const HEIGHT = 190;
@@ -33,7 +34,7 @@ function optionsOf({ lines, log, format, from, sync }, width, onCursor) {
       x: { time: true },
       y: log
         ? { distr: 3, log: 10, range: (_, low, high) => logRange(low, high) }
-        : { range: (_, low, high) => [0, Math.max(from ?? 1, (high ?? 0) * 1.06)] },
+        : { range: (plot, low, high) => [0, Math.max(from ?? 1, topOf(high, limitsIn(plot, lines)) * 1.06)] },
     },
     axes: [
       { ...axis, size: 28, space: 80, values: (_, ticks, axisAt, space, step) => ticks.map((tick) => clockText(tick, step)) },
@@ -45,6 +46,7 @@ function optionsOf({ lines, log, format, from, sync }, width, onCursor) {
       {},
       ...lines.map((line) => ({
         label: line.label,
+        auto: !line.limit,
         stroke: colour(line.colour),
         width: line.wide ? 2.5 : 1.6,
         dash: line.dash ? [5, 4] : undefined,
@@ -56,6 +58,11 @@ function optionsOf({ lines, log, format, from, sync }, width, onCursor) {
     ],
     hooks: { setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)] },
   };
+}
+
+// The values of the limits, as far as they are shown.
+function limitsIn(plot, lines) {
+  return lines.flatMap((line, i) => (line.limit ? [plot.data[i + 1]] : []));
 }
 
 function logRange(low, high) {
@@ -87,7 +94,8 @@ function lastKnown(values) {
   return null;
 }
 
-// `lines`: [{ label, colour, values, wide, dash, fill, steps }]; `at`: seconds since the epoch.
+// `lines`: [{ label, colour, values, wide, dash, fill, steps, limit }]; `limit`: what happened has more say in the scale.
+// `at`: seconds since the epoch.
 export function Chart({ title, unit, at, lines, format, log = false, from, sync = 'queue' }) {
   const room = useRef(null);
   const plot = useRef(null);

@@ -52,7 +52,7 @@ function chartsOf(series) {
       title: 'What came, and what became of it', unit: 'tasks a second', format: format.short,
       lines: [
         { label: 'offered', colour: 'c-offered', dash: true, values: perSecond('offered') },
-        ...optional({ label: 'may start', colour: 'c-limit', dash: true, steps: true, values: column('rateLimit') }),
+        ...optional({ label: 'may start', colour: 'c-limit', dash: true, steps: true, limit: true, values: column('rateLimit') }),
         { label: 'done in time', colour: 'c-good', wide: true, fill: true, values: perSecond('inTime') },
         ...optional({ label: 'late', colour: 'c-late', values: perSecond('late') }),
         ...optional({ label: 'failed', colour: 'c-failed', values: perSecond('failed') }),
@@ -71,7 +71,7 @@ function chartsOf(series) {
     {
       title: 'Starts and the downstream', unit: 'a second', format: format.short,
       lines: [
-        ...optional({ label: 'limit, as set or learnt', colour: 'c-limit', dash: true, steps: true, values: column('rateLimit') }),
+        ...optional({ label: 'limit, as set or learnt', colour: 'c-limit', dash: true, steps: true, limit: true, values: column('rateLimit') }),
         { label: 'started', colour: 'c-good', wide: true, values: perSecond('started') },
         { label: 'refused by the downstream', colour: 'c-shed', values: perSecond('downstreamRefusals') },
         { label: 'wasted attempts', colour: 'c-late', values: perSecond('wastedCalls') },
@@ -83,7 +83,7 @@ function chartsOf(series) {
         { label: 'waiting', colour: 'c-offered', fill: true, values: column('pending') },
         ...optional({ label: 'delayed', colour: 'c-late', values: column('delayed') }),
         { label: 'in work', colour: 'c-good', wide: true, values: column('inWork') },
-        ...optional({ label: 'in work at most', colour: 'c-limit', dash: true, steps: true, values: column('concurrency') }),
+        ...optional({ label: 'in work at most', colour: 'c-limit', dash: true, steps: true, limit: true, values: column('concurrency') }),
       ],
     },
   ];

@@ -22,10 +22,14 @@ export function limitWords(now) {
   return limits.length ? limits.join('; ') : 'no limit';
 }
 
+export const shedWord = (reason) => SHED_WORDS[reason] ?? reason;
+
+// "deadline passed", or "3 ttl over, 5 deadline passed" if there are several reasons; null if none is known.
 export function shedWords(byReason) {
   const parts = Object.entries(byReason ?? {}).filter(([, count]) => count > 0);
   if (parts.length === 0) return null;
-  return parts.map(([reason, count]) => `${format.count(count)} ${SHED_WORDS[reason] ?? reason}`).join(', ');
+  if (parts.length === 1) return shedWord(parts[0][0]);
+  return parts.map(([reason, count]) => `${format.count(count)} ${shedWord(reason)}`).join(', ');
 }
 
 function Sparks({ name }) {
@@ -57,8 +61,8 @@ function Card({ queue, onChange }) {
       ['Waiting', html`${format.count(queue.pending)}${queue.delayed ? html` <span class="quiet">and ${format.count(queue.delayed)} delayed</span>` : null}`],
       ['Newest waits', format.age(queue.newestAgeMs), 'Age of the newest task that waits'],
       ['Oldest waits', format.age(queue.oldestAgeMs), 'Age of the oldest task that waits. Under overload it rises: that is what newest first costs'],
-      ['In work', html`${format.count(queue.taken)} <span class="quiet">${queue.runner === 'none' ? 'pulled by workers' : limitWords(queue.now)}</span>`],
-      ['Shed', html`${format.count(minute.shed)} <span class="quiet">${shedWords(queue.shedLastMinute) ?? 'in the last minute'}</span>`],
+      ['In work', html`${format.count(queue.taken)} <span class="quiet">· ${queue.runner === 'none' ? 'pulled by workers' : limitWords(queue.now)}</span>`],
+      ['Shed', html`${format.count(minute.shed)} <span class="quiet">${['in the last minute', shedWords(queue.shedLastMinute)].filter(Boolean).join(': ')}</span>`],
       ['Late, failed, refused', html`${format.count(minute.late)}, ${format.count(minute.failed)}, ${format.count(minute.refused)} <span class="quiet">in the last minute</span>`],
       ['Books', queue.booksBalance ? 'balance' : html`<strong class="bad">do not balance</strong>`, 'For each state: tasks that came into it, less those that left it, are those that are in it'],
       queue.dead ? ['Dead', html`<a href=${link(['queues', queue.name, 'tasks'], { state: 'DEAD' })}>${format.plural(queue.dead, 'task')}</a>`] : null,

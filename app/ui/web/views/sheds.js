@@ -40,7 +40,7 @@ export function Sheds({ queue }) {
   if (!value) return error ? html`<${Failure} error=${error} />` : html`<${Waiting} what="the shed log" />`;
   const sheds = value.sheds.filter((line) => line.what === 'shed');
   return html`
-    <${Facts} rows=${[['Shed ever', html`${format.count(value.total)} <span class="quiet">${shedWords(value.byReason) ?? ''}</span>`]]} />
+    <${Facts} rows=${[['Shed ever', html`${format.count(value.total)} <span class="quiet">${shedWords(value.byReason) ? `· ${shedWords(value.byReason)}` : ''}</span>`]]} />
     <${Histogram} ages=${sheds.map((line) => line.ageMs)} />
     <h2>The shed log <span class="quiet">newest first</span></h2>
     <${Table} caption="The newest lines of the shed log" empty="Nothing was shed, refused or handed back."

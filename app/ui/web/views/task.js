@@ -7,6 +7,7 @@ import { numberOf, parseExact, writeExact } from '../lib/exact.js';
 import { Failure, Facts, Status, Waiting, When } from '../parts/bits.js';
 import { TimeLine } from '../parts/time_line.js';
 import { TaskActions } from './task_actions.js';
+import { shedWord } from './overview.js';
 import * as format from '../lib/format.js';
 
 const number = (explained, name) => numberOf(explained.get(name));
@@ -51,6 +52,6 @@ export function Task({ queue, id }) {
     ]} />
     <section aria-label="Its life"><h2>Its life</h2><${TimeLine} life=${value.get('life') ?? []} now=${daemonNow()} /></section>
     ${(value.get('log') ?? []).length > 0 && html`<section aria-label="Lines of the shed log"><h2>In the shed log</h2>
-      <ul>${value.get('log').slice(0, 20).map((line) => html`<li><${When} at=${numberOf(line.get('at'))} /> ${line.get('what')} by <code>${line.get('policy')}</code>: ${line.get('reason')}</li>`)}</ul></section>`}
+      <ul>${value.get('log').slice(0, 20).map((line) => html`<li><${When} at=${numberOf(line.get('at'))} /> ${line.get('what')} by <code>${line.get('policy')}</code>: ${shedWord(line.get('reason'))}</li>`)}</ul></section>`}
     ${task && html`<${TaskItem} task=${task} />`}`;
 }
