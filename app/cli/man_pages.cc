@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <sstream>
+#include <utility>
 
+#include "app/cli/help.h"
 #include "app/cli/reference.h"
 #include "base/version.h"
 
@@ -119,11 +121,31 @@ std::string options_of(const CommandFacts& command) {
   return arguments + options;
 }
 
+// Wide enough for most commands, and fits a terminal of 80 columns behind man's margin.
+constexpr size_t kExampleWidth = 70;
+
+// Running text is filled by man; an example is a line that begins with a blank, and goes on behind a backslash if it is
+// too wide.
 std::string examples_of(const std::string& text) {
-  std::string out = ".EX\n";
+  std::string out;
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) out += line_of(line);
-  return out + ".EE\n";
+  bool is_running = false;
+  bool is_example = false;
+  const auto end_example = [&] { out += std::exchange(is_example, false) ? ".EE\n" : ""; };
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line[0] != ' ') {
+      end_example();
+      out += (std::exchange(is_running, true) || out.empty() ? "" : ".PP\n") + line_of(line);
+      continue;
+    }
+    if (!is_example) out += out.empty() ? ".EX\n" : ".PP\n.EX\n";
+    is_example = true;
+    is_running = false;
+    std::istringstream parts(wrapped_footer(line, kExampleWidth));
+    for (std::string part; std::getline(parts, part);) out += line_of(part);
+  }
+  end_example();
+  return out;
 }
 
 constexpr std::array<const char*, 8> kStatuses = {

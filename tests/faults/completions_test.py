@@ -200,6 +200,14 @@ class ManPages(unittest.TestCase):
             self.assertEqual(done.stderr, "", page.name)
             self.assertEqual(done.returncode, 0)
 
+    @needed("man")
+    def test_no_line_is_wider_than_the_terminal(self):
+        for page in self.pages:
+            text = run("man", "-E", "UTF-8", "-l", page, env={**os.environ, "MANWIDTH": "80", "MANPAGER": "cat", "GROFF_NO_SGR": "1"}).stdout
+            self.assertGreater(len(text), 500, page.name)
+            wide = [line for line in re.sub(".\b", "", text).splitlines() if len(line) > 80]
+            self.assertEqual(wide, [], page.name)
+
     @needed("mandoc")
     def test_mandoc_has_no_warning(self):
         # The pages have no date, so that the same sources make the same package.
