@@ -34,7 +34,7 @@ struct OverloadOptions {
 };
 
 int wrong_experiment(const Error& error) {
-  std::cerr << "freshet: " << plain_text(error.message) << '\n';
+  std::cerr << "freshet: " << plain_lines(error.message, "  ") << '\n';
   return kUsage;
 }
 
@@ -150,9 +150,8 @@ void add_bench_overload(Command bench, int& exit_status) {
       "overload", "The overload lab: compare policies under too much load, simulated or in real time");
   command.footer(
       "Without options it runs the story of docs/overload-experiments.md; with some, every combination of what is "
-      "given. No daemon "
-      "is\n"
-      "needed: Freshet's own policies run in its queue, processor and store, on a simulated clock.\n"
+      "given. No daemon is needed: Freshet's own policies run in its queue, processor and store, on a simulated "
+      "clock.\n"
       "  freshet bench overload --html overload.html\n"
       "  freshet bench overload --load 2,10 --service lognormal --policy freshet,fifo-codel --seeds 20 --json\n"
       "The table has the main figures; --html and --json have all of them.");
@@ -162,17 +161,22 @@ void add_bench_overload(Command bench, int& exit_status) {
   };
   list("--shape", plan.shapes,
        "How tasks arrive: poisson, bursty (5 times the load for 2 s of 10), step (0.8, then the load for 10 s, then "
-       "0.8) or stall (nothing is done for 30 s)");
-  list("--load", plan.loads, "How much arrives, in multiples of what the workers can do; the mean for bursty");
+       "0.8) or stall (nothing is done for 30 s) [default: poisson]");
+  list("--load", plan.loads,
+       "How much arrives, in multiples of what the workers can do; the mean for bursty [default: eleven from 0.5 to "
+       "10; 0.8, 1, 2 and 10 in real time]");
   list("--service", plan.services,
        "How long tasks take: constant, exponential, lognormal (sigma 1) or bimodal (one in ten takes ten times as "
-       "long)");
-  list("--scale", plan.scales, "Number of workers and mean time of a task: 16x100ms or 1x1ms");
+       "long) [default: exponential]");
+  list("--scale", plan.scales, "Number of workers and mean time of a task, like 4x500us [default: 16x100ms and 1x1ms]");
   list("--deadline", plan.deadlines,
-       "Deadline of a task, in multiples of its mean time; 0: a third each has 3, 10 and 100");
-  list("--retries", plan.retries, "How often a client tries again that was not served in time");
+       "Deadline of a task, in multiples of its mean time; 0: a third each has 3, 10 and 100 [default: 10]");
+  list("--retries", plan.retries, "How often a client tries again that was not served in time [default: 0]");
   command.add_flag("--groups", plan.groups, "Add a quiet group beside one that sends a thousand times as much");
-  command.add_option("--seconds", plan.seconds, "Seconds of a run").check(whole(1, 3600));
+  command
+      .add_option("--seconds", plan.seconds,
+                  "Seconds of a run [default: 12 to 70, by --shape and --scale; 8 in real time]")
+      .check(whole(1, 3600));
   list("--policy", options->policies, "Policies to compare [default: all]");
   const auto seeds = command
                          .add_option("--seeds", options->experiment.seeds,

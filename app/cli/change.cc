@@ -218,7 +218,8 @@ void add_redrive(Command app, int& exit_status) {
       "  freshet redrive --limit 100000\n"
       "  freshet redrive --limit 100000 --where group=eu --rate 50\n"
       "  freshet redrive --state CANCELLED order-17 order-18");
-  command.add_option("ids", options->ids, "Task ids; without one, all tasks in the state").check(not_empty());
+  command.add_option("ids", options->ids, "Task ids; without one, tasks in the state, as many as --limit says")
+      .check(not_empty());
   command.add_option("--state", options->state, "The state that they are in: DEAD, FAILURE, CANCELLED or SHED")
       .one_of({"DEAD", "FAILURE", "CANCELLED", "SHED"})
       .capture_default_str();

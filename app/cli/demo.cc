@@ -32,7 +32,7 @@ struct DemoOptions {
 };
 
 int wrong_demo(const Error& error) {
-  std::cerr << "freshet demo: " << plain_text(error.message) << '\n';
+  std::cerr << "freshet demo: " << plain_lines(error.message, "  ") << '\n';
   return error.code == ErrorCode::kValidation ? kUsage : kFailed;
 }
 
@@ -43,6 +43,12 @@ Result<demo::RunOptions> run_options(const DemoOptions& options) {
   if (error) return fail(ErrorCode::kIo, "cannot find this program: " + error.message());
   if (auto durability = parse_durability(options.durability); !durability) return fail(durability.error());
   run.durability = options.durability;
+  // A wrong setting is told before the story begins, not by a daemon that does not start.
+  ServeChoices choices;
+  choices.name = "demo";
+  choices.to = "http://127.0.0.1/";
+  choices.settings = options.serve;
+  if (auto queue = queue_of(choices); !queue) return fail(queue.error());
   for (const auto& setting : options.serve) run.serve.insert(run.serve.end(), {"--set", setting});
   run.stopped = interrupted;
   if (options.json) return run;
@@ -81,7 +87,7 @@ void run_rivals(const DemoOptions& options, const std::vector<std::string>& riva
     if (run) {
       shown.runs.push_back(std::move(*run));
     } else {
-      std::cerr << "freshet demo: left out: " << plain_text(run.error().message) << '\n';
+      std::cerr << "freshet demo: left out: " << plain_lines(run.error().message, "  ") << '\n';
     }
     if (interrupted()) return;
   }

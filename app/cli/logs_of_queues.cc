@@ -58,7 +58,7 @@ int sheds(const LogOptions& options) {
                                                {.header = "TASK", .gives_way = true},
                                                {.header = "AGE", .right = true},
                                                {.header = "COUNT", .right = true},
-                                               {.header = "POLICY"},
+                                               {.header = "POLICY", .spare = true},
                                                {.header = "REASON", .wraps = true}}),
               [](Table& table, const Json& line) {
                 const Json age = line.value("ageMs", Json());
@@ -84,9 +84,9 @@ int audit(const LogOptions& options) {
   print_lines(lines, options.remote.json,
               Table(screen_of(STDOUT_FILENO), {{.header = "TIME"},
                                                {.header = "WHO"},
-                                               {.header = "FROM"},
+                                               {.header = "FROM", .spare = true},
                                                {.header = "WHAT"},
-                                               {.header = "QUEUE"},
+                                               {.header = "QUEUE", .gives_way = true},
                                                {.header = "COUNT", .right = true},
                                                {.header = "DETAIL", .wraps = true}}),
               [](Table& table, const Json& line) {
@@ -98,7 +98,11 @@ int audit(const LogOptions& options) {
                            {text(line, "count")},
                            {text(line, "detail")}});
               });
-  if (!options.remote.json && lines.empty()) std::cout << "nothing was changed\n";
+  if (!options.remote.json && lines.empty()) {
+    std::cout << (options.queue.empty() ? "nothing was changed"
+                                        : "no change of a queue '" + plain_text(options.queue) + "' is known")
+              << '\n';
+  }
   return kDone;
 }
 

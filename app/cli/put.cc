@@ -225,6 +225,10 @@ int put(const PutOptions& options) {
                    "queue's own limit allows it (freshet serve --rate)\n";
       return kUsage;
     }
+    if (options.replace && options.key.empty()) {
+      std::cerr << "freshet: --replace needs --key: it takes the place of the task of that key which waits\n";
+      return kUsage;
+    }
     return put_one(options);
   }
   if (!options.id.empty()) {

@@ -8,6 +8,7 @@
 #include "app/cli/exact_json.h"
 #include "app/cli/queue_name.h"
 #include "app/cli/remote.h"
+#include "app/cli/serve_choices.h"
 #include "app/cli/table.h"
 #include "app/cli/times.h"
 #include "base/duration_text.h"
@@ -149,6 +150,14 @@ std::string part_in_words(const PauseOptions& options) {
   return queue;
 }
 
+// "freshet resume jobs --group acme".
+std::string resume_command(const PauseOptions& options) {
+  std::string out = "freshet resume " + plain_text(shell_word(options.remote.queue));
+  if (!options.group.empty()) out += " --group " + plain_text(shell_word(options.group));
+  if (!options.key.empty()) out += " --key " + plain_text(shell_word(options.key));
+  return out;
+}
+
 int pause(const PauseOptions& options) {
   Json request = part_of(options);
   if (!options.reason.empty()) request["reason"] = options.reason;
@@ -164,8 +173,9 @@ int pause(const PauseOptions& options) {
     return kDone;
   }
   std::cout << part_in_words(options) << " is paused"
-            << (options.lasts.empty() ? " until freshet resume, also across restarts" : " for " + options.lasts)
-            << ": nothing more is given out. Tasks in work go on, and so do deadlines and ttl\n";
+            << (options.lasts.empty() ? ", also across restarts, until you call " + resume_command(options)
+                                      : " for " + options.lasts)
+            << ": none of its tasks is given out. Tasks in work go on, and so do deadlines and ttl\n";
   return kDone;
 }
 

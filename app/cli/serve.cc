@@ -102,9 +102,10 @@ void add_work_options(Command command, ServeChoices& choices) {
   command.add_flag("--pull", choices.pull, "Nobody here: workers take tasks through the task API, under a lease");
   command.options_group("How much at once");
   command
-      .add_option("--rate", choices.rate,
-                  "Most starts a second, like 19 or 0.5; or 600/m, 5000/h; or adaptive: as fast as the handler accepts "
-                  "[default: no limit]")
+      .add_option(
+          "--rate", choices.rate,
+          "Most starts a second, like 19 or 0.5; or 600/m, 5000/h; or adaptive: as fast as the handler accepts. "
+          "With --pull workers are given no more than that [default: no limit]")
       .check({wrong_rate});
   command.add_option("--concurrency", choices.concurrency,
                      "Most tasks in work at once, or adaptive: as many as the handler bears [default: 8]");

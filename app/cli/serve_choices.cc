@@ -45,13 +45,10 @@ Result<void> check_runner(const ServeChoices& choices) {
   if (names.size() > 1) {
     return invalid(names[0] + " and " + names[1] + " contradict each other: a queue has one of " + kWhoWorks);
   }
-  if (!choices.pull) return {};
-  const auto useless =
-      given({{"--rate", choices.rate.has_value()}, {"--concurrency", choices.concurrency.has_value()}});
-  if (useless.empty()) return {};
-  return invalid(useless[0] +
-                 " and --pull contradict each other: with --pull the workers decide how fast and how many " +
-                 "at once they take tasks");
+  if (!choices.pull || !choices.concurrency) return {};
+  return invalid(
+      "--concurrency and --pull contradict each other: with --pull the workers decide how many tasks they have at "
+      "once");
 }
 
 Result<std::string> runner_of(const ServeChoices& choices) {

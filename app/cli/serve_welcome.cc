@@ -29,16 +29,17 @@ std::string work_of(const ServedQueue& queue, const ProcessSettings& settings) {
   } else {
     out = "workers take tasks, each for " + duration_text(settings.queue.lease);
   }
+  const std::string rate = setting(queue, "RATE_LIMIT");
+  if (rate == "adaptive") out += ", as many starts a second as it allows (learnt)";
+  if (!rate.empty() && rate != "adaptive" && rate != "0") out += ", " + rate + " starts a second";
   if (runner.kind != RunnerKind::kNone) {
-    const std::string rate = setting(queue, "RATE_LIMIT");
-    if (rate == "adaptive") out += ", as fast as it bears";
-    if (!rate.empty() && rate != "adaptive" && rate != "0") out += ", " + rate + " starts a second";
-    out += settings.queue.work.adaptive ? ", as many at once as it bears"
+    out += settings.queue.work.adaptive ? ", as many at once as it bears (learnt)"
                                         : fmt::format(", {} at once", settings.queue.work.concurrency);
   }
   return out + fmt::format(", {} attempt{}", settings.queue.max_attempts, settings.queue.max_attempts == 1 ? "" : "s");
 }
 
+// "the newest (--late fades: ORDER=lifo …). A task is shed if …".
 std::string order_of(const ServedQueue& queue, const ProcessSettings& settings) {
   const Environment environment = with_late(queue.settings);
   const auto value = [&](const char* variable, const char* otherwise) {
@@ -52,12 +53,13 @@ std::string order_of(const ServedQueue& queue, const ProcessSettings& settings) 
   }
   if (out.empty()) out = "the oldest";
   const std::string late = setting(queue, "LATE");
-  out += " is done next (" + (late.empty() ? "" : "--late " + late + ": ") + order + " " +
-         value("DEADLINE_MARGIN", "off") + " " + value("REFUSE_LATE", "off") + ")";
+  out += " (" + (late.empty() ? "" : "--late " + late + ": ") + order + " " + value("DEADLINE_MARGIN", "off") + " " +
+         value("REFUSE_LATE", "off") + ")";
   const auto& [deadline, ttl] = std::pair(settings.queue.default_deadline, settings.queue.default_ttl);
-  if (deadline) return out + "; it is shed if it has not started " + duration_text(*deadline) + " after its creation";
+  if (deadline)
+    return out + ". A task is shed if it has not started " + duration_text(*deadline) + " after its creation";
   if (settings.queue.order == Order::kDeadline) out += "; tasks that name no deadline come last";
-  if (ttl) return out + "; it is shed if nobody has started it in " + duration_text(*ttl);
+  if (ttl) return out + ". A task is shed if nobody has started it in " + duration_text(*ttl);
   return out;
 }
 
@@ -77,7 +79,7 @@ std::string welcome_text(const ServedQueue& queue, const ServeWelcome& facts) {
   const bool kept = facts.data != ":memory:";
   std::string out = queue.name + ": " + work_of(queue, *settings) + ". " +
                     (kept ? "Every task that is acknowledged is on disk: " + facts.data : "Nothing is kept.") + '\n';
-  out += "order: " + order_of(queue, *settings) + ".\n";
+  out += "next:  " + order_of(queue, *settings) + ".\n";
   out += "put:   " + curl + R"(/tasks -d '{"payload": {"to": "ada"}}')" + '\n';
   out += "   or: " + facts.program + R"( put '{"to": "ada"}')" + options + '\n';
   if (settings->runner.kind == RunnerKind::kNone) {

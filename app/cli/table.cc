@@ -88,6 +88,7 @@ void Table::append_wrapped(std::string& out, std::vector<Cell> row, const std::v
 Table Table::narrowed() const {
   Table out = *this;
   auto widths = natural_widths();
+  if (columns_.back().wraps) widths.back() = 0;
   size_t all = std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
   for (size_t i = widths.size(); i-- > 0 && all > screen_.width;) {
     if (!columns_[i].spare) continue;

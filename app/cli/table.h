@@ -17,7 +17,8 @@ struct Column {
   std::string header;
   bool right = false;      // Aligned to the right, as numbers are.
   bool gives_way = false;  // Cut before other columns if the row is wider than the screen.
-  bool spare = false;      // Left out, the last one first, while the row is wider than the screen.
+  bool spare = false;      // Left out, the last one first, while the row is wider than the screen. What wraps can
+                           // stand below, and does not count.
   // For the last column only: a text that does not fit is not cut. It continues in further lines, or gets lines of its
   // own below its row if the column would be too narrow to read.
   bool wraps = false;

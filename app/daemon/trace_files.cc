@@ -58,7 +58,7 @@ class TraceFile final : public SpanSink {
 
  private:
   tl::unexpected<Error> failed(const std::string& why) const {
-    return fail(ErrorCode::kIo, fmt::format("Cannot write the trace file {}: {}", path_, why));
+    return fail(ErrorCode::kIo, fmt::format("cannot write the trace file {}: {}", path_, why));
   }
   // Opens a new file, or one that exists and belongs to this user. Traces show the daemon's traffic, and others may be
   // able to write to their folder: links are not followed.

@@ -66,7 +66,7 @@ Result<HintKind> hint_kind_of(std::string_view name) {
   for (const auto kind : hint_kinds()) {
     if (name_of(kind) == name) return kind;
   }
-  return invalid("headers '" + std::string(name) + "' are none of none, retry-after, ratelimit");
+  return invalid("--headers '" + std::string(name) + "' must be none, retry-after or ratelimit");
 }
 
 HttpHeaders hints(const LimiterAnswer& answer, HintKind kind, HintForm form, WallTime now) {

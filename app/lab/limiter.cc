@@ -266,7 +266,7 @@ Result<LimiterKind> limiter_kind_of(std::string_view name) {
     if (name_of(kind) == name) return kind;
     names.append(names.empty() ? "" : ", ").append(name_of(kind));
   }
-  return invalid("limiter '" + std::string(name) + "' is none of " + names);
+  return invalid("--limiter '" + std::string(name) + "' is none of " + names);
 }
 
 }  // namespace freshet::lab

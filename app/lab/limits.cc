@@ -159,7 +159,7 @@ Result<LimitPolicy> limit_policy_of(std::string_view name) {
     if (policy.name == name) return policy;
     names.append(names.empty() ? "" : ", ").append(policy.name);
   }
-  return invalid("policy '" + std::string(name) + "' is none of " + names);
+  return invalid("--policy '" + std::string(name) + "' is none of " + names);
 }
 
 Result<LimitFigures> run_limits(const LimitCase& one, const LimitPolicy& policy) {

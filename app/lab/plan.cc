@@ -28,7 +28,9 @@ Result<PoolScale> scale_of(const std::string& text) {
     if (mean.ec == std::errc() && unit == "us") out.mean = std::chrono::microseconds(number);
   }
   if (out.slots < 1 || out.mean.count() <= 0) {
-    return invalid("scale '" + text + "' must be SLOTSxTIME of a service, as in 16x100ms, 1x1ms or 4x500us");
+    return invalid(
+        "--scale '" + text +
+        "' must be WORKERSxTIME: how many there are and the mean time of a task, as in 16x100ms, 1x1ms or 4x500us");
   }
   return out;
 }

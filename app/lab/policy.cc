@@ -67,7 +67,7 @@ Result<Policy> policy_of(std::string_view name) {
     if (policy.name == name) return policy;
     names.append(names.empty() ? "" : ", ").append(policy.name);
   }
-  return invalid("policy '" + std::string(name) + "' is none of " + names);
+  return invalid("--policy '" + std::string(name) + "' is none of " + names);
 }
 
 }  // namespace freshet::lab

@@ -78,10 +78,10 @@ std::string_view name_of(Service service) {
   return kServices[static_cast<size_t>(service)];
 }
 Result<Shape> shape_of(std::string_view name) {
-  return named<Shape>(kShapes, name, "shape");
+  return named<Shape>(kShapes, name, "--shape");
 }
 Result<Service> service_of(std::string_view name) {
-  return named<Service>(kServices, name, "service");
+  return named<Service>(kServices, name, "--service");
 }
 
 std::string Scenario::name() const {
@@ -97,33 +97,41 @@ std::string Scenario::name() const {
 Result<void> check(const Scenario& scenario) {
   const auto wrong = [](std::string what) { return invalid(std::move(what)); };
   if (!(scenario.load > 0 && scenario.load <= 100)) {
-    return wrong(fmt::format("load {:g}: it must be above 0 and at most 100 x capacity", scenario.load));
+    return wrong(
+        fmt::format("--load {:g}: it must be above 0 and at most 100 (times what the workers can do)", scenario.load));
   }
   if (scenario.slots < 1 || scenario.slots > 10'000) {
-    return wrong(fmt::format("{} slots: there must be 1 to 10000", scenario.slots));
+    return wrong(
+        fmt::format("{} workers (--scale WORKERSxTIME, or --slots): there must be 1 to 10000", scenario.slots));
   }
   if (scenario.mean < std::chrono::microseconds(100) || scenario.mean > seconds(60)) {
-    return wrong("the mean service time must be from 0.1 ms to 60 s");
+    return wrong("the mean time of a task (--scale WORKERSxTIME) must be from 0.1 ms to 60 s");
   }
   if (scenario.deadline != 0 && !(scenario.deadline >= 1 && scenario.deadline <= 1'000'000)) {
-    return wrong(fmt::format("deadline {:g}: it must be 1 to 1000000 x the mean service time, or 0 for mixed",
-                             scenario.deadline));
+    return wrong(
+        fmt::format("--deadline {:g}: it must be from 1 to 1000000 (times the mean time of a task), or 0: a third each "
+                    "has 3, 10 and 100",
+                    scenario.deadline));
   }
   if (scenario.deadline * std::chrono::duration<double, std::milli>(scenario.mean).count() < 2 &&
       scenario.deadline != 0) {
-    return wrong("deadlines are whole milliseconds: at least 2 ms");
+    return wrong("--deadline times the mean time of a task must be at least 2 ms, as deadlines are whole milliseconds");
   }
-  if (scenario.retries < 0 || scenario.retries > 10) return wrong("retries must be 0 to 10");
+  if (scenario.retries < 0 || scenario.retries > 10)
+    return wrong(fmt::format("--retries {}: it must be from 0 to 10", scenario.retries));
   if (scenario.duration < seconds(1) || scenario.duration > seconds(3600)) {
-    return wrong("the duration must be 1 s to 3600 s");
+    return wrong("a run must last from 1 s to 3600 s (--seconds)");
   }
   const bool event = scenario.shape == Shape::kStep || scenario.shape == Shape::kStall;
   const seconds least = kCalm + (scenario.shape == Shape::kStep ? kStep : kStall) + seconds(10);
   if (event && scenario.duration < least) {
-    return wrong(fmt::format("a {} needs a duration of {} s or more", name_of(scenario.shape), least.count()));
+    return wrong(
+        fmt::format("--shape {} needs a run of {} s or more (--seconds)", name_of(scenario.shape), least.count()));
   }
   const double tasks = scenario.load * scenario.capacity() * static_cast<double>(scenario.duration.count());
-  if (tasks > 20e6) return wrong(fmt::format("{:.0f} tasks in a run: at most 20 million", tasks));
+  if (tasks > 20e6)
+    return wrong(fmt::format(
+        "{:.0f} tasks in a run are too many, at most 20 million: choose less of --load, --seconds or --scale", tasks));
   return {};
 }
 

@@ -209,22 +209,26 @@ TEST(Overload, SenselessExperimentsAreRefusedWithTheReason) {
   };
   Plan plan;
   plan.loads = {0};
-  EXPECT_EQ(error_of(plan), "load 0: it must be above 0 and at most 100 x capacity");
+  EXPECT_EQ(error_of(plan), "--load 0: it must be above 0 and at most 100 (times what the workers can do)");
   plan.loads = {std::nan("")};
-  EXPECT_EQ(error_of(plan), "load nan: it must be above 0 and at most 100 x capacity");
+  EXPECT_EQ(error_of(plan), "--load nan: it must be above 0 and at most 100 (times what the workers can do)");
   plan.loads = {1};
   plan.scales = {"16*100"};
-  EXPECT_EQ(error_of(plan), "scale '16*100' must be SLOTSxTIME of a service, as in 16x100ms, 1x1ms or 4x500us");
+  EXPECT_EQ(
+      error_of(plan),
+      "--scale '16*100' must be WORKERSxTIME: how many there are and the mean time of a task, as in 16x100ms, 1x1ms or "
+      "4x500us");
   plan.scales = {"1x1ms"};
   plan.deadlines = {1};
-  EXPECT_EQ(error_of(plan), "deadlines are whole milliseconds: at least 2 ms");
+  EXPECT_EQ(error_of(plan),
+            "--deadline times the mean time of a task must be at least 2 ms, as deadlines are whole milliseconds");
   plan.deadlines = {10};
   plan.shapes = {"step"};
   plan.seconds = 20;
-  EXPECT_EQ(error_of(plan), "a step needs a duration of 40 s or more");
+  EXPECT_EQ(error_of(plan), "--shape step needs a run of 40 s or more (--seconds)");
   plan.shapes = {"flood"};
-  EXPECT_EQ(error_of(plan), "shape 'flood' is none of poisson, bursty, step, stall");
-  EXPECT_NE(policy_of("best").error().message.find("policy 'best' is none of clairvoyant, fifo"), std::string::npos);
+  EXPECT_EQ(error_of(plan), "--shape 'flood' is none of poisson, bursty, step, stall");
+  EXPECT_NE(policy_of("best").error().message.find("--policy 'best' is none of clairvoyant, fifo"), std::string::npos);
 }
 
 }  // namespace

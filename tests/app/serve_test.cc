@@ -143,7 +143,7 @@ TEST(Serve, ExactlyOneDoesTheWork) {
   EXPECT_THAT(error_of(choices), HasSubstr("--to and --exec contradict each other"));
 }
 
-TEST(Serve, WorkersThatPullDecideHowFast) {
+TEST(Serve, WorkersThatPullDecideHowManyTheyHave) {
   ServeChoices choices;
   choices.name = "renders";
   choices.pull = true;
@@ -152,8 +152,10 @@ TEST(Serve, WorkersThatPullDecideHowFast) {
   ASSERT_TRUE(queue) << queue.error().message;
   EXPECT_EQ(queue->settings.at("LEASE_MS"), "300000");
   choices.rate = "3";
-  EXPECT_THAT(error_of(choices), HasSubstr("--rate and --pull contradict each other"));
-  choices.rate.reset();
+  const auto limited = queue_of(choices);
+  ASSERT_TRUE(limited) << limited.error().message;
+  EXPECT_EQ(limited->settings.at("RATE_LIMIT"), "3") << "takes keep to it, too";
+  EXPECT_THAT(welcome_text(*limited, {}), HasSubstr("workers take tasks, each for 5m, 3 starts a second, 5 attempts"));
   choices.concurrency = "3";
   EXPECT_THAT(error_of(choices), HasSubstr("--concurrency and --pull contradict each other"));
 }
@@ -316,14 +318,15 @@ TEST(ServeWelcome, FiveLinesThatSayWhatItDoesAndHowToUseIt) {
   ServeWelcome facts;
   facts.url = "http://127.0.0.1:7070";
   facts.data = "/srv/freshet-data/emails";
-  EXPECT_EQ(welcome_text(*queue, facts),
-            "emails: POST http://127.0.0.1:8000/send, 19 starts a second, 8 at once, 5 attempts. Every task that is "
-            "acknowledged is on disk: /srv/freshet-data/emails\n"
-            "order: the newest is done next (--late fades: ORDER=lifo DEADLINE_MARGIN=off REFUSE_LATE=off); it is shed "
-            "if it has not started 5s after its creation.\n"
-            "put:   curl http://127.0.0.1:7070/queues/emails/tasks -d '{\"payload\": {\"to\": \"ada\"}}'\n"
-            "   or: freshet put '{\"to\": \"ada\"}' --queue emails\n"
-            "watch: freshet stats --watch 1 --queue emails\n");
+  EXPECT_EQ(
+      welcome_text(*queue, facts),
+      "emails: POST http://127.0.0.1:8000/send, 19 starts a second, 8 at once, 5 attempts. Every task that is "
+      "acknowledged is on disk: /srv/freshet-data/emails\n"
+      "next:  the newest (--late fades: ORDER=lifo DEADLINE_MARGIN=off REFUSE_LATE=off). A task is shed if it has "
+      "not started 5s after its creation.\n"
+      "put:   curl http://127.0.0.1:7070/queues/emails/tasks -d '{\"payload\": {\"to\": \"ada\"}}'\n"
+      "   or: freshet put '{\"to\": \"ada\"}' --queue emails\n"
+      "watch: freshet stats --watch 1 --queue emails\n");
 }
 
 TEST(ServeWelcome, AnOrderByDeadlineWithoutADeadlineIsTold) {

@@ -35,6 +35,27 @@ TEST(Table, NoLineIsWiderThanTheScreen) {
             "xxxxxxx...  CANCELLED  yyyy...\n");
 }
 
+// A column that wraps stands below its row if need be: the columns before it keep what they can.
+TEST(Table, AColumnThatIsSpareGoesBeforeAnotherIsCut) {
+  const auto table_of = [](size_t width) {
+    Table table(
+        screen(width),
+        {{.header = "TASK", .gives_way = true}, {.header = "FROM", .spare = true}, {.header = "WHY", .wraps = true}});
+    table.add({{"order-17-of-today"}, {"127.0.0.1:50000"}, {"it had not started by its deadline"}});
+    return table.text();
+  };
+  EXPECT_EQ(table_of(36),
+            "TASK               FROM\n"
+            "order-17-of-today  127.0.0.1:50000\n"
+            "    it had not started by its\n"
+            "    deadline\n");
+  EXPECT_EQ(table_of(30),
+            "TASK\n"
+            "order-17-of-today\n"
+            "    it had not started by its\n"
+            "    deadline\n");
+}
+
 TEST(Table, NothingIsCutInAPipe) {
   Table table({.terminal = false, .width = 20}, {{.header = "TASK"}, {.header = "DETAIL", .wraps = true}});
   table.add({{std::string(30, 'x')}, {std::string(20, 'y') + " " + std::string(20, 'z')}});

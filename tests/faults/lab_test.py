@@ -90,7 +90,8 @@ def refuses_what_makes_no_sense(binary, folder):
                           (("--rival", "redis"), "--rival 'redis' must be NAME=COMMAND"),
                           (("--scenarios", "limits", "--seconds", 30), "runs with three limits, of 10 s each, are too short"),
                           (("--scenarios", "limits", "--load", 2), "--scenarios limits has its own load"),
-                          (("--scenarios", "limits", "--limiter", "bucket"), "limiter 'bucket' is none of token-bucket, window-1s"),
+                          (("--scenarios", "limits", "--headers", "x"), "--headers 'x' must be none, retry-after or ratelimit"),
+                          (("--scenarios", "limits", "--limiter", "bucket"), "--limiter 'bucket' is none of token-bucket, window-1s"),
                           (("--rival", "a=true", "--retries", "1"), "rivals run without --retries and --groups")):
         run = lab(binary, folder, *options, status=2)
         assert said in run.stderr, run

@@ -56,7 +56,7 @@ def pauses(binary, folder):
         freshet = Commands(daemon)
         put(daemon, ["a"])
         said = freshet("pause", "QueueTable", "--reason", "the database is being moved").stdout
-        assert "queue 'QueueTable' is paused until freshet resume, also across restarts" in said, said
+        assert "queue 'QueueTable' is paused, also across restarts, until you call freshet resume QueueTable:" in said, said
         assert take(daemon) == []
         put(daemon, ["b"], group="acme")
         daemon.kill()
@@ -219,7 +219,7 @@ def policy(binary, folder):
             time.sleep(0.01)
         assert "late" in freshet("sheds", "QueueTable").stdout and json.loads(freshet("sheds", "QueueTable", "--json").stdout)["reason"] == "deadline"
         assert "policy" in freshet("audit", "--queue", "QueueTable").stdout
-        assert "nothing was changed" in freshet("audit", "--queue", "Other").stdout
+        assert "no change of a queue 'Other' is known" in freshet("audit", "--queue", "Other").stdout
     finally:
         daemon.stop()
 

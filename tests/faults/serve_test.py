@@ -199,7 +199,7 @@ def refused(binary, folder):
             (("emails", *to, "--deadline", "500d"), "it must be from 1ms to 366d"),
             (("emails", *to, "--rate", "0"), "freshet pause NAME"),
             (("emails", *to, "--late", "usless"), "did you mean"),
-            (("emails", "--pull", "--rate", "5"), "--rate and --pull contradict each other"),
+            (("emails", "--pull", "--concurrency", "5"), "--concurrency and --pull contradict each other"),
             (("e", *to), "it must have 3 to 255 letters"),
             (("emails", "--function", "none.py"), "there is no file 'none.py'"),
             (("emails", *to, "--set", "MAX_WAITNG=1"), "MAX_WAITING"),

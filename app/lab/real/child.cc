@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "base/text_file.h"
@@ -99,6 +100,14 @@ std::string Child::how_it_ended() const {
   return "it ended with status " + std::to_string(WEXITSTATUS(status_));
 }
 
+// Each line behind two blanks: whoever prints the message can tell them from lines of its own.
+static std::string indented(const std::string& log) {
+  std::string out;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) out += "\n  " + line;
+  return out;
+}
+
 Error gone_with_log(const std::string& what, const Child* child, const std::string& log) {
   constexpr size_t kMostShown = 4000;
   std::string message = what + (child == nullptr ? "" : ": " + child->how_it_ended());
@@ -107,13 +116,14 @@ Error gone_with_log(const std::string& what, const Child* child, const std::stri
   if (text->empty()) return {ErrorCode::kUnavailable, message + "; it wrote nothing to its log", nullptr};
   if (text->size() <= kMostShown && text->find('\n') == text->size() - 1)
     return {ErrorCode::kUnavailable, message + "; its log says: " + text->substr(0, text->size() - 1), nullptr};
-  if (text->size() <= kMostShown) return {ErrorCode::kUnavailable, message + "; its log is:\n" + *text, nullptr};
+  if (text->size() <= kMostShown)
+    return {ErrorCode::kUnavailable, message + "; its log is:" + indented(*text), nullptr};
   // The rest of the log would go with the folder of the run.
   std::error_code error;
   const auto kept = std::filesystem::temp_directory_path(error) / ("freshet-" + std::to_string(::getpid()) + ".log");
   std::filesystem::copy_file(log, kept, std::filesystem::copy_options::overwrite_existing, error);
   message += error ? "; its log" : "; its log, of which " + kept.string() + " is a copy,";
-  message += " ends with:\n" + text->substr(text->find('\n', text->size() - kMostShown) + 1);
+  message += " ends with:" + indented(text->substr(text->find('\n', text->size() - kMostShown) + 1));
   return {ErrorCode::kUnavailable, message, nullptr};
 }
 
