@@ -1,8 +1,10 @@
 // The learner of RATE_LIMIT=adaptive alone, beside the lab's models of limiters, without a queue: a cell takes
 // milliseconds. For whoever changes functions/queue/policy/adaptive_rate.cc; bench/RESULTS.md has the lab's figures.
 //
-//   limits_trial [--seeds 5] [--first 51] [--phase SECONDS] [--settle SECONDS] [--trace] [--bound]
+//   limits_trial [--seeds 5] [--first 51] [--phase SECONDS] [--settle SECONDS] [--trace] [--bound] [--each]
 //   [LIMITER[/HEADERS]...]
+//
+// --each prints a line for each seed, too: its bucket in seconds, and share/refused in percent of each phase.
 //
 // With --bound it says what the best caller of a shared limiter reaches within the bar of refusals, in two steps. The
 // first caller knows at every moment what the other one leaves on average, and only not his single calls. The second
@@ -270,6 +272,7 @@ struct Options {
   double settle = -1;
   bool trace = false;
   bool bound = false;
+  bool each = false;
   std::vector<std::string> wanted;
 };
 
@@ -308,6 +311,15 @@ void bound_cell(LimiterKind kind, Headers headers, const Options& options) {
              [&](Run& run, int way) { return run.guesser(kRisks[way]); });
 }
 
+void print_seed(const Cell& cell, const Figures& learner, const Figures& oracle) {
+  std::printf("%8llu bucket %4.2f s", static_cast<unsigned long long>(cell.seed), spec_of(cell).burst_seconds);
+  for (int p = 0; p < 3; ++p) {
+    std::printf(" %6.1f/%4.1f", 100 * learner.taken[p] / oracle.taken[p],
+                100 * learner.refused[p] / (learner.taken[p] + learner.refused[p]));
+  }
+  std::printf("\n");
+}
+
 void run_cell(LimiterKind kind, Headers headers, const Options& options) {
   Figures all, best;
   double worst = 9;
@@ -321,6 +333,7 @@ void run_cell(LimiterKind kind, Headers headers, const Options& options) {
     }
     all.stalled += learner.stalled, all.counted += learner.counted;
     worst = std::min(worst, sum(learner.taken) / sum(oracle.taken));
+    if (options.each) print_seed(cell, learner, oracle);
   }
   const double share = 100 * sum(all.taken) / sum(best.taken);
   const double refused = 100 * sum(all.refused) / (sum(all.taken) + sum(all.refused));
@@ -345,6 +358,8 @@ int main(int argc, char** argv) {
       options.trace = true;
     else if (arg == "--bound")
       options.bound = true;
+    else if (arg == "--each")
+      options.each = true;
     else if (arg == "--seeds" && more)
       options.seeds = std::atoi(argv[++i]);
     else if (arg == "--first" && more)

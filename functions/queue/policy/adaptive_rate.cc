@@ -46,11 +46,13 @@ constexpr double kLongestProbe = 2;  // Seconds between two calls while everythi
 constexpr double kRareProbe = 10;    // and so many when that has lasted.
 constexpr seconds kOutage{90};       // Refusals for longer say nothing of a rate.
 constexpr milliseconds kLongestPause{600'000};
-constexpr double kCaution = 0.0006;  // Each accepted unit raises the rate that
-                                     // far, and each refused lowers it
-constexpr double kCautious = 110;    // so many times as far.
-constexpr seconds kShared{60};       // It was refused below the limit: somebody else
-                                     // uses it too, for so long.
+constexpr double kCaution = 0.0006;    // Each accepted unit raises the rate that
+                                       // far, and each refused lowers it
+constexpr double kCautious = 200;      // so many times as far,
+constexpr double kLeastCaution = 0.6;  // within these.
+constexpr double kMostCaution = 1.2;
+constexpr seconds kShared{60};  // It was refused below the limit: somebody else
+                                // uses it too, for so long.
 
 // The rate after `x` seconds of growth, as a multiple of where it began: exp(steepness x^2).
 double growth(double x, double steepness) {
@@ -251,7 +253,7 @@ void AdaptiveRate::accepted(const Start& start, BootTime now, const LimitHints& 
   }
   hear(start, now, hints);
   if (!hints.limit) forget(now);
-  caution_ = std::min(1.2, caution_ + kCaution * start.units);
+  caution_ = std::min(kMostCaution, caution_ + kCaution * start.units);
   pay(now, start.units);
 }
 
@@ -289,7 +291,7 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
   long_.add(now, -start.units);
   sliding_.add(now, -start.units);
   hear(start, now, hints);
-  caution_ = std::max(0.4, caution_ - kCaution * kCautious * start.units);
+  caution_ = std::max(kLeastCaution, caution_ - kCaution * kCautious * start.units);
   if (said_ > 0) shared_until_ = now + kShared;
   const bool by_cap = cap_known_ ? hints.concurrent || start.in_flight > cap_ : blames_concurrency(start, now, hints);
   if (by_cap) {
@@ -344,7 +346,7 @@ void AdaptiveRate::end_run(BootTime at) {
   estimate({accepted, lasted, paused}, run);
   if (window_ > 0) limit_ = quota_ / window_;
   if (window_ == 0 && sliding_.known()) limit_ = sliding_.limit();
-  limit_ = std::clamp(limit_, least_, most_);
+  limit_ = std::clamp(std::max(limit_, least_shared(at)), least_, most_);
   if (by_order_) debt_ = std::max(debt_, std::min(rest_, std::max(paused - burst_, 0.0) / kLostShare) * limit_);
   debt_ = std::min(debt_, most_debt(in_seconds(run) < 0.2 * lasted));
   asked_ = asked_long_ = false;
@@ -420,7 +422,7 @@ void AdaptiveRate::cut_again(BootTime now) {
     limit_ *= kCuts[std::min<size_t>(cuts_, 2)];
   }
   ++cuts_;
-  limit_ = std::max({limit_, least_, kLeastOfLong * long_.rate(now)});
+  limit_ = std::max({limit_, least_, kLeastOfLong * long_.rate(now), std::min(least_shared(now), most_)});
   debt_ = std::min(debt_, asked_ ? most_debt(false) : kEach / 3);
 }
 

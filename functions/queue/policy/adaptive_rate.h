@@ -149,6 +149,7 @@ class AdaptiveRate {
   void hear_level(const Start& start, BootTime now, double left, double limit);
   bool knows_level(BootTime now) const;
   double pace_by_level(BootTime now) const;
+  double least_shared(BootTime now);
   bool blames_concurrency(const Start& start, BootTime now, const LimitHints& hints);
   void over_cap(const Start& start, BootTime now);
   void leave_cap(BootTime now);

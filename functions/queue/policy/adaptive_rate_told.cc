@@ -15,8 +15,16 @@ constexpr seconds kToldReset{600};  // The longest time until a reset counts for
 constexpr int kDoubts = 8;
 constexpr seconds kDoubtful{10};
 constexpr seconds kSureOfWindow{2};
-constexpr double kByLevel = 0.4;  // A unit that is left in the bucket raises the rate that far.
-constexpr double kBucket = 3;     // One that never has so many units left is too small to tell from.
+constexpr double kByLevel = 0.6;         // A unit that is left in the bucket raises the rate that far.
+constexpr double kSlowestByLevel = 0.3;  // The rate is at least that share of what comes in.
+constexpr double kBucket = 2;            // One that never has so many units left is too small to tell from.
+constexpr double kSpare = 3;             // Of what it has beyond so many units
+constexpr double kAimed = 0.7;           // that share is to stay in it,
+constexpr double kMostAimed = 10;        // but no more than so many units.
+constexpr double kFills = 0.8;           // It may be full where it would be at that share of its limit.
+constexpr double kLeft = 0.999;          // What was left of late is forgotten that far by each answer.
+constexpr double kLeastShare = 0.5;      // Of the limit, where others use it and the bucket is too small to tell from:
+constexpr double kMostInVain = 3;        // the rate is at least that, up to so many times what was taken of late.
 
 double hint_seconds(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -142,6 +150,7 @@ void AdaptiveRate::hear_limit(double said) {
   if (said_ > 0 && std::abs(said - said_) < 0.01 * said_) return;
   const bool all_ours = said_ == 0 || limit_ >= 0.9 * said_;
   limit_ = std::clamp(all_ours ? said : limit_ * said / said_, least_, most_);
+  if (said_ > 0) most_left_ *= std::min(1.0, said / said_);  // Its bucket is as much smaller.
   said_ = said;
   growing_ = searching_ = false;
 }
@@ -169,11 +178,12 @@ void AdaptiveRate::hear_level(const Start& start, BootTime now, double left, dou
   } else {
     if (passed < 0.3 && came > std::max(4.0, 0.3 * limit)) steps_until_ = now + seconds(20);
     if (passed < 0.25) return;
-    // A bucket that is full lets the rest flow over.
-    const bool full = left >= 0.7 * most_left_ && came / passed < inflow_;
+    // A bucket that is full lets the rest flow over. It may have been full in between.
+    const double highest = level_ + kFills * said_ * passed - (start.total - level_total_);
+    const bool full = std::max(left / 0.7, highest) >= most_left_ && came / passed < inflow_;
     if (!full) inflow_ += (1 - std::exp(-passed / 1.5)) * (came / passed - inflow_);
   }
-  most_left_ = std::max(0.997 * most_left_, left);
+  most_left_ = std::max(kLeft * most_left_, left);
   level_at_ = start.at;
   level_ = left;
   level_total_ = start.total;
@@ -186,7 +196,16 @@ bool AdaptiveRate::knows_level(BootTime now) const {
 
 double AdaptiveRate::pace_by_level(BootTime now) const {
   const double left = level_ + inflow_ * hint_seconds(now - level_at_) - (units_ - level_total_);
-  return inflow_ * caution_ * std::max(1 + kByLevel * (left - 1), 0.3);
+  const double aimed = 1 + std::clamp(kAimed * (most_left_ - kSpare), 0.0, kMostAimed);
+  return inflow_ * caution_ * std::max(1 + kByLevel * (left - aimed), kSlowestByLevel);
+}
+
+// Units a second. A call that comes just after one of the others finds such a bucket empty, however seldom it comes. So
+// refusals do not mean that the rate is too high, unless nearly all calls are refused.
+double AdaptiveRate::least_shared(BootTime now) {
+  const bool is_small = level_at_ != BootTime{} && most_left_ < kBucket;
+  if (said_ == 0 || now >= shared_until_ || !is_small) return 0;
+  return std::min(kLeastShare * said_, kMostInVain * long_.rate(now));
 }
 
 }  // namespace freshet
