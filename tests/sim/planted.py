@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Plants the faults that freshet_sim knows, one by one, and sees whether its judges find each.
 
-    tests/sim/planted.py [--seeds 2000] [--seconds 600] [--jobs N] [--faults NAME,NAME...] [--check] PROGRAM
+    tests/sim/planted.py [--seeds 2000] [--seconds 600] [--jobs N] [--faults NAME,NAME...] [--first N] [--check] PROGRAM
 
 PROGRAM is build/release/tests/sim/freshet_sim. For each fault: the seed at which it was found, the CPU seconds that took, and the
-promise that broke. Seeds whose plan lacks what a fault needs (`freshet_sim --planted` says what) are passed over. `--check` only compares the list of faults with the points in the sources. Ends with 1 if a fault is not found that
-docs/reliability.md does not list as such.
+promise that broke. Seeds whose plan lacks what a fault needs (`freshet_sim --planted` says what) are passed over, and so are seeds
+that break without the fault, too. `--seeds` is the last seed. `--check` only compares the list of faults with the points in the
+sources. Ends with 1 if a fault is not found that docs/reliability.md does not list as such.
 """
 import argparse
 import concurrent.futures
@@ -48,32 +49,53 @@ def check(faults):
     return listed == planted
 
 
-def find(program, name, needs, seeds, seconds):
-    """(seed or None, CPU seconds, what)."""
+def run(program, words, seconds):
+    """(status, output, CPU seconds, the last seed that was done)."""
     with tempfile.TemporaryDirectory() as folder:
         state = pathlib.Path(folder) / "state"
-        child = subprocess.Popen([program, "--plant", name, "--seed", "1", "--seeds", str(seeds), "--state", str(state)] + (["--with", needs] if needs else []),
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        child = subprocess.Popen([program, "--state", str(state), *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5)))
         out = child.stdout.read()
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
-        passed = usage.ru_utime + usage.ru_stime
-        if child.returncode == 0:
-            return None, passed, "the product never came by" if "never met" in out else f"not found in {seeds} seeds"
-        if child.returncode == -signal.SIGXCPU:
-            last = state.read_text().strip() if state.exists() else "none"
-            return None, passed, f"not found up to seed {last} in {seconds} CPU seconds"
-        broken = re.search(r"BROKEN at step \d+: (.*)", out)
-        seed = int(state.read_text()) + 1 if state.exists() else 1
-        how = broken.group(1) if broken else f"the process ends with {child.returncode}"
-        return seed, passed, how
+        last = int(state.read_text()) if state.exists() else None
+        return child.returncode, out, usage.ru_utime + usage.ru_stime, last
+
+
+def find(program, name, needs, first, last_seed, seconds):
+    """(seed or None, CPU seconds, what). A seed that breaks without the fault, too, is passed over."""
+    passed, also, met = 0.0, [], False
+    while first <= last_seed:
+        if passed >= seconds:
+            return None, passed, f"not found up to seed {first - 1} in {seconds} CPU seconds" + also_broken(also)
+        words = ["--plant", name, "--seed", str(first), "--seeds", str(last_seed - first + 1)]
+        status, out, took, last = run(program, words + (["--with", needs] if needs else []), max(1, int(seconds - passed)))
+        passed += took
+        met = met or "never met" not in out
+        seed = last + 1 if last is not None else first
+        if status == 0:
+            return None, passed, (f"not found up to seed {last_seed}" if met else "the product never came by") + also_broken(also)
+        if status == -signal.SIGXCPU:
+            return None, passed, f"not found up to seed {seed - 1} in {seconds} CPU seconds" + also_broken(also)
+        alone, _, took, _ = run(program, ["--seed", str(seed)], 600)
+        passed += took
+        if alone == 0:
+            broken = re.search(r"BROKEN at step \d+: (.*)", out)
+            return seed, passed, (broken.group(1) if broken else f"the process ends with {status}") + also_broken(also)
+        also.append(seed)
+        first = seed + 1
+    return None, passed, f"not found up to seed {last_seed}" + also_broken(also)
+
+
+def also_broken(seeds):
+    return f" (broken without the fault, too: {', '.join(map(str, seeds))})" if seeds else ""
 
 
 def main():
     words = argparse.ArgumentParser()
     words.add_argument("program")
     words.add_argument("--seeds", type=int, default=2000)
+    words.add_argument("--first", type=int, default=1, help="the first seed")
     words.add_argument("--seconds", type=int, default=600, help="CPU seconds, at most, for each fault")
     words.add_argument("--jobs", type=int, default=os.cpu_count())
     words.add_argument("--faults", default="", help="these alone, separated by commas")
@@ -91,7 +113,7 @@ def main():
     excused = not_found_by_the_page()
     missed, counts = [], {"back": [0, 0], "new": [0, 0]}
     with concurrent.futures.ThreadPoolExecutor(words.jobs) as pool:
-        work = {pool.submit(find, words.program, fault[0], fault[3], words.seeds, words.seconds): fault for fault in chosen}
+        work = {pool.submit(find, words.program, fault[0], fault[3], words.first, words.seeds, words.seconds): fault for fault in chosen}
         for done in concurrent.futures.as_completed(work):
             name, kind, *_ = work[done]
             seed, passed, how = done.result()

@@ -19,10 +19,18 @@
 namespace freshet::sim {
 
 struct Judges {
-  explicit Judges(Verdict& verdict)
-      : items(verdict), tasks(verdict), priority(verdict), strict(verdict), filtered(verdict), ordered(verdict) {
+  // `start`: what the wall clock shows when the run begins.
+  Judges(Verdict& verdict, WallTime start)
+      : wall(start),
+        items(verdict),
+        tasks(verdict),
+        priority(verdict, wall),
+        strict(verdict, wall),
+        filtered(verdict),
+        ordered(verdict) {
     strict.expect_one_at_a_time();
   }
+  WallHistory wall;
   ItemsJudge items;
   TasksJudge tasks;
   PriorityJudge priority;

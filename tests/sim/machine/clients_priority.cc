@@ -1,5 +1,6 @@
 // A priority queue's clients: they put and enqueue records, peek, and remove, restore or forget them.
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,10 +21,14 @@ Async<void> enqueue(Stage& stage, Random& random, const PriorityPlace& place, st
   for (int i = 0; i < 4 && !stage.verdict.is_broken(); ++i) {
     Json input = {{"id", id}};
     if (random.below(2) == 0) input["priority"] = static_cast<int64_t>(random.below(20)) - 10;
-    if (random.below(6) == 0) input["delayMs"] = random.below(5'000);
+    milliseconds delay{0};
+    if (random.below(6) == 0) {
+      delay = milliseconds(static_cast<int64_t>(random.below(5'000)));
+      input["delayMs"] = delay.count();
+    }
     const Reply reply = co_await ask(stage, place, "enqueue", std::move(input));
     if (reply.kind == Reply::Kind::kDone) {
-      place.judge.enqueued(id);
+      place.judge.enqueued(id, delay, reply.span);
       ++stage.operations;
       co_return;
     }
@@ -35,6 +40,7 @@ Async<void> enqueue(Stage& stage, Random& random, const PriorityPlace& place, st
 
 // The work is done, and its consumer forgets to remove the record.
 Async<void> complete(Stage& stage, const PriorityPlace& place, std::string id) {
+  place.judge.begin_settle(id, std::nullopt);
   Json input = {{"id", id}, {"status", "COMPLETED"}};
   const Reply reply = co_await ask(stage, place, "status", std::move(input));
   if (reply.kind != Reply::Kind::kDone) co_return;
@@ -48,14 +54,22 @@ Async<void> settle(Stage& stage, Random& random, const PriorityPlace& place, std
   if (fate < 10) co_return;  // This consumer forgets it.
   const auto longest = stage.calm ? milliseconds(20) : fate < 20 ? visibility * 2 : visibility / 4;
   co_await rest(stage, random, milliseconds(0), longest);
-  place.judge.begin_settle(id);
   if (fate >= 45 && fate < 52) co_return co_await complete(stage, place, std::move(id));
+  place.judge.begin_settle(id, receipt);
   const bool restores = fate >= 20 && fate < 45;
   Json input = {{"id", id}, {"receipt", receipt}};
-  if (restores && random.below(2) == 0) input["delayMs"] = random.below(3'000);
+  milliseconds delay{0};
+  if (restores && random.below(2) == 0) {
+    delay = milliseconds(static_cast<int64_t>(random.below(3'000)));
+    input["delayMs"] = delay.count();
+  }
   const Reply reply = co_await ask(stage, place, restores ? "restore" : "remove", std::move(input));
   if (reply.kind != Reply::Kind::kDone) co_return;
-  if (!restores) place.judge.removed(id, receipt, reply.span);
+  if (restores) {
+    place.judge.restored(id, receipt, delay, reply.span);
+  } else {
+    place.judge.removed(id, receipt, reply.span);
+  }
   ++stage.operations;
 }
 

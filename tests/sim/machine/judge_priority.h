@@ -1,31 +1,35 @@
 // Judges a priority queue by its promises (docs/priority-queue.md): what was enqueued is given out until it is removed
-// or dead; nobody else gets a record before its timeout; what was removed stays away; a receipt that is no longer the
-// last one settles nothing.
+// or dead; nobody else gets a record before its timeout, or its delay, is over; what was removed stays away; a receipt
+// that is no longer the last one settles nothing.
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "tests/sim/machine/judge_tasks.h"
+#include "tests/sim/machine/wall_history.h"
 
 namespace freshet::sim {
 
 class PriorityJudge {
  public:
-  explicit PriorityJudge(Verdict& verdict) : verdict_(verdict) {}
-  // The wall clock was set: timeouts go by it.
-  void disturbed(BootTime now) { last_disturbance_ = now; }
+  // `wall` outlives it.
+  PriorityJudge(Verdict& verdict, const WallHistory& wall) : verdict_(verdict), wall_(wall) {}
   // Strict mode.
   void expect_one_at_a_time() { strict_ = true; }
 
-  void enqueued(const std::string& id) { records_[id].enqueued = true; }
   void may_be_enqueued(const std::string& id) { records_[id]; }
+  void enqueued(const std::string& id, milliseconds delay, const Span& span);
   // It may arrive yet, and put a record that was removed into the queue again.
   void enqueue_unknown(const std::string& id) { records_[id].may_come_again = true; }
   void peeked(const std::string& id, const std::string& receipt, milliseconds visibility, const Span& span);
-  // A settlement is about to be sent: whatever comes of it, somebody else may get the record from now on.
-  void begin_settle(const std::string& id);
+  // A settlement is about to be sent: whatever comes of it, somebody else may get the record from now on, if the
+  // receipt is still the last one. Without a receipt it always may.
+  void begin_settle(const std::string& id, const std::optional<std::string>& receipt);
   void removed(const std::string& id, const std::string& receipt, const Span& span);
+  void restored(const std::string& id, const std::string& receipt, milliseconds delay, const Span& span);
   // Its status is COMPLETED for sure: no peek gives it out, wherever it stands.
   void completed(const std::string& id, const Span& span) { records_[id].completed = span.answered; }
   // At the end: where each record is.
@@ -34,20 +38,33 @@ class PriorityJudge {
   void put(const std::string& id) { acknowledged_[id] = true; }
 
  private:
+  // Nobody gets the record before `until`, by the wall clock.
+  struct Hidden {
+    BootTime sent{};      // When the request was sent that hides it,
+    BootTime answered{};  // and when it was answered.
+    WallTime until{};
+  };
   struct Record {
     bool enqueued = false;
     bool removed = false;
     bool may_come_again = false;
-    std::string receipt;
-    BootTime peek_sent{};  // When the last peek was sent: a disturbance after it may change what the timeout means,
-    BootTime peeked{};     // and when it was answered.
-    BootTime sure_until{};
+    // The last one. Peeks whose times overlap may be answered in another order: each of theirs may be it.
+    std::set<std::string> receipts;
+    BootTime peeked{};  // When the last peek was answered.
+    bool in_flight = false;
+    std::optional<Hidden> hidden;
     BootTime completed = BootTime::max();
   };
+  Hidden hide(milliseconds time, const Span& span) const;
+  // True if the record cannot come back before the end of `span`.
+  bool is_hidden(const Record& record, const Span& span) const;
+  void check_receipt(const Record& record, const std::string& receipt, const Span& span, const char* promise,
+                     const std::string& id);
+
   Verdict& verdict_;
+  const WallHistory& wall_;
   std::map<std::string, Record> records_;
   std::map<std::string, bool> acknowledged_;
-  BootTime last_disturbance_{};
   bool strict_ = false;
 };
 

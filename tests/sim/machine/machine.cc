@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "runtime/loop/turn_watch.h"
 #include "tests/sim/machine/cast.h"
+#include "tests/sim/machine/disk_faults.h"
 #include "tests/sim/machine/handlers.h"
 #include "tests/sim/machine/points.h"
 #include "tests/sim/machine/released.h"
@@ -93,8 +94,7 @@ class Machine {
     calm_ = is_last;
     if (is_last) end_faults();
     if (!is_last && plan_.has("wrong-start") && random_.below(3) == 0) {
-      world_.sim_clock().step_wall(milliseconds(static_cast<int64_t>(random_.below(7'200'000))));
-      disturbed();
+      set_wall(milliseconds(static_cast<int64_t>(random_.below(7'200'000))));
       fault("wrong-start");
     }
     if (!is_last && plan_.has("bit-rot") && !misdirected_ && random_.below(2) == 0) rot();
@@ -137,6 +137,7 @@ class Machine {
     trace_.note("== life " + std::to_string(lives_));
     tasks_.life_begins(now());
     judges_.filtered.life_begins();
+    judges_.wall.life_begins(now());
     stage_.last_fault = now();
     daemon_ = make_daemon(world_, options_, std::move(*plan));
     // Real time: a turn that does not end would hang the run.
@@ -170,34 +171,23 @@ class Machine {
   // last one, what is behind the last known sync cannot be told from a torn write.)
   void rot() {
     SimFiles& files = world_.sim_files();
-    const auto names = files.list(options_.data);
-    std::vector<std::string> segments;
-    if (names) {
-      std::copy_if(names->begin(), names->end(), std::back_inserter(segments),
-                   [](const std::string& name) { return name.starts_with("segment-"); });
-    }
-    if (segments.size() < 2) return;
-    const std::string path = options_.data + "/" + segments[random_.below(segments.size() - 1)];
-    const std::string before = files.content(path);
-    if (before.empty()) return;
-    std::string after = before;
-    const size_t at = random_.below(after.size());
-    after[at] = static_cast<char>(after[at] ^ (1 << random_.below(8)));
+    const auto bit = draw_bit(files, random_, options_.data);
+    if (!bit) return;
     fault("bit-rot");
-    trace_.note("   " + path + ", offset " + std::to_string(at));
-    files.set_content(path, after);
+    trace_.note("   " + bit->path + ", offset " + std::to_string(bit->at));
+    files.set_content(bit->path, bit->after);
     auto plan = plan_daemon(options_);
     {
       auto daemon = make_daemon(world_, options_, std::move(*plan));
       const auto opened = daemon->open();
       trace_.saw(opened ? "bit-rot harmless" : "bit-rot refused");
-      verdict_.expect(opened || opened.error().message.find(path) != std::string::npos,
+      verdict_.expect(opened || opened.error().message.find(bit->path) != std::string::npos,
                       "damage is refused without naming the file", opened ? "" : opened.error().message);
       files.crash_at(files.calls());
       world_.forget_io();
     }
     files.restart_process();
-    files.set_content(path, before);
+    files.set_content(bit->path, bit->before);
   }
 
   // The start ends within one of its calls of the disk, or soon after.
@@ -445,11 +435,15 @@ class Machine {
     next_fault_ = now() + std::chrono::microseconds(wait);
   }
 
-  // The wall clock was set.
+  void set_wall(milliseconds by) {
+    world_.sim_clock().step_wall(by);
+    judges_.wall.stepped(now(), by);
+    disturbed();
+  }
+
+  // The wall clock was set, or a life ended.
   void disturbed() {
     tasks_.disturbed(now());
-    judges_.priority.disturbed(now());
-    judges_.strict.disturbed(now());
     judges_.filtered.disturbed(now());
   }
 
@@ -480,7 +474,7 @@ class Machine {
   void make_fault(const std::string& name) {
     fault(name);
     if (name.starts_with("sync") || name.starts_with("write") || name.starts_with("calls") || name == "disk-full") {
-      return disturb_disk(name);
+      return disturb_disk(world_.sim_files(), random_, trace_, name);
     }
     if (name == "cut") world_.sim_network().cut_some(100 + random_.below(900));
     if (name == "freeze") world_.sim_network().freeze_some(100 + random_.below(900));
@@ -496,34 +490,10 @@ class Machine {
       const auto far = static_cast<int64_t>(random_.below(random_.below(2) == 0 ? 50'000 : 5'000'000));
       const bool back = random_.below(2) == 0;
       if (back) stepped_back_ += milliseconds(far);  // What is delayed to a time waits for it.
-      world_.sim_clock().step_wall(milliseconds(back ? -far : far));
-      disturbed();
+      set_wall(milliseconds(back ? -far : far));
       if (back || far <= 61'000) return;
       tasks_.clock_is_doubted();
     }
-  }
-
-  void disturb_disk(const std::string& name) {
-    SimFiles& files = world_.sim_files();
-    if (name == "sync-fails") files.fail_sync(1 + random_.below(3));
-    if (name == "write-fails") files.fail_write(1 + random_.below(3));
-    if (name == "disk-full") {
-      const bool ends = random_.below(2) == 0;
-      files.set_disk_bytes(ends ? std::numeric_limits<uint64_t>::max()
-                                : files.bytes_allocated() + random_.below(3u << 20));
-    }
-    if (name != "calls-fail") return;
-    // A kind of call fails, once or from now on.
-    static constexpr const char* kCalls[] = {"open", "rename", "remove", "sync directory", "allocate", "list", "read"};
-    const std::string kind = kCalls[random_.below(std::size(kCalls))];
-    auto left = std::make_shared<uint64_t>(random_.below(2) == 0 ? 1 : 1'000'000);
-    const ErrorCode code = random_.below(4) == 0 ? ErrorCode::kDiskFull : ErrorCode::kIo;
-    trace_.note("   " + kind + " fails " + std::to_string(*left) + " times");
-    files.fail_calls(code, [kind, left](const std::string& call) {
-      if (!call.starts_with(kind) || *left == 0) return false;
-      --*left;
-      return true;
-    });
   }
 
   // Another daemon on the same folder: it must be refused, and do no harm.
@@ -553,7 +523,7 @@ class Machine {
   SimWorld world_;
   const DaemonOptions options_;
   Verdict verdict_;
-  Judges judges_{verdict_};
+  Judges judges_{verdict_, kStart};
   ItemsJudge& items_ = judges_.items;
   TasksJudge& tasks_ = judges_.tasks;
   const std::function<Random()> fork_ = [this] { return fork(); };
