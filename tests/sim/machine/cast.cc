@@ -21,6 +21,7 @@ Async<void> use_items(Stage& stage, const std::function<Random()>& fork, Scope& 
   for (int i = 0; i < plan.how_many("leavers"); ++i) clients.spawn(put_and_delete(stage, fork(), std::to_string(i)));
   if (plan.has("stream")) stream.spawn(follow_stream(stage, fork()));
   if (plan.has("backups")) clients.spawn(make_backups(stage, fork()));
+  if (plan.has("late-repeats")) clients.spawn(repeat_transactions_late(stage, fork()));
 }
 
 void use_priority_queues(Stage& stage, const std::function<Random()>& fork, Scope& clients) {
@@ -74,6 +75,10 @@ void begin_clients(Stage& stage, const std::function<Random()>& fork, Scope& cli
   use_other_queues(stage, fork, clients);
   if (plan.has("index-droppers")) clients.spawn(drop_indexes(stage, fork()));
   if (plan.has("upgrade")) clients.spawn(cancel_old_delays(stage, fork()));
+  // What is gone would be made anew.
+  const bool stays = !plan.has("purgers") && !plan.has("keep");
+  if (plan.has("late-repeats") && stays) clients.spawn(repeat_creates_late(stage, fork()));
+  if (plan.has("holders") && !has_runner(plan)) clients.spawn(hold_tasks(stage, fork()));
 }
 
 void set_expectations(Stage& stage) {

@@ -45,6 +45,7 @@ struct Stage {
         std::string task_runner)
       : caller(all_call),
         plan(whole),
+        wall(judges.wall),
         items(judges.items),
         tasks(judges.tasks),
         priority(judges.priority),
@@ -56,6 +57,7 @@ struct Stage {
         runner(std::move(task_runner)) {}
   Caller& caller;
   const Plan& plan;
+  const WallHistory& wall;
   ItemsJudge& items;
   TasksJudge& tasks;
   PriorityJudge& priority;
@@ -80,6 +82,8 @@ Async<void> rest(Stage& stage, Random& random, milliseconds least, milliseconds 
 Async<void> make_items_table(Stage& stage);
 Async<void> write_registers(Stage& stage, Random random, std::string name);
 Async<void> write_pairs(Stage& stage, Random random, std::string name);
+// Transactions that are sent again after up to a minute: nothing is done twice.
+Async<void> repeat_transactions_late(Stage& stage, Random random);
 Async<void> count_up(Stage& stage, Random random, std::string name);
 // Items that come and go: what was deleted does not come back.
 Async<void> put_and_delete(Stage& stage, Random random, std::string name);
@@ -90,7 +94,11 @@ Async<void> read_all_items(Stage& stage);
 
 // The queue.
 Async<void> produce_tasks(Stage& stage, Random random, std::string name);
+// Creates that are sent again after their deadline.
+Async<void> repeat_creates_late(Stage& stage, Random random);
 Async<void> work_on_tasks(Stage& stage, Random random, std::string name);
+// A worker that sends a heartbeat, and forgets its task then.
+Async<void> hold_tasks(Stage& stage, Random random);
 Async<void> look_at_queue(Stage& stage, Random random);
 Async<void> cancel_tasks(Stage& stage, Random random);
 // Hands on it, and on the store.

@@ -177,12 +177,13 @@ Async<void> release(Stage& stage, Random& random, const FilteredWish& wish, Held
       co_return;
     }
     const bool refused = reply.kind == Reply::Kind::kRefused && (reply.status == 404 || reply.status == 409);
+    // The one refusal that has changed something: the member is released, but not queued.
+    const bool says_released = reply.message.find("released") != std::string::npos;
     if (refused) {
-      const bool says_released = reply.message.find("released") != std::string::npos;
       stage.filtered.release_refused(held.member, held.assignment, first && !says_released);
       co_return;
     }
-    first = first && reply.kind == Reply::Kind::kRefused && reply.status != 0;
+    first = first && reply.kind == Reply::Kind::kRefused && reply.status != 0 && !says_released;
     co_await rest(stage, random, milliseconds(20), milliseconds(600));
   }
 }

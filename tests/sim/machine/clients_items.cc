@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "tests/sim/machine/clients.h"
 
@@ -202,6 +204,54 @@ Async<void> write_pairs(Stage& stage, Random random, std::string name) {
       ++stage.operations;
     }
     co_await rest(stage, random, milliseconds(0), milliseconds(200));
+  }
+}
+
+namespace {
+
+struct LateTransaction {
+  Json input;
+  Span span;
+};
+
+Json transaction_of(const std::string& key) {
+  return {{"TransactItems", {{{"Put", put_of(key, 1, key)}}}}, {"ClientRequestToken", "token-" + key}};
+}
+
+// A token is kept for ten minutes by the wall clock, and for as long as a daemon does not believe a clock that was set.
+void judge_late(Stage& stage, const LateTransaction& made, const Reply& again) {
+  const WallTime over = stage.wall.earliest(made.span.sent, made.span.answered) + seconds(599);
+  if (stage.wall.latest(made.span.sent, again.span.answered) >= over) return;
+  const bool anew = again.error == "TransactionCanceledException" || again.error == "IdempotentParameterMismatch";
+  stage.verdict.expect(!anew, "a repeated transaction is carried out again", again.error + ": " + again.message);
+  if (again.kind == Reply::Kind::kDone) stage.caller.trace().saw("transaction repeated late");
+}
+
+}  // namespace
+
+Async<void> repeat_transactions_late(Stage& stage, Random random) {
+  const Writing writing(stage);
+  std::vector<LateTransaction> made;
+  uint64_t number = 0;
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    if (made.empty() || random.below(6) == 0) {
+      const std::string key = "late-" + std::to_string(++number);
+      stage.items.begin(key, 1, key);
+      Json input = transaction_of(key);
+      const Reply reply = co_await stage.caller.store("TransactWriteItems", input, kPatience);
+      if (reply.kind == Reply::Kind::kDone) {
+        stage.items.acknowledged(key, 1, key);
+        made.push_back({std::move(input), reply.span});
+      } else if (reply.kind == Reply::Kind::kRefused) {
+        stage.items.refused(key, 1, key);
+      }
+    } else {
+      const LateTransaction one = made[made.size() - 1 - random.below(std::min<size_t>(made.size(), 8))];
+      const Reply again = co_await stage.caller.store("TransactWriteItems", one.input, kPatience);
+      judge_late(stage, one, again);
+    }
+    ++stage.operations;
+    co_await rest(stage, random, milliseconds(20), milliseconds(1'500));
   }
 }
 

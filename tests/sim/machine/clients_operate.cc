@@ -84,12 +84,16 @@ Async<void> redrive_tasks(Stage& stage, Random random) {
 }
 
 Async<void> pause_queue(Stage& stage, Random random) {
+  Random haste(stage.plan.seed + 95);
   while (!stage.calm && !stage.verdict.is_broken()) {
     co_await rest(stage, random, milliseconds(1'000), milliseconds(10'000));
     Json pause = Json::object();
     if (random.below(2) == 0) pause["forMs"] = 1'000 + random.below(5'000);
     const bool ends_by_itself = pause.contains("forMs");
-    const Reply reply = co_await stage.caller.queue("pause", std::move(pause), kPatience);
+    // A hasty client hangs up while the daemon is at it.
+    const bool hasty = stage.plan.has("hasty-pauses") && haste.below(2) == 0;
+    const milliseconds patience = hasty ? milliseconds(1 + static_cast<int64_t>(haste.below(300))) : kPatience;
+    const Reply reply = co_await stage.caller.queue("pause", std::move(pause), patience);
     if (reply.kind == Reply::Kind::kDone && !ends_by_itself) stage.tasks.paused(reply.span.answered);
     // Some pauses are there for longer than a daemon.
     const milliseconds longest(random.below(3) == 0 ? 30'000 : 3'000);

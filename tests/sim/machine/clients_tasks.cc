@@ -1,3 +1,4 @@
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -127,6 +128,40 @@ Async<void> produce_tasks(Stage& stage, Random random, std::string name) {
 
 namespace {
 
+// Without a key or a ttl: it is there for good.
+Async<bool> create_for_later(Stage& stage, const TasksJudge::NewTask& task, Json body) {
+  stage.tasks.begin_create(task);
+  const Reply reply = co_await stage.caller.queue("tasks", std::move(body), kPatience);
+  if (reply.kind == Reply::Kind::kRefused && reply.status != 0) stage.tasks.create_refused(task.id);
+  if (reply.kind != Reply::Kind::kDone) co_return false;
+  judge_created(stage, task, reply, false);
+  ++stage.operations;
+  co_return true;
+}
+
+}  // namespace
+
+Async<void> repeat_creates_late(Stage& stage, Random random) {
+  std::vector<std::pair<TasksJudge::NewTask, Json>> made;
+  const Clock& clock = stage.caller.scheduler().clock();
+  for (uint64_t number = 1; !stage.calm && !stage.verdict.is_broken();) {
+    if (made.size() < 20 && random.below(3) == 0) {
+      TasksJudge::NewTask task;
+      task.id = "late-" + std::to_string(number++);
+      task.deadline = clock.wall() + milliseconds(500 + static_cast<int64_t>(random.below(6'000)));
+      Json body = {{"taskId", task.id}, {"payload", {{"n", number}}}, {"deadline", epoch_ms(*task.deadline)}};
+      const bool there = co_await create_for_later(stage, task, body);
+      if (there) made.emplace_back(std::move(task), std::move(body));
+    } else if (!made.empty()) {
+      auto [task, body] = made[random.below(made.size())];
+      if (task.deadline < clock.wall()) co_await create_again(stage, std::move(task), std::move(body));
+    }
+    co_await rest(stage, random, milliseconds(50), milliseconds(3'000));
+  }
+}
+
+namespace {
+
 Async<void> send_heartbeat(Stage& stage, std::string id, std::string lease) {
   using Outcome = TasksJudge::Outcome;
   Json one = {{"taskId", id}, {"lease", lease}, {"outcome", "heartbeat"}};
@@ -206,6 +241,30 @@ Async<void> work_on_tasks(Stage& stage, Random random, std::string name) {
       std::string held = text_of(task, "lease");
       co_await do_task(stage, random, std::move(id), std::move(held), lease);
     }
+  }
+}
+
+Async<void> hold_tasks(Stage& stage, Random random) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    // Longer than LEASE_MS.
+    const milliseconds lease(10'000 + static_cast<int64_t>(random.below(6'000)));
+    Json body = {{"max", 1}, {"leaseMs", lease.count()}, {"waitMs", 500}, {"owner", "holder"}};
+    const uint64_t number = stage.tasks.begin_take(stage.caller.scheduler().clock().boot());
+    const Reply reply = co_await stage.caller.queue("take", std::move(body), kPatience);
+    if (reply.kind == Reply::Kind::kUnknown) stage.tasks.take_unknown(number, reply.span, lease);
+    std::string id;
+    std::string held;
+    if (reply.kind == Reply::Kind::kDone && !reply.body["tasks"].empty()) {
+      const Json& task = reply.body["tasks"][0];
+      id = text_of(task, "taskId");
+      held = text_of(task, "lease");
+      stage.tasks.taken({id, held, task.value("attempt", 0), lease}, reply.span);
+      ++stage.operations;
+    }
+    stage.tasks.take_over(number);
+    co_await rest(stage, random, milliseconds(200), milliseconds(4'000));
+    if (!id.empty()) co_await send_heartbeat(stage, std::move(id), std::move(held));
+    co_await rest(stage, random, milliseconds(500), milliseconds(8'000));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -118,6 +119,7 @@ class Machine {
     if (!is_last && plan_.has("early-stop") && random_.below(3) == 0) return stop_early();
     const auto length = static_cast<uint64_t>(plan_.longest_life.count());
     const BootTime end = now() + milliseconds(is_last ? 0 : static_cast<int64_t>(100 + random_.below(length)));
+    if (is_last && plan_.has("full-at-last")) fill_disk_for_a_while();
     plan_next_fault();
     while (goes_on() && now() < end && !daemon_->loop().stopped()) step();
     if (is_last) come_to_rest();
@@ -212,6 +214,20 @@ class Machine {
                       "exit " + std::to_string(daemon_->exit_status()));
     }
     if (goes_on()) take_down(Ending::kDrain);
+  }
+
+  // The last fault: once the daemon works, no space is left for a while, and then there is room again. Work must go on.
+  void fill_disk_for_a_while() {
+    calm_ = false;
+    const BootTime full = now() + seconds(3);
+    while (goes_on() && !daemon_->loop().stopped() && now() < full) step();
+    fault("full-at-last");
+    world_.sim_files().set_disk_bytes(world_.sim_files().bytes_allocated());
+    const BootTime until = now() + milliseconds(5'000 + static_cast<int64_t>(random_.below(20'000)));
+    while (goes_on() && !daemon_->loop().stopped() && now() < until) step();
+    world_.sim_files().set_disk_bytes(std::numeric_limits<uint64_t>::max());
+    stage_.last_fault = now();
+    calm_ = true;
   }
 
   // The disk puts a write of the log elsewhere; the daemon dies a little later.

@@ -84,6 +84,10 @@ constexpr Part kParts[] = {
     {"start-crash", 25, 1, 1},
     {"early-stop", 15, 1, 1},
     {"misdirected", 8, 1, 1},
+    {"late-repeats", 30, 1, 1},
+    {"holders", 25, 1, 1},
+    {"hasty-pauses", 50, 1, 1},
+    {"full-at-last", 10, 1, 1},
 };
 
 // Every eighth seed is about the disk: many short lives, most of which end by a power cut within a call, and clients

@@ -60,7 +60,11 @@ Async<void> cancel_old_delays(Stage& stage, Random random) {
     stage.tasks.begin_cancel(id, stage.caller.scheduler().clock().boot());
     Json body = {{"taskIds", Json::array({id})}};
     const Reply reply = co_await stage.caller.queue("cancel", std::move(body), kPatience);
-    if (reply.kind == Reply::Kind::kDone) left.pop_back();
+    if (reply.kind != Reply::Kind::kDone) continue;
+    const Json& result = reply.body["results"][0];
+    const bool is_full =
+        result.contains("error") && text_of(result["error"], "code") == "ProvisionedThroughputExceededException";
+    if (!is_full) left.pop_back();
   }
 }
 

@@ -18,7 +18,7 @@ class WallHistory {
   // The first and the last time that a daemon may have seen within these moments (`from` <= `to`).
   WallTime earliest(BootTime from, BootTime to) const;
   // A daemon does not believe a clock that was set forward by more than a minute until another minute has passed. While
-  // that is sure, the result is without the step.
+  // that is sure, the result is without the step, by any clock that it may have believed before.
   WallTime latest(BootTime from, BootTime to) const;
 
  private:
