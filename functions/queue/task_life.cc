@@ -202,7 +202,8 @@ std::string in_words(milliseconds time) {
   if (ms < 10'000) return std::to_string(ms) + " ms";
   if (ms < 600'000) return std::to_string(ms / 1000) + " s";
   if (ms < 36'000'000) return std::to_string(ms / 60'000) + " min";
-  return std::to_string(ms / 3'600'000) + " h";
+  if (ms < 3 * 86'400'000) return std::to_string(ms / 3'600'000) + " h";
+  return std::to_string(ms / 86'400'000) + " days";
 }
 
 bool names_task(const ItemRef& line, std::string_view id) {

@@ -17,7 +17,7 @@ std::vector<LifeEvent> life_of(const ItemRef& task, std::string_view id, const s
 // True if a line of the shed log names that task.
 bool names_task(const ItemRef& line, std::string_view id);
 
-// "850 ms", "12 s", "5 min", "3 h".
+// "850 ms", "12 s", "5 min", "30 h", "7 days".
 std::string in_words(milliseconds time);
 
 }  // namespace freshet

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "wire/auth/sigv4.h"
+#include "wire/http/tls.h"
 
 namespace freshet {
 namespace {
@@ -107,8 +108,9 @@ class BeastBlockingClient final : public BlockingClient {
     context_.set_default_verify_paths(error);
     if (ca_file.empty()) return {};
     context_.load_verify_file(ca_file, error);
-    if (error) return invalid("cannot use the certificates of '" + ca_file + "': " + reason_of(error));
-    return {};
+    if (!error) return {};
+    const auto why = TlsTrust::make(ca_file);  // In the words of the daemon's own client.
+    return why ? invalid("cannot use the certificates of '" + ca_file + "': " + reason_of(error)) : fail(why.error());
   }
 
   Result<HttpResponse> call(const std::string& method, const std::string& target, const std::string& body,

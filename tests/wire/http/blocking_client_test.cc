@@ -123,5 +123,18 @@ TEST(BlockingClientTest, AConnectionThatIsClosedBeforehandIsReplaced) {
   EXPECT_EQ(server.requests(), 2u);
 }
 
+TEST(BlockingClientTest, AFileWithoutCertificatesIsRefusedWithTheReason) {
+  const auto error = [](const char* file) {
+    BlockingClientOptions options;
+    options.ca_file = file;
+    const auto client = BlockingClient::make("https://127.0.0.1:1", options);
+    return client ? std::string() : client.error().message;
+  };
+  EXPECT_EQ(error("/tmp"), "cannot use the certificates of '/tmp': Is a directory");
+  EXPECT_EQ(error("/dev/null"),
+            "cannot use the certificates of '/dev/null': it holds no certificate in PEM text (-----BEGIN "
+            "CERTIFICATE-----)");
+}
+
 }  // namespace
 }  // namespace freshet
