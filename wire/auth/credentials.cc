@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "base/text_file.h"
@@ -27,12 +28,19 @@ bool is_key_id(std::string_view id) {
   });
 }
 
+constexpr Role kRoles[] = {Role::kRead, Role::kWork, Role::kOperate, Role::kAdmin};
+
 struct Section {
   AccessKey key;
   size_t line = 0;
 };
 
 }  // namespace
+
+std::string_view role_name(Role role) {
+  constexpr std::string_view kNames[] = {"read", "work", "operate", "admin"};
+  return kNames[static_cast<size_t>(role)];
+}
 
 Result<Credentials> Credentials::parse(std::string_view text, const std::string& name) {
   std::vector<Section> sections;
@@ -60,6 +68,12 @@ Result<Credentials> Credentials::parse(std::string_view text, const std::string&
     if (member == "aws_access_key_id") key.id = value;
     if (member == "aws_secret_access_key") key.secret = value;
     if (member == "aws_session_token") key.token = value;
+    if (member == "freshet_role") {
+      const auto* role =
+          std::find_if(std::begin(kRoles), std::end(kRoles), [&](Role r) { return role_name(r) == value; });
+      if (role == std::end(kRoles)) return wrong(number, "freshet_role must be read, work, operate or admin");
+      key.role = *role;
+    }
   }
   Credentials credentials;
   for (Section& section : sections) {

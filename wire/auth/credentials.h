@@ -4,7 +4,8 @@
 //   aws_access_key_id = AKID
 //   aws_secret_access_key = SECRET
 //
-// Each section is one key, whatever its name; it may also have aws_session_token. '#' and ';' begin comments.
+// Each section is one key, whatever its name; it may also have aws_session_token, and freshet_role = read, work,
+// operate or admin. '#' and ';' begin comments.
 #pragma once
 
 #include <map>
@@ -15,10 +16,15 @@
 
 namespace freshet {
 
+// The rights of a key, from few to all: each role may do what those before it may. docs/security.md has the table.
+enum class Role { kRead, kWork, kOperate, kAdmin };
+std::string_view role_name(Role role);  // "read", as in the file.
+
 struct AccessKey {
   std::string id;
   std::string secret;
   std::string token;  // Empty: the key has no session token.
+  Role role = Role::kAdmin;
 };
 
 // Immutable once read; any thread.

@@ -1,6 +1,7 @@
 #include "wire/auth/signature_gate.h"
 
 #include "wire/auth/canonical.h"
+#include "wire/auth/roles.h"
 #include "wire/auth/sigv4.h"
 #include "wire/http/own_error.h"
 #include "wire/http/request_ids.h"
@@ -23,10 +24,22 @@ class SignatureGate final : public RequestGate {
 
   std::unique_ptr<HttpResponse> refusal(const HttpRequest& request) const override {
     if (is_open(request)) return nullptr;
-    return answer_to(request, check_signature(request, options_.credentials, scope_of(request), clock_.wall()));
+    const AccessKey* signer = nullptr;
+    auto fault = check_signature(request, options_.credentials, scope_of(request), clock_.wall(), signer);
+    if (!fault) fault = role_fault(request, *signer);
+    return answer_to(request, fault);
   }
 
  private:
+  static std::optional<SignatureFault> role_fault(const HttpRequest& request, const AccessKey& signer) {
+    if (signer.role == Role::kAdmin) return {};
+    const Role needed = role_needed(request);
+    if (signer.role >= needed) return {};
+    return SignatureFault{"AccessDeniedException",
+                          "the key " + signer.id + " has the role " + std::string(role_name(signer.role)) +
+                              "; this request needs the role " + std::string(role_name(needed)) +
+                              " (freshet_role in the credentials file; docs/security.md has the table)"};
+  }
   static bool is_protocol(const HttpRequest& request) {
     return sigv4::path_of(request.target) == "/" && request.method == "POST";
   }
@@ -52,6 +65,7 @@ class SignatureGate final : public RequestGate {
     std::string_view code = "IncompleteSignature";
     if (fault.name == "InvalidSignatureException") code = "SignatureDoesNotMatch";
     if (fault.name == "UnrecognizedClientException") code = "InvalidClientTokenId";
+    if (fault.name == "AccessDeniedException") code = "AuthorizationError";
     if (fault.name == "MissingAuthenticationTokenException") code = "MissingAuthenticationToken";
     auto response = std::make_unique<HttpResponse>();
     response->status = code == "IncompleteSignature" ? 400 : 403;

@@ -1,5 +1,6 @@
 // Accepts requests that are signed with a configured access key. Requests of the DynamoDB protocols must be signed for
-// them and for this region, as must those of SNS; those of other routes may name any region and service.
+// them and for this region, as must those of SNS; those of other routes may name any region and service. A key whose
+// role is too little for the request is refused (wire/auth/roles.h).
 #pragma once
 
 #include <memory>

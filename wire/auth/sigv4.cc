@@ -258,11 +258,20 @@ const AccessKey* check_claim(const HttpRequest& request, const QueryMembers& que
 
 std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
                                               const SignatureScope& scope, WallTime now) {
+  const AccessKey* signer = nullptr;
+  return check_signature(request, credentials, scope, now, signer);
+}
+
+std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
+                                              const SignatureScope& scope, WallTime now, const AccessKey*& signer) {
+  signer = nullptr;
   const QueryMembers query = sigv4::parse_query(request.target);
   Claim claim;
   Fault wrong;
   const AccessKey* key = check_claim(request, query, credentials, scope, now, claim, wrong);
-  return key == nullptr ? wrong : compare(request, query, claim, *key);
+  if (key != nullptr) wrong = compare(request, query, claim, *key);
+  if (!wrong) signer = key;
+  return wrong;
 }
 
 std::optional<SignatureFault> check_signature_head(const HttpRequest& head, const Credentials& credentials,

@@ -34,6 +34,10 @@ struct SignatureFault {
 std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
                                               const SignatureScope& scope, WallTime now);
 
+// The same. `signer` is then the key, in the credentials; null with a fault.
+std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
+                                              const SignatureScope& scope, WallTime now, const AccessKey*& signer);
+
 // Does all checks that need only the head, before there is a body: everything but the signature itself.
 std::optional<SignatureFault> check_signature_head(const HttpRequest& head, const Credentials& credentials,
                                                    const SignatureScope& scope, WallTime now);
