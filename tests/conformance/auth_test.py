@@ -26,7 +26,9 @@ import endpoint  # noqa: E402
 HERE = pathlib.Path(__file__).parent
 KEY, SECRET = "AKIDCONFORMANCE", "the/secret+of=conformance"
 FILE = (f"[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n"
-        "[temporary]\naws_access_key_id = ASIACONFORMANCE\naws_secret_access_key = other\naws_session_token = token+/=\n")
+        "[temporary]\naws_access_key_id = ASIACONFORMANCE\naws_secret_access_key = other\naws_session_token = token+/=\n"
+        "[reader]\naws_access_key_id = AKIDREADER\naws_secret_access_key = reads\nfreshet_role = read\n"
+        "[worker]\naws_access_key_id = AKIDWORKER\naws_secret_access_key = works\nfreshet_role = work\n")
 DIRECTORY = tempfile.TemporaryDirectory(prefix="freshet-auth-")
 CREDENTIALS = pathlib.Path(DIRECTORY.name) / "credentials"
 BINARY = os.environ.get("FRESHET_BINARY", str(endpoint.ROOT / "build" / "release" / "freshet"))
@@ -84,6 +86,27 @@ class Signed(unittest.TestCase):
             config=botocore.config.Config(signature_version=botocore.UNSIGNED, retries={"max_attempts": 0}))
         CLIENTS.append(unsigned)
         self.fails("MissingAuthenticationTokenException", "Request is missing Authentication Token", unsigned.list_tables)
+
+    def test_roles(self):
+        reader, worker = client("AKIDREADER", "reads"), client("AKIDWORKER", "works")
+        table = dict(TableName="roles", BillingMode="PAY_PER_REQUEST",
+                     KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                     AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}])
+        self.fails("AccessDeniedException", "needs the role admin", worker.create_table, **table)
+        client().create_table(**table)
+        self.addCleanup(client().delete_table, TableName="roles")
+        item = {"TableName": "roles", "Item": {"id": {"S": "a"}}}
+        self.fails("AccessDeniedException", "AKIDREADER has the role read; this request needs the role work",
+                   reader.put_item, **item)
+        self.fails("AccessDeniedException", "needs the role work", reader.execute_statement,
+                   Statement="SELECT * FROM roles")
+        worker.put_item(**item)
+        self.assertEqual(reader.scan(TableName="roles")["Items"], [item["Item"]])
+        topics = client("AKIDWORKER", "works", service="sns")
+        with self.assertRaises(ClientError) as caught:
+            topics.create_topic(Name="roles")
+        self.assertEqual(caught.exception.response["Error"]["Code"], "AuthorizationError")
+        self.assertEqual(caught.exception.response["ResponseMetadata"]["HTTPStatusCode"], 403)
 
     def send(self, request):
         prepared = urllib.request.Request(request.url, request.data, dict(request.headers.items()), method=request.method)
