@@ -64,6 +64,7 @@ const failed = await run({
     for (const headers of [{ Origin: 'http://evil.example' }, { Origin: `http://127.0.0.1:${daemon.port + 1}` }, { Origin: 'null' }, { 'Sec-Fetch-Site': 'cross-site' }, { 'Sec-Fetch-Site': 'same-site' }]) {
       const { status } = await ask('POST', pausePath, { ...headers, 'Content-Type': 'text/plain' }, '{}');
       equal(status, 403, JSON.stringify(headers));
+      equal((await ask('GET', `/record?table=${QUEUE}`, headers)).status, 403, `a recording: ${JSON.stringify(headers)}`);
     }
     check(!(await isPaused()), 'nothing was paused');
     const own = await ask('POST', pausePath, { Origin: daemon.url, 'Sec-Fetch-Site': 'same-origin' }, '{}');
