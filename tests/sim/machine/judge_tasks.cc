@@ -137,12 +137,17 @@ void TasksJudge::create_refused(const std::string& id) {
   verdict_.expect(!task.acknowledged && task.leases.empty(), "a refused task is there", id);
 }
 
+// It may have been removed then, and made anew by a repeated create.
+bool TasksJudge::ttl_is_over(const Task& task, const Span& span) const {
+  if (!task.facts.has_ttl) return false;
+  return last_disturbance_ >= task.created.sent || span.answered + seconds(1) >= task.created.sent + task.facts.ttl;
+}
+
 // A task that was surely PENDING all the while, and created after the taken one, would have been the newer choice.
 void TasksJudge::check_order(const Task& task, const Span& span) {
   if (!in_order_ || !task.acknowledged || task.facts.delayed || task.facts.ranked || task.attempts > 1) return;
   if (last_disturbance_ >= task.created.sent || unsure_until_ >= span.sent) return;
-  // A repeated create may have made it anew after its ttl.
-  if (task.facts.has_ttl && span.answered + seconds(1) >= task.created.sent + task.facts.ttl) return;
+  if (ttl_is_over(task, span)) return;
   Doubt doubt{task.facts.id, span, {}, {}};
   for (auto at = surely_pending_.upper_bound(task.created.answered); at != surely_pending_.end(); ++at) {
     if (at->first >= span.sent || doubt.newer.size() > 8) break;
@@ -191,7 +196,12 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span) {
   if (found == tasks_.end()) return;
   Task& task = found->second;
   verdict_.expect(!paused_since_ || span.sent < *paused_since_, "a paused queue gives out a task", taken.id);
-  verdict_.expect(!task.ended, "a task that is SUCCESS is handed out again", taken.id);
+  const bool is_anew = ttl_is_over(task, span) || (removals_ && task.ended);
+  verdict_.expect(!task.ended || is_anew, "a task that is SUCCESS is handed out again", taken.id);
+  if (is_anew) {
+    task.ended = false;
+    task.next_attempt.reset();
+  }
   const std::string giver = taken.lease.substr(0, taken.lease.rfind(':'));
   verdict_.expect(task.leases.insert(taken.lease).second, "a lease is handed out twice", taken.lease);
   verdict_.expect(task.lease.empty() || task.lease_giver != giver || span.answered >= task.lease_sure_until,
@@ -328,7 +338,8 @@ void TasksJudge::seen(const std::string& id, const std::optional<std::string>& s
                            span.wall_answered < task.ended_wall + *kept_;
     verdict_.expect(!too_early, "an ended task is not kept as long as KEEP_MS says", id);
   } else {
-    verdict_.expect(!had_ended || *status == "SUCCESS", "a task that was SUCCESS has changed", id + " is " + *status);
+    const bool may_change = !had_ended || removals_ || ttl_is_over(task, span);
+    verdict_.expect(may_change || *status == "SUCCESS", "a task that was SUCCESS has changed", id + " is " + *status);
     // Delayed beyond its deadline, it can never start.
     const auto& deadline = task.facts.deadline;
     const bool hopeless = deadline && task.created.wall_answered + task.facts.delay + seconds(1) >= *deadline;

@@ -154,6 +154,7 @@ class TasksJudge {
     std::set<std::string> newer;
     std::set<uint64_t> overlapping;
   };
+  bool ttl_is_over(const Task& task, const Span& span) const;
   void check_order(const Task& task, const Span& span);
   void judge(const Doubt& doubt);
   void check_start(const Task& task, const Span& span);
