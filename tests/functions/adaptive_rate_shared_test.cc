@@ -159,6 +159,14 @@ TEST(AdaptiveRateShared, WhatIsLeftInABucketOfSomeUnitsIsRead) {
   }
 }
 
+// Hardly anything is refused there. That does not mean that nobody else uses the limit any more.
+TEST(AdaptiveRateShared, ALargeBucketIsReadThoughItNeverRefuses) {
+  const Sum came = on_five_seeds(40, {0.3, 0.6});
+  RecordProperty("share", std::to_string(came.share));
+  EXPECT_GE(came.share, 0.97);
+  EXPECT_LE(came.refused, 0.002);
+}
+
 // It gives way instead of having nearly all of its calls refused at half of the limit.
 TEST(AdaptiveRateShared, OthersTakeNearlyAll) {
   for (const double size : {1.0, 2.0, 4.0, 8.0}) {

@@ -15,6 +15,7 @@ constexpr seconds kToldReset{600};  // The longest time until a reset counts for
 constexpr int kDoubts = 8;
 constexpr seconds kDoubtful{10};
 constexpr seconds kSureOfWindow{2};
+constexpr seconds kStillShared{60};
 constexpr double kByLevel = 0.6;         // A unit that is left in the bucket raises the rate that far.
 constexpr double kSlowestByLevel = 0.3;  // The rate is at least that share of what comes in.
 constexpr double kBucket = 2;            // One that never has so many units left is too small to tell from.
@@ -22,6 +23,7 @@ constexpr double kSpare = 3;             // Of what it has beyond so many units
 constexpr double kAimed = 0.7;           // that share is to stay in it,
 constexpr double kMostAimed = 10;        // but no more than so many units.
 constexpr double kFills = 0.8;           // It may be full where it would be at that share of its limit.
+constexpr double kAllOurs = 0.9;         // Others use the limit as long as less than that share of it comes in.
 constexpr double kLeft = 0.999;          // What was left of late is forgotten that far by each answer.
 constexpr double kLeastShare = 0.5;      // Of the limit, where others use it and the bucket is too small to tell from:
 constexpr double kMostInVain = 3;        // the rate is at least that, up to so many times what was taken of late.
@@ -183,6 +185,7 @@ void AdaptiveRate::hear_level(const Start& start, BootTime now, double left, dou
     const bool full = std::max(left / 0.7, highest) >= most_left_ && came / passed < inflow_;
     if (!full) inflow_ += (1 - std::exp(-passed / 1.5)) * (came / passed - inflow_);
   }
+  if (knows_level(now) && inflow_ < kAllOurs * said_) shared_until_ = now + kStillShared;
   most_left_ = std::max(kLeft * most_left_, left);
   level_at_ = start.at;
   level_ = left;
