@@ -308,7 +308,10 @@ class Disk:
 
 
 class PowerCut(Harm):
-    """The store is on a disk of its own, whose power is cut; the daemon must notice, and end."""
+    """The store is on a disk of its own, whose power is cut; the daemon must notice, and end.
+
+    The kernel may report an fdatasync as done that was under way: the data is written, and the journal that makes it part of
+    the file is lost. With its power a machine loses the answer, too, so answers after the cut do not count."""
 
     def __init__(self, disk):
         super().__init__(f"power cut of {disk.kind}", needs_sync=True)
@@ -316,6 +319,7 @@ class PowerCut(Harm):
 
     def work(self, daemon, life, rng):
         life.stop.wait(rng.uniform(0.05, 0.5))
+        life.power_is_off.set()
         self.disk.cut(rng.choice((1, 2, 2)))
         self.reached = True
         assert until(lambda: daemon.process.poll() is not None), f"{PATIENCE_S:.0f} s after the {self} it still runs:\n{daemon.log_tail()}"

@@ -78,6 +78,7 @@ class Life:
 
     def __init__(self, history, daemon):
         self.history, self.daemon, self.stop = history, daemon, threading.Event()
+        self.power_is_off = threading.Event()  # A machine without power answers nothing: what comes later is unknown.
         history.life += 1
         self.answers = 0
         self.threads = [threading.Thread(target=self.run, args=(Client(self, number),), daemon=True) for number in range(CLIENTS)]
@@ -117,7 +118,8 @@ class Client:
         """(outcome, answer or refusal) of one call."""
         began = time.monotonic()
         try:
-            outcome, answer = "ok", work(*arguments, **members)
+            answer = work(*arguments, **members)
+            outcome = "unknown" if self.life.power_is_off.is_set() else "ok"
             self.life.answers += 1
         except Refused as refused:
             outcome, answer = ("unknown" if refused.status >= 500 else "failed"), refused
