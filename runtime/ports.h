@@ -56,9 +56,9 @@ class Route {
   virtual bool matches(const HttpRequest& request) const = 0;
   // I/O thread. Never null: bad input becomes an exchange that answers with the error.
   virtual std::unique_ptr<Exchange> accept(HttpRequest request) = 0;
-  // True if the request, which matches, changes something. The server refuses changes by web pages of other origins.
-  // Override it for a GET that changes, takes or switches something on; a server asks for GET when a HEAD comes. A
-  // route around another one asks that. Any thread.
+  // True if the request changes something; requires matches(). A server refuses changes by web pages of other origins.
+  // Override it for a GET with an effect, such as one that takes an event. A server passes a HEAD as the GET that it
+  // becomes. A route that wraps another one forwards the call. Any thread.
   virtual bool changes(const HttpRequest& request) const { return request.method != "GET" && request.method != "HEAD"; }
   // True if accept() takes long even for a small request: then it does not run while the loop does the I/O itself.
   virtual bool is_slow() const { return false; }

@@ -43,7 +43,7 @@ Result<demo::RunOptions> run_options(const DemoOptions& options) {
   if (error) return fail(ErrorCode::kIo, "cannot find this program: " + error.message());
   if (auto durability = parse_durability(options.durability); !durability) return fail(durability.error());
   run.durability = options.durability;
-  // A wrong setting is told before the story begins, not by a daemon that does not start.
+  // Refuse a wrong setting here, before a daemon fails to start because of it.
   ServeChoices choices;
   choices.name = "demo";
   choices.to = "http://127.0.0.1/";

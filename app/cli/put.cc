@@ -226,7 +226,7 @@ int put(const PutOptions& options) {
       return kUsage;
     }
     if (options.replace && options.key.empty()) {
-      std::cerr << "freshet: --replace needs --key: it takes the place of the task of that key which waits\n";
+      std::cerr << "freshet: --replace needs --key: it replaces the waiting task of that key\n";
       return kUsage;
     }
     return put_one(options);

@@ -175,7 +175,7 @@ int pause(const PauseOptions& options) {
   std::cout << part_in_words(options) << " is paused"
             << (options.lasts.empty() ? ", also across restarts, until you call " + resume_command(options)
                                       : " for " + options.lasts)
-            << ": none of its tasks is given out. Tasks in work go on, and so do deadlines and ttl\n";
+            << ": none of its tasks starts. Tasks in work go on, and deadlines and ttl still pass\n";
   return kDone;
 }
 

@@ -297,8 +297,8 @@ std::string comparison(const Cells& cells) {
                            shown_name(mine->policy), behind);
 }
 
-// " \"Freshet\" stands for \"Freshet as it comes\", one of Freshet's 7 policies." if the table has several rows of
-// Freshet's own.
+// Says which row the name "Freshet" means, if the table has several policies of Freshet: " \"Freshet\" is the row
+// \"Freshet as it comes\", one of Freshet's 7 policies."
 std::string row_of_ours(const Cells& cells) {
   const Cell* mine = cell_of(cells, contest_of(cells).ours);
   std::set<std::string> own;
@@ -306,7 +306,7 @@ std::string row_of_ours(const Cells& cells) {
     if (cell.policy.product) own.insert(cell.policy.name);
   }
   if (mine == nullptr || !mine->policy.product || own.size() < 2) return {};
-  return fmt::format(R"( "{}" stands for "{}", one of Freshet's {} policies.)", shown_name(mine->policy),
+  return fmt::format(R"( "{}" is the row "{}", one of Freshet's {} policies.)", shown_name(mine->policy),
                      mine->policy.title, own.size());
 }
 

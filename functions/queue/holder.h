@@ -1,4 +1,4 @@
-// The name of who took a task, for a person.
+// Who took a task, in a form to show to people.
 #pragma once
 
 #include <string_view>

@@ -25,7 +25,7 @@ class Queue::KeyGuard {
   KeyGuard& operator=(const KeyGuard&) = delete;
   ~KeyGuard() {
     queue_.core_.keys.look_ended(key_);
-    turn_.reset();  // Whoever has it next marks the key anew.
+    turn_.reset();  // The next one in turn marks the key again.
     queue_.key_freed(key_);
   }
 

@@ -88,7 +88,7 @@ void Life::tell_attempt(const Map& entry) {
   }
 }
 
-// Nobody has noted when that was, unless it was the last thing that happened.
+// The item does not keep the time of a redrive. It is known only if nothing has changed the item since.
 void Life::tell_redrive(std::optional<WallTime> at) {
   happened(at, "redriven", "put back to be tried again, with all its attempts");
 }

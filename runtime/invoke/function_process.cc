@@ -316,10 +316,10 @@ InvokeOutcome FunctionProcess::exit_outcome(const Result<ProcessResult>& result)
   if (!result) return failed_outcome(std::string(kHostUnavailable), result.error().message);
   if (result->exit_status == 0) return failed("Runtime.ExitError", "Runtime exited without providing a reason");
   std::string how = how_it_ended(*result);
-  // A shell says so of a program that is not there, and so does a version manager that stands in for an interpreter.
+  // Shells and version managers end with 127 if they do not find the program.
   if (state_ == State::kStarting && result->exit_status == 127) {
-    how += " (a program was not found: check that " + process_spec(*function_, parts_.settings, "").argv.front() +
-           " works, which starts the function)";
+    how += " (a program was not found: check " + process_spec(*function_, parts_.settings, "").argv.front() +
+           ", which starts the function)";
   }
   return failed("Runtime.ExitError", "Runtime exited with error: " + how);
 }

@@ -87,10 +87,10 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   // It has answered and will soon be idle; it accepts a job now.
   bool settling() const { return state_ == State::kSettling && !job_; }
   BootTime idle_since() const { return since_; }
-  // It starts for nobody, and accepts a job for the time when it has started: so a function has no second process while
-  // its first one gets ready.
+  // It was started without a job, and accepts one that it gets when it has started: so an event does not start a second
+  // process while the first one starts.
   bool getting_ready() const { return state_ == State::kStarting && warm_up_ && !job_ && !init_failure_; }
-  // It lives on, and may take jobs.
+  // It is not ending: it takes jobs, now or later.
   bool stays() const { return state_ != State::kEnding && state_ != State::kEnded && !retired_ && !init_failure_; }
   // Requires ready(), settling() or getting_ready().
   void run(ProcessJob job);
@@ -119,7 +119,7 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   void go_on();  // Continues with the next job, or becomes idle, once nothing is missing for that.
   void hand_over();
   RuntimeEvent event() const;                  // The event of the current job.
-  void started(const InvokeOutcome& outcome);  // Tells whoever only wanted it to start.
+  void started(const InvokeOutcome& outcome);  // Answers the request that only wanted it to start.
   void finish(InvokeOutcome outcome);
   void deliver();
   void end_after_output();
@@ -142,7 +142,7 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   const FunctionPtr function_;
   State state_ = State::kStarting;
   std::optional<ProcessJob> job_;  // The job that waits to be fetched, or is in work.
-  // Told when a process that was started for no event is ready, or cannot be.
+  // Set if the process was started without a job: the outcome of its start.
   std::optional<Promise<InvokeOutcome>> warm_up_;
   // A job whose outcome has arrived and that waits for the rest of its output.
   struct Finished {

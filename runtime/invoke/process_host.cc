@@ -75,7 +75,7 @@ bool ProcessHost::place(ProcessJob& job) {
   if (!serving_ || ended_) return false;
   Pool& pool = pools_[job.function->name];
   if (job.invocation.only_starts) {
-    // One is enough, also one that is at work: `only_starts` has no place among the function's invocations.
+    // One process is enough, also a busy one.
     const auto serves = [&job](const auto& process) { return process->stays() && process->serves(job.function); };
     if (std::any_of(pool.processes.begin(), pool.processes.end(), serves)) {
       job.done.set({"null", std::nullopt});

@@ -109,7 +109,7 @@ TEST(LabFindings, TheConclusionNamesTheRowThatItMeans) {
   for (size_t i = 0; i < 2; ++i) cells[i].policy.product = true;
   cells[0].policy.title = "Freshet as it comes";
   EXPECT_EQ(conclusion(cells),
-            sentence + " \"Freshet\" stands for \"Freshet as it comes\", one of Freshet's 2 policies.");
+            sentence + " \"Freshet\" is the row \"Freshet as it comes\", one of Freshet's 2 policies.");
   cells.erase(cells.begin() + 1);
   EXPECT_EQ(conclusion(cells), sentence) << "there is no other row of its own";
 }

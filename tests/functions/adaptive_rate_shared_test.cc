@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <queue>
 #include <string>
 
@@ -130,33 +131,28 @@ Sum on_five_seeds(double size, SharedBucket::Shares shares) {
   return {taken / std::max(best, 1.0), refused / calls, calls / 5 / (kEnds - kLearns)};
 }
 
-// Each bar is for a size of the bucket. A call just after one of the other's finds a bucket of one unit empty, however
-// seldom it comes: a third of the calls may be refused, and the rate must not fall because of that.
-TEST(AdaptiveRateShared, ASmallBucketIsUsedThoughItRefusesMore) {
-  struct Bar {
-    double size, share, refused;
-  };
-  for (const auto [size, share, refused] : {Bar{1, 0.25, 0.33}, Bar{2, 0.5, 0.2}, Bar{3, 0.75, 0.12}}) {
+struct Bar {
+  double size;            // The bucket, in units.
+  double share, refused;  // At least that share of what is possible, and at most that share of the calls.
+};
+void expect_bars(std::initializer_list<Bar> bars) {
+  for (const auto& [size, share, refused] : bars) {
     const Sum came = on_five_seeds(size, {0, 0.6});
-    RecordProperty("share of " + std::to_string(size), std::to_string(came.share));
-    RecordProperty("refused of " + std::to_string(size), std::to_string(came.refused));
+    testing::Test::RecordProperty("share of " + std::to_string(size), std::to_string(came.share));
+    testing::Test::RecordProperty("refused of " + std::to_string(size), std::to_string(came.refused));
     EXPECT_GE(came.share, share) << size;
     EXPECT_LE(came.refused, refused) << size;
   }
 }
 
+// Each bar is for a size of the bucket. A call just after one of the other's finds a bucket of one unit empty, however
+// seldom it comes: a third of the calls may be refused, and the rate must not fall because of that.
+TEST(AdaptiveRateShared, ASmallBucketIsUsedThoughItRefusesMore) {
+  expect_bars({{1, 0.25, 0.33}, {2, 0.5, 0.2}, {3, 0.75, 0.12}});
+}
+
 TEST(AdaptiveRateShared, WhatIsLeftInABucketOfSomeUnitsIsRead) {
-  struct Bar {
-    double size, share, refused;
-  };
-  for (const auto [size, share, refused] :
-       {Bar{4, 0.88, 0.05}, Bar{5, 0.9, 0.03}, Bar{6, 0.92, 0.02}, Bar{8, 0.95, 0.01}}) {
-    const Sum came = on_five_seeds(size, {0, 0.6});
-    RecordProperty("share of " + std::to_string(size), std::to_string(came.share));
-    RecordProperty("refused of " + std::to_string(size), std::to_string(came.refused));
-    EXPECT_GE(came.share, share) << size;
-    EXPECT_LE(came.refused, refused) << size;
-  }
+  expect_bars({{4, 0.88, 0.05}, {5, 0.9, 0.03}, {6, 0.92, 0.02}, {8, 0.95, 0.01}});
 }
 
 // Hardly anything is refused there. That does not mean that nobody else uses the limit any more.

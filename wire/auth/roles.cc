@@ -22,7 +22,7 @@ constexpr Role kWork = Role::kWork;
 constexpr Role kOperate = Role::kOperate;
 constexpr Role kAdmin = Role::kAdmin;
 
-// A statement may write, whatever its first word is. Writes of items reach the tables of queues, too.
+// Any PartiQL statement counts as a write. Writes of items reach the tables of queues, too.
 constexpr Line kItemStore[] = {
     {"DynamoDB_20120810.GetItem", kRead},
     {"DynamoDB_20120810.BatchGetItem", kRead},

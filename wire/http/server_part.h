@@ -88,8 +88,8 @@ class ServerPart final : public IoThread::Service,
   bool respond(Job job);  // Returns true if that was a large response.
   // Each returns the refusal of a request that cannot be served, or null.
   std::unique_ptr<HttpResponse> refusal(HttpRequest& request) const;  // An absolute target becomes its path.
-  Route* route_of(const HttpRequest& request) const;                  // Null: none.
-  bool only_reads(HttpRequest request) const;
+  Route* route_of(const HttpRequest& request) const;                  // The first that matches; null if none does.
+  bool only_reads(HttpRequest request) const;                         // A GET or HEAD that changes nothing.
   std::unique_ptr<HttpResponse> page_refusal(const HttpRequest& request, std::string_view host) const;
   std::unique_ptr<HttpResponse> decompress(HttpRequest& request) const;
   std::unique_ptr<HttpResponse> overload(const HttpRequest& request) const;

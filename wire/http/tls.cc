@@ -44,7 +44,7 @@ std::string reason() {
   return text != nullptr ? text : "error " + std::to_string(code);
 }
 
-// The same for a file. A folder can be opened, and OpenSSL finds nothing in it.
+// The reason for `file`. OpenSSL opens a folder, and then only says that it found nothing in it.
 std::string reason(const std::string& file) {
   std::string why = reason();
   std::error_code ignored;

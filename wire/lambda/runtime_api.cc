@@ -191,7 +191,7 @@ class RuntimeRoute final : public Route {
  public:
   explicit RuntimeRoute(const Sessions& sessions) : sessions_(sessions) {}
   bool matches(const HttpRequest&) const override { return true; }
-  // A request for the next event takes it.
+  // GET .../next takes an event.
   bool changes(const HttpRequest&) const override { return true; }
 
   std::unique_ptr<Exchange> accept(HttpRequest request) override {

@@ -130,8 +130,8 @@ class SnsRoute final : public Route {
  public:
   explicit SnsRoute(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
-  // The GETs that change something are confirmations, which people click on in other pages: the token, which no page
-  // can guess, is the proof. So they count as reads.
+  // changes() stays false for the GETs that confirm or end a subscription: people follow those links from other pages,
+  // and the token in them, which no page can guess, is the proof.
   bool matches(const HttpRequest& request) const override { return is_query_request(request); }
 
   std::unique_ptr<Exchange> accept(HttpRequest request) override {

@@ -100,7 +100,7 @@ std::string Child::how_it_ended() const {
   return "it ended with status " + std::to_string(WEXITSTATUS(status_));
 }
 
-// Each line behind two blanks: whoever prints the message can tell them from lines of its own.
+// Each line follows two blanks, so that a reader can tell the log from the message.
 static std::string indented(const std::string& log) {
   std::string out;
   std::istringstream lines(log);

@@ -46,13 +46,13 @@ constexpr double kLongestProbe = 2;  // Seconds between two calls while everythi
 constexpr double kRareProbe = 10;    // and so many when that has lasted.
 constexpr seconds kOutage{90};       // Refusals for longer say nothing of a rate.
 constexpr milliseconds kLongestPause{600'000};
-constexpr double kCaution = 0.0006;    // Each accepted unit raises the rate that
-                                       // far, and each refused lowers it
-constexpr double kCautious = 200;      // so many times as far,
-constexpr double kLeastCaution = 0.6;  // within these.
+// A factor of the rate by level, within these bounds.
+constexpr double kLeastCaution = 0.6;
 constexpr double kMostCaution = 1.2;
-constexpr seconds kShared{60};  // It was refused below the limit: somebody else
-                                // uses it too, for so long.
+constexpr double kCaution = 0.0006;  // Each accepted unit raises it so far,
+constexpr double kCautious = 200;    // and each refused unit lowers it so many times as far.
+constexpr seconds kShared{60};       // It was refused below the limit: somebody else
+                                     // uses it too, for so long.
 
 // The rate after `x` seconds of growth, as a multiple of where it began: exp(steepness x^2).
 double growth(double x, double steepness) {

@@ -16,17 +16,17 @@ constexpr int kDoubts = 8;
 constexpr seconds kDoubtful{10};
 constexpr seconds kSureOfWindow{2};
 constexpr seconds kStillShared{60};
-constexpr double kByLevel = 0.6;         // A unit that is left in the bucket raises the rate that far.
-constexpr double kSlowestByLevel = 0.3;  // The rate is at least that share of what comes in.
-constexpr double kBucket = 2;            // One that never has so many units left is too small to tell from.
-constexpr double kSpare = 3;             // Of what it has beyond so many units
-constexpr double kAimed = 0.7;           // that share is to stay in it,
-constexpr double kMostAimed = 10;        // but no more than so many units.
-constexpr double kFills = 0.8;           // It may be full where it would be at that share of its limit.
-constexpr double kAllOurs = 0.9;         // Others use the limit as long as less than that share of it comes in.
-constexpr double kLeft = 0.999;          // What was left of late is forgotten that far by each answer.
-constexpr double kLeastShare = 0.5;      // Of the limit, where others use it and the bucket is too small to tell from:
-constexpr double kMostInVain = 3;        // the rate is at least that, up to so many times what was taken of late.
+constexpr double kByLevel = 0.6;         // How far each unit that is left in the bucket raises the rate.
+constexpr double kSlowestByLevel = 0.3;  // The least rate, as a share of the inflow.
+constexpr double kBucket = 2;            // Units. A bucket that never has so many left is too small to read.
+constexpr double kSpare = 3;             // Units. A bucket that has more is not emptied:
+constexpr double kAimed = 0.7;           // this share of the units above kSpare stays in it,
+constexpr double kMostAimed = 10;        // at most so many.
+constexpr double kFills = 0.8;           // A bucket may have been full if this share of its limit would have filled it.
+constexpr double kAllOurs = 0.9;         // Others use the limit while the inflow is less than this share of it.
+constexpr double kLeft = 0.999;          // Each answer multiplies the most that was left by this.
+constexpr double kLeastShare = 0.5;      // The least rate behind a shared bucket that is too small to read, as a share
+constexpr double kMostInVain = 3;        // of the limit. It is at most so many times the units that were taken lately.
 
 double hint_seconds(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -152,7 +152,7 @@ void AdaptiveRate::hear_limit(double said) {
   if (said_ > 0 && std::abs(said - said_) < 0.01 * said_) return;
   const bool all_ours = said_ == 0 || limit_ >= 0.9 * said_;
   limit_ = std::clamp(all_ours ? said : limit_ * said / said_, least_, most_);
-  if (said_ > 0) most_left_ *= std::min(1.0, said / said_);  // Its bucket is as much smaller.
+  if (said_ > 0) most_left_ *= std::min(1.0, said / said_);  // A smaller limit has a smaller bucket.
   said_ = said;
   growing_ = searching_ = false;
 }
@@ -180,7 +180,7 @@ void AdaptiveRate::hear_level(const Start& start, BootTime now, double left, dou
   } else {
     if (passed < 0.3 && came > std::max(4.0, 0.3 * limit)) steps_until_ = now + seconds(20);
     if (passed < 0.25) return;
-    // A bucket that is full lets the rest flow over. It may have been full in between.
+    // A full bucket overflows, so what came into it cannot be read. It may have been full since the last answer.
     const double highest = level_ + kFills * said_ * passed - (start.total - level_total_);
     const bool full = std::max(left / 0.7, highest) >= most_left_ && came / passed < inflow_;
     if (!full) inflow_ += (1 - std::exp(-passed / 1.5)) * (came / passed - inflow_);
@@ -203,8 +203,8 @@ double AdaptiveRate::pace_by_level(BootTime now) const {
   return inflow_ * caution_ * std::max(1 + kByLevel * (left - aimed), kSlowestByLevel);
 }
 
-// Units a second. A call that comes just after one of the others finds such a bucket empty, however seldom it comes. So
-// refusals do not mean that the rate is too high, unless nearly all calls are refused.
+// Units a second; 0 if this does not apply. A call just after a call of somebody else finds a small bucket empty, at
+// any rate. So refusals do not mean that the rate is too high, unless nearly all calls are refused.
 double AdaptiveRate::least_shared(BootTime now) {
   const bool is_small = level_at_ != BootTime{} && most_left_ < kBucket;
   if (said_ == 0 || now >= shared_until_ || !is_small) return 0;

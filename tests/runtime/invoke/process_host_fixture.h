@@ -58,6 +58,15 @@ class ProcessHostTest : public ::testing::Test {
     return std::prev(running_.end());
   }
   Running invoke(const std::string& id) { return invoke(function_, id); }
+  // Asks for a process without an event.
+  Running make_ready() {
+    Invocation only;
+    only.request_id = "start";
+    only.only_starts = true;
+    running_.push_back(host_->invoke(function_, std::move(only)));
+    scheduler_.run_ready();
+    return std::prev(running_.end());
+  }
   InvokeOutcome outcome(Running running) {
     scheduler_.run_ready();
     EXPECT_TRUE(running->is_ready()) << "it is not over";

@@ -36,12 +36,7 @@ TEST_F(ProcessHostTest, AnEventGoesThroughAndTheProcessStaysWarm) {
 
 TEST_F(ProcessHostTest, AProcessGetsReadyWithoutAnEvent) {
   start();
-  Invocation only;
-  only.request_id = "start";
-  only.only_starts = true;
-  running_.push_back(host_->invoke(function_, only));
-  const Running ready = std::prev(running_.end());
-  scheduler_.run_ready();
+  const Running ready = make_ready();
   EXPECT_FALSE(ready->is_ready()) << "its program has not asked yet";
   program(0).ask();
   EXPECT_FALSE(outcome(ready).error);
@@ -50,26 +45,17 @@ TEST_F(ProcessHostTest, AProcessGetsReadyWithoutAnEvent) {
   const Running first = invoke("r1");
   work(program(0));
   EXPECT_EQ(outcome(first).payload, "1");
-  running_.push_back(host_->invoke(function_, only));
-  EXPECT_FALSE(outcome(std::prev(running_.end())).error);
+  EXPECT_FALSE(outcome(make_ready()).error);
   EXPECT_EQ(stats().starts, 1u);
 }
 
 // ReservedConcurrentExecutions bounds the processes of a function: one that gets ready takes the first event.
 TEST_F(ProcessHostTest, AnEventWaitsForTheProcessThatGetsReady) {
   start();
-  Invocation only;
-  only.request_id = "start";
-  only.only_starts = true;
-  const auto get_ready = [&] {
-    running_.push_back(host_->invoke(function_, only));
-    scheduler_.run_ready();
-    return std::prev(running_.end());
-  };
-  const Running ready = get_ready();
+  const Running ready = make_ready();
   const Running first = invoke("r1");
   EXPECT_EQ(spawner_.programs.size(), 1u) << "it gets ready already";
-  const Running again = get_ready();
+  const Running again = make_ready();
   EXPECT_EQ(spawner_.programs.size(), 1u);
   EXPECT_FALSE(outcome(again).error);
   const Running second = invoke("r2");
@@ -83,11 +69,7 @@ TEST_F(ProcessHostTest, AnEventWaitsForTheProcessThatGetsReady) {
 
 TEST_F(ProcessHostTest, AnEventThatWaitedForAProcessWhichCannotGetReadyFailsWithIt) {
   start();
-  Invocation only;
-  only.request_id = "start";
-  only.only_starts = true;
-  running_.push_back(host_->invoke(function_, only));
-  const Running ready = std::prev(running_.end());
+  const Running ready = make_ready();
   const Running first = invoke("r1");
   ASSERT_TRUE(program(0).session->fail_init({"{}", FunctionError{"Runtime.ImportModuleError", "none", true}}));
   program(0).exit(1);
@@ -100,12 +82,7 @@ TEST_F(ProcessHostTest, AnEventThatWaitedForAProcessWhichCannotGetReadyFailsWith
 
 TEST_F(ProcessHostTest, AProcessThatCannotGetReadySaysWhy) {
   start();
-  Invocation only;
-  only.request_id = "start";
-  only.only_starts = true;
-  running_.push_back(host_->invoke(function_, only));
-  const Running ready = std::prev(running_.end());
-  scheduler_.run_ready();
+  const Running ready = make_ready();
   ASSERT_TRUE(program(0).session->fail_init(
       {"{}", FunctionError{"Runtime.ImportModuleError", "No module named 'requests'", true}}));
   program(0).exit(1);
@@ -297,15 +274,15 @@ TEST_F(ProcessHostTest, OneThatNeverGetsReadyIsEnded) {
   EXPECT_EQ(outcome(patient).payload, "2");
 }
 
-// A version manager stands in for an interpreter that it has not got: the error names the program.
+// A version manager may lack the interpreter that it starts: the error names the program.
 TEST_F(ProcessHostTest, AnInterpreterThatIsNotThereAfterAllIsNamed) {
   start();
   const Running at_start = invoke("a");
   const std::string interpreter = program(0).spec.argv.front();
   program(0).exit(127);
   EXPECT_EQ(outcome(at_start).error->message,
-            "RequestId: a Error: Runtime exited with error: exit status 127 (a program was not found: check that " +
-                interpreter + " works, which starts the function)");
+            "RequestId: a Error: Runtime exited with error: exit status 127 (a program was not found: check " +
+                interpreter + ", which starts the function)");
   const Running at_work = invoke("b");
   program(1).ask();
   scheduler_.run_ready();

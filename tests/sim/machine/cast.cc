@@ -75,7 +75,7 @@ void begin_clients(Stage& stage, const std::function<Random()>& fork, Scope& cli
   use_other_queues(stage, fork, clients);
   if (plan.has("index-droppers")) clients.spawn(drop_indexes(stage, fork()));
   if (plan.has("upgrade")) clients.spawn(cancel_old_delays(stage, fork()));
-  // What is gone would be made anew.
+  // A late repeat would create a removed task again.
   const bool stays = !plan.has("purgers") && !plan.has("keep");
   if (plan.has("late-repeats") && stays) clients.spawn(repeat_creates_late(stage, fork()));
   if (plan.has("holders") && !has_runner(plan)) clients.spawn(hold_tasks(stage, fork()));

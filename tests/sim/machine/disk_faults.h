@@ -1,4 +1,4 @@
-// What goes wrong with the disk of a run.
+// The faults of a run's disk.
 #pragma once
 
 #include <optional>
