@@ -39,7 +39,7 @@ ModuleKind filtered_module();
 ModuleKind ordered_module();
 // The item store and its streams for DynamoDB's clients.
 ModuleKind item_store_module();
-// The Lambda API; functions as processes, and their code.
+// The Lambda API; functions as processes, and their code. GET /functions and GET /mappings.
 ModuleKind lambda_module();
 ModuleKind sns_module();
 // GET /record.

@@ -91,6 +91,8 @@ constexpr Line kOwn[] = {
     {"GET /audit", kRead},
     {"GET /settings", kRead},
     {"GET /schedules", kRead},
+    {"GET /functions", kRead},
+    {"GET /mappings", kRead},
     {"GET /logs", kRead},
     {"GET /metrics", kRead},
     {"GET /healthz", kRead},

@@ -11,6 +11,7 @@
 #include "wire/lambda/lambda_route.h"
 #include "wire/lambda/management_route.h"
 #include "wire/lambda/runtime_api.h"
+#include "wire/lambda/view_routes.h"
 #include "wire/service/audited_route.h"
 
 namespace freshet {
@@ -54,6 +55,7 @@ class LambdaModule final : public Module {
     routes.push_back(std::move(management));
     routes.push_back(make_lambda_route(runtime.invoker(), [&runtime] { return runtime.functions(); },
                                        {runtime.account(), random.next(), options.read_only_functions}));
+    for (auto& view : make_function_view_routes(runtime, parts_->loop.clock())) routes.push_back(std::move(view));
   }
   void begin() override { parts_->runtime->serve_processes(settings_of_processes()); }
 
