@@ -4,7 +4,9 @@
 #include <charconv>
 #include <list>
 #include <utility>
+#include <vector>
 
+#include "tables/value/json.h"
 #include "wire/http/simple_route.h"
 #include "wire/http/target.h"
 #include "wire/tasks/answers.h"
@@ -79,29 +81,62 @@ class Alarm {
   const TimerId id_;
 };
 
-Async<HttpResponse> answer(const RecentLog& log, Scheduler& scheduler, std::shared_ptr<Followers> followers,
-                           std::string request_target) {
+struct Wanted {
+  uint64_t from = 1;
+  uint64_t newest = 0;  // Not 0: that many lines, instead of those from `from` on.
+  milliseconds wait{0};
+  std::string mark;  // Lines must contain it.
+};
+
+// Lines are JSON without blanks, in which a quote inside of a text has a backslash before it. So only a line with that
+// member contains this.
+std::string mark_of(const std::string& function) {
+  std::string mark = R"("function":)";
+  append_json_string(mark, function);
+  return mark;
+}
+
+Result<Wanted> wanted(const std::string& request_target) {
   const auto target = parse_target(request_target);
-  if (!target) co_return tasks::error_answer(target.error());
+  if (!target) return fail(target.error());
   const auto from = number_in(*target, "from", 1);
   const auto wait = number_in(*target, "waitMs", 0);
-  if (!from) co_return tasks::error_answer(from.error());
-  if (!wait) co_return tasks::error_answer(wait.error());
-  const auto longest = static_cast<uint64_t>(kLongestWait.count());
-  const BootTime until = scheduler.clock().boot() + milliseconds(std::min(*wait, longest));
-  auto piece = log.since(*from, kMaxPiece);
+  const auto newest = number_in(*target, "newest", 0);
+  for (const auto* number : {&from, &wait, &newest}) {
+    if (!*number) return fail(number->error());
+  }
+  if (target->query.contains("from") && target->query.contains("newest")) {
+    return invalid("there are 'from' and 'newest'; a request has one of them");
+  }
+  const auto function = target->query.find("function");
+  return Wanted{*from, *newest, std::min(milliseconds(std::min<uint64_t>(*wait, 1u << 20)), kLongestWait),
+                function == target->query.end() ? std::string() : mark_of(function->second)};
+}
+
+Async<HttpResponse> answer(const RecentLog& log, Scheduler& scheduler, std::shared_ptr<Followers> followers,
+                           std::string request_target) {
+  const auto asked = wanted(request_target);
+  if (!asked) co_return tasks::error_answer(asked.error());
+  const BootTime until = scheduler.clock().boot() + asked->wait;
+  auto piece =
+      asked->newest > 0 ? log.newest(asked->newest, asked->mark) : log.since(asked->from, kMaxPiece, asked->mark);
+  uint64_t lost = piece.lost;
+  const auto read_on = [&] {
+    piece = log.since(piece.next, kMaxPiece, asked->mark);
+    lost += piece.lost;
+  };
   while (piece.lines.empty() && scheduler.clock().boot() < until) {
     const Followers::Waiting waiting(followers);
     const Alarm alarm(scheduler, until, waiting.came);
-    piece = log.since(*from, kMaxPiece);  // Lines that came before anybody waited for them.
+    read_on();  // Lines that came before anybody waited for them.
     if (!piece.lines.empty()) break;
     co_await waiting.came.future();
-    piece = log.since(*from, kMaxPiece);
+    read_on();
   }
   HttpResponse response;
   response.content_type = "application/x-ndjson";
   response.headers.emplace_back("X-Freshet-Next", std::to_string(piece.next));
-  response.headers.emplace_back("X-Freshet-Lost", std::to_string(piece.lost));
+  response.headers.emplace_back("X-Freshet-Lost", std::to_string(lost));
   response.body = std::move(piece.lines);
   co_return response;
 }
@@ -132,7 +167,7 @@ void RecentLog::tell_next_line(std::function<bool()> wake) {
   wake_ = std::move(wake);
 }
 
-RecentLog::Piece RecentLog::since(uint64_t from, size_t max_bytes) const {
+RecentLog::Piece RecentLog::since(uint64_t from, size_t max_bytes, std::string_view mark) const {
   const MutexLock lock(mutex_);
   Piece piece;
   const uint64_t end = first_ + lines_.size();
@@ -140,10 +175,24 @@ RecentLog::Piece RecentLog::since(uint64_t from, size_t max_bytes) const {
   if (from < first_) piece.lost = first_ - from;
   piece.next = std::min(std::max(from, first_), end);
   while (piece.next < end && piece.lines.size() < max_bytes) {
-    piece.lines += lines_[piece.next - first_];
-    piece.lines += '\n';
+    const std::string& line = lines_[piece.next - first_];
     ++piece.next;
+    if (line.find(mark) == std::string::npos) continue;
+    piece.lines += line;
+    piece.lines += '\n';
   }
+  return piece;
+}
+
+RecentLog::Piece RecentLog::newest(uint64_t count, std::string_view mark) const {
+  const MutexLock lock(mutex_);
+  std::vector<const std::string*> found;
+  for (auto line = lines_.rbegin(); line != lines_.rend() && found.size() < count; ++line) {
+    if (line->find(mark) != std::string::npos) found.push_back(&*line);
+  }
+  Piece piece;
+  piece.next = first_ + lines_.size();
+  for (auto line = found.rbegin(); line != found.rend(); ++line) (piece.lines += **line) += '\n';
   return piece;
 }
 

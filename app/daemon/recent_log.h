@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/log.h"
 #include "base/mutex.h"
@@ -25,8 +26,10 @@ class RecentLog final : public LogSink {
     uint64_t next = 1;  // The number of the next line.
     uint64_t lost = 0;  // The number of lines between `from` and the first one here that are no longer kept.
   };
-  // At most about `max_bytes`, whole lines.
-  Piece since(uint64_t from, size_t max_bytes) const;
+  // At most about `max_bytes`, whole lines; only those that contain `mark`, unless that is empty.
+  Piece since(uint64_t from, size_t max_bytes, std::string_view mark = {}) const;
+  // The newest `count` lines that contain `mark`, unless that is empty.
+  Piece newest(uint64_t count, std::string_view mark) const;
   // Calls `wake` with the next line, on the thread that writes it; if it returns false, again with a later line. Only
   // the latest `wake` is called, and once.
   void tell_next_line(std::function<bool()> wake);
@@ -41,9 +44,10 @@ class RecentLog final : public LogSink {
   size_t bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
 };
 
-// GET /logs[?from=NUMBER][&waitMs=N]: lines from that number on, as JSON Lines; waits up to N ms (at most 30 s) for the
-// first. The response's X-Freshet-Next is the `from` of the next request, X-Freshet-Lost the number of lines that were
-// too old. Log, scheduler and mailbox outlive the route.
+// GET /logs[?from=NUMBER|newest=COUNT][&waitMs=N][&function=NAME]: lines from that number on, or the newest ones, as
+// JSON Lines; waits up to N ms (at most 30 s) for the first. With `function` only the lines of that function. The
+// response's X-Freshet-Next is the `from` of the next request, X-Freshet-Lost the number of lines that were too old.
+// Log, scheduler and mailbox outlive the route.
 std::unique_ptr<Route> make_log_route(RecentLog& log, Scheduler& scheduler, Mailbox& mailbox);
 
 }  // namespace freshet

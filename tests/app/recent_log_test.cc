@@ -76,6 +76,41 @@ TEST_F(RecentLogTest, WhoWaitsInVainIsAnsweredAtTheEndOfItsTime) {
   EXPECT_EQ(waiting.lines(), "");
 }
 
+TEST_F(RecentLogTest, LinesOfOneFunctionAreReadAlone) {
+  log_.write(LogLevel::kInfo, R"({"event":"FUNCTION_LOG","function":"A","line":"1"})");
+  log_.write(LogLevel::kInfo, R"({"event":"FUNCTION_LOG","function":"B","line":"{\"function\":\"A\"}"})");
+  log_.write(LogLevel::kInfo, R"({"event":"FUNCTION_LOG","function":"AB","line":"3"})");
+  log_.write(LogLevel::kInfo, R"({"event":"FUNCTION_ERROR","function":"A","errorType":"E"})");
+  EXPECT_EQ(ask("from=1&function=A").lines(),
+            "{\"event\":\"FUNCTION_LOG\",\"function\":\"A\",\"line\":\"1\"}\n"
+            "{\"event\":\"FUNCTION_ERROR\",\"function\":\"A\",\"errorType\":\"E\"}\n");
+  EXPECT_EQ(ask("newest=1&function=A").lines(),
+            "{\"event\":\"FUNCTION_ERROR\",\"function\":\"A\",\"errorType\":\"E\"}\n");
+  EXPECT_EQ(ask("from=1&function=None").lines(), "");
+  EXPECT_EQ(ask("newest=2&from=1").exchange->respond().status, 400);
+}
+
+TEST_F(RecentLogTest, TheNewestLinesComeInTheirOrderWithTheNumberOfTheNextOne) {
+  for (const char* line : {"one", "two", "three"}) log_.write(LogLevel::kInfo, line);
+  HttpResponse newest = ask("newest=2").exchange->respond();
+  EXPECT_EQ(newest.body, "two\nthree\n");
+  EXPECT_EQ(header(newest.headers, "X-Freshet-Next"), "4");
+  EXPECT_EQ(ask("newest=9").lines(), "one\ntwo\nthree\n");
+}
+
+TEST_F(RecentLogTest, LinesOfOthersWakeNobodyAndAreReadOnce) {
+  Following waiting = ask("from=1&waitMs=1000&function=A");
+  log_.write(LogLevel::kInfo, R"({"function":"B"})");
+  sim_.run_ready();
+  EXPECT_FALSE(waiting.done());
+  log_.write(LogLevel::kInfo, R"({"function":"A"})");
+  sim_.run_ready();
+  ASSERT_TRUE(waiting.done());
+  HttpResponse came = waiting.exchange->respond();
+  EXPECT_EQ(came.body, "{\"function\":\"A\"}\n");
+  EXPECT_EQ(header(came.headers, "X-Freshet-Next"), "3");
+}
+
 TEST_F(RecentLogTest, ARequestThatIsGivenUpHoldsNobodyUp) {
   { const Following gone = ask("from=1&waitMs=1000"); }
   Following stays = ask("from=1&waitMs=1000");
