@@ -99,7 +99,7 @@ const failed = await run({
     fs.writeFileSync(keys, '[default]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY\n', { mode: 0o600 });
     const guarded = await new Daemon(process.env.FRESHET_BINARY, '--credentials', keys).start();
     try {
-      for (const target of ['/queues', '/metrics', `/queues/${QUEUE}/series`, `/queues/${QUEUE}/groups`, `/queues/${QUEUE}/holders`, '/schedules', '/settings', '/audit']) {
+      for (const target of ['/queues', '/metrics', `/queues/${QUEUE}/series`, `/queues/${QUEUE}/groups`, `/queues/${QUEUE}/holders`, '/schedules', '/functions', '/mappings', '/settings', '/audit']) {
         equal((await guarded.raw('GET', target)).status, 403, target);
       }
       const page = await browser.page(guarded);

@@ -52,6 +52,9 @@ export async function until(look, what, ms = 20_000) {
 }
 
 export class Daemon {
+  template = path.join(ROOT, 'config/lifo.yaml');
+  logLevel = 'warn';
+
   constructor(binary, ...options) {
     this.binary = binary;
     this.options = options;
@@ -64,8 +67,8 @@ export class Daemon {
     const ready = path.join(this.folder, 'ready');
     this.isStopping = false;
     fs.rmSync(ready, { force: true });
-    const words = ['run', path.join(ROOT, 'config/lifo.yaml'), '--data', path.join(this.folder, 'data'), '--listen', `127.0.0.1:${this.port}`,
-      '--ready-file', ready, '--log-level', 'warn', ...this.options];
+    const words = ['run', this.template, '--data', path.join(this.folder, 'data'), '--listen', `127.0.0.1:${this.port}`,
+      '--ready-file', ready, '--log-level', this.logLevel, ...this.options];
     const log = fs.openSync(path.join(this.folder, 'log'), 'a');
     this.child = spawn(this.binary, words, { stdio: ['ignore', log, log] });
     this.ended = new Promise((resolve) => this.child.once('exit', resolve));

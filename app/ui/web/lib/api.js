@@ -38,6 +38,11 @@ function learnTime(response) {
 
 // The text of an answer, for readers of exact numbers.
 export async function callText(method, path, body, signal) {
+  return (await ask(method, path, body, { signal })).text;
+}
+
+// An answer's text and headers. `headers`: more of them for the request.
+export async function ask(method, path, body, { signal, headers = {} } = {}) {
   let response;
   try {
     response = await fetch(path, {
@@ -45,7 +50,7 @@ export async function callText(method, path, body, signal) {
       signal,
       cache: 'no-store',
       credentials: 'same-origin',
-      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+      headers: body === undefined ? headers : { 'Content-Type': 'application/json', ...headers },
       body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
     });
   } catch (error) {
@@ -57,22 +62,26 @@ export async function callText(method, path, body, signal) {
   const text = await response.text();
   if (response.ok) {
     become('live');
-    return text;
+    return { text, headers: response.headers };
   }
   const failed = errorOf(response.status, text);
   become(failed.isSignature ? 'refused' : 'live', failed.isSignature ? failed.message : '');
   throw failed;
 }
 
+// The daemon's own errors, and those of the Lambda API and of the item store.
+function parts(answer) {
+  if (answer.error) return answer.error;
+  return { code: (answer.__type ?? answer.Type ?? 'Error').split('#').at(-1), message: answer.message ?? answer.Message ?? JSON.stringify(answer) };
+}
+
 function errorOf(status, text) {
   let code = 'Error';
   let message = text.slice(0, 500);
   try {
-    const { error } = JSON.parse(text);
-    code = error.code;
-    message = error.message;
+    ({ code, message } = parts(JSON.parse(text)));
   } catch {
-    // Not one of the daemon's own: its text is all there is.
+    // Not JSON: its text is all there is.
   }
   const error = new ApiError(status, code, message);
   error.isSignature = status === 403 && /Authentication|Signature|Token|Unrecognized|Incomplete/.test(code);
