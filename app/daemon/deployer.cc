@@ -5,6 +5,7 @@
 
 #include "runtime/json_members.h"
 #include "tables/value/json.h"
+#include "wire/api/calls.h"
 #include "wire/auth/actor.h"
 #include "wire/http/own_error.h"
 #include "wire/tasks/answers.h"
@@ -120,7 +121,7 @@ class DeployRoute final : public Route {
  public:
   DeployRoute(Deployer& deployer, DeployPlace place) : deployer_(deployer), place_(std::move(place)) {}
   bool matches(const HttpRequest& request) const override {
-    return std::string_view(request.target).substr(0, request.target.find('?')) == "/deploy";
+    return std::string_view(request.target).substr(0, request.target.find('?')) == api_line(ApiCall::kDeploy).path;
   }
   // The template is read here, as that may take long.
   std::unique_ptr<Exchange> accept(HttpRequest request) override {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tables/value/json.h"
-#include "wire/http/simple_route.h"
 #include "wire/http/target.h"
+#include "wire/service/api_route.h"
 #include "wire/tasks/answers.h"
 
 namespace freshet {
@@ -198,7 +198,7 @@ RecentLog::Piece RecentLog::newest(uint64_t count, std::string_view mark) const 
 
 std::unique_ptr<Route> make_log_route(RecentLog& log, Scheduler& scheduler, Mailbox& mailbox) {
   auto followers = std::make_shared<Followers>(log, scheduler, mailbox);
-  return make_simple_route("GET", "/logs", [&log, &scheduler, followers](const HttpRequest& request) {
+  return make_api_route(ApiCall::kLogs, [&log, &scheduler, followers](const HttpRequest& request) {
     std::string target = request.target;
     std::shared_ptr<Followers> waiting = followers;
     return answer(log, scheduler, std::move(waiting), std::move(target));

@@ -8,8 +8,8 @@
 
 #include "base/there_are.h"
 #include "runtime/replay/record.h"
-#include "wire/http/simple_route.h"
 #include "wire/http/target.h"
+#include "wire/service/api_route.h"
 #include "wire/tasks/answers.h"
 
 namespace freshet {
@@ -219,9 +219,9 @@ class Recorder {
 std::unique_ptr<Route> make_record_route(EmbeddedTables& store, TaskQueues& queues, Scheduler& scheduler,
                                          Account account) {
   auto recorder = std::make_shared<Recorder>(store, queues, scheduler, std::move(account));
-  return make_simple_route("GET", "/record",
-                           [recorder](const HttpRequest& request) { return recorder->answer(request.target); },
-                           {.get_changes = true});
+  return make_api_route(ApiCall::kRecord,
+                        [recorder](const HttpRequest& request) { return recorder->answer(request.target); },
+                        {.get_changes = true});
 }
 
 }  // namespace freshet

@@ -30,6 +30,7 @@ RUN_BY = {
     "docs/errors.md": {"freshet logs": "tests/conformance/http_test.py"},
     "docs/filtered-queue.md": {".*": "tests/faults/filtered_test.py"},
     "docs/formats.md": {".*freshet replay": "tests/faults/replay_test.py"},
+    "docs/http.md": {"curl ": "tests/conformance/openapi_test.py"},
     "docs/operations.md": {"freshet |python3 |echo ": "tests/package/package_test.py"},
     "docs/ordered-writes.md": {".*": "tests/faults/ordered_test.py"},
     "docs/overload.md": {".*": PRINTED},

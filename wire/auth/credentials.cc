@@ -37,11 +37,6 @@ struct Section {
 
 }  // namespace
 
-std::string_view role_name(Role role) {
-  constexpr std::string_view kNames[] = {"read", "work", "operate", "admin"};
-  return kNames[static_cast<size_t>(role)];
-}
-
 Result<Credentials> Credentials::parse(std::string_view text, const std::string& name) {
   std::vector<Section> sections;
   size_t number = 0;

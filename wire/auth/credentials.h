@@ -13,12 +13,9 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "wire/api/role.h"
 
 namespace freshet {
-
-// The rights of a key, from few to all: each role may do what those before it may. docs/security.md has the table.
-enum class Role { kRead, kWork, kOperate, kAdmin };
-std::string_view role_name(Role role);  // "read", as in the file.
 
 struct AccessKey {
   std::string id;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "wire/api/calls.h"
 #include "wire/http/target.h"
 #include "wire/sns/query_form.h"
 #include "wire/sns/sns_route.h"
@@ -81,64 +82,6 @@ constexpr Line kTopics[] = {
     {"UntagResource", kAdmin},
 };
 
-// "METHOD /ROOT" and "METHOD /ROOT/*/WHAT" with one name between. A GET of /queues, /priority, /filtered or /ordered
-// is a read whatever follows.
-constexpr Line kOwn[] = {
-    {"GET /queues", kRead},
-    {"GET /priority", kRead},
-    {"GET /filtered", kRead},
-    {"GET /ordered", kRead},
-    {"GET /audit", kRead},
-    {"GET /settings", kRead},
-    {"GET /schedules", kRead},
-    {"GET /functions", kRead},
-    {"GET /mappings", kRead},
-    {"GET /logs", kRead},
-    {"GET /metrics", kRead},
-    {"GET /healthz", kRead},
-    {"GET /readyz", kRead},
-    {"GET /record", kOperate},
-    {"POST /deploy", kAdmin},
-    {"POST /queues/*/tasks", kWork},
-    {"POST /queues/*/take", kWork},
-    {"POST /queues/*/settle", kWork},
-    {"POST /queues/*/cancel", kOperate},
-    {"POST /queues/*/redrive", kOperate},
-    {"POST /queues/*/policy", kOperate},
-    {"POST /queues/*/pause", kOperate},
-    {"POST /queues/*/resume", kOperate},
-    {"POST /queues/*/jobs", kOperate},
-    {"DELETE /queues/*/jobs", kOperate},
-    {"POST /priority/*/put", kWork},
-    {"POST /priority/*/upsert", kWork},
-    {"POST /priority/*/status", kWork},
-    {"POST /priority/*/enqueue", kWork},
-    {"POST /priority/*/peek", kWork},
-    {"POST /priority/*/remove", kWork},
-    {"POST /priority/*/restore", kWork},
-    {"POST /priority/*/touch", kWork},
-    {"POST /priority/*/dlq", kWork},
-    {"POST /priority/*/extend", kWork},
-    {"POST /priority/*/priority", kOperate},
-    {"POST /priority/*/cancel", kOperate},
-    {"POST /priority/*/delete", kOperate},
-    {"POST /priority/*/redrive", kOperate},
-    {"POST /filtered/*/put", kWork},
-    {"POST /filtered/*/delete", kWork},
-    {"POST /filtered/*/enqueue", kWork},
-    {"POST /filtered/*/withdraw", kWork},
-    {"POST /filtered/*/release", kWork},
-    {"POST /filtered/*/assign", kWork},
-    {"POST /filtered/*/cancel", kWork},
-    {"POST /ordered/*/get", kRead},
-    {"POST /ordered/*/batch-get", kRead},
-    {"POST /ordered/*/query", kRead},
-    {"POST /ordered/*/scan", kRead},
-    {"POST /ordered/*/put", kWork},
-    {"POST /ordered/*/update", kWork},
-    {"POST /ordered/*/delete", kWork},
-};
-
 template <size_t N>
 std::optional<Role> find(const Line (&lines)[N], std::string_view name) {
   const auto* found = std::find_if(std::begin(lines), std::end(lines), [&](const Line& l) { return l.name == name; });
@@ -177,11 +120,10 @@ std::optional<Role> role_in_table(const HttpRequest& request) {
   }
   if (path[0].starts_with("20")) return of_functions(method, path);
   if (method == "GET" && path[0] == "ui") return kRead;
-  const bool whole = path.size() == 1 || (method == "GET" && is_queue_root(path[0]));
-  if (whole) return find(kOwn, method + " /" + path[0]);
-  const bool stops_job = method == "DELETE" && path.size() == 4;
-  if (path.size() != 3 && !stops_job) return {};
-  return find(kOwn, method + " /" + path[0] + "/*/" + path[2]);
+  if (const ApiLine* line = find_api_call(method, path)) return line->role;
+  // A path that is not there: a reader gets 404 as everybody does.
+  if (method == "GET" && is_queue_root(path[0])) return kRead;
+  return {};
 }
 
 Role role_needed(const HttpRequest& request) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/json_members.h"
+#include "wire/api/calls.h"
 #include "wire/filtered/answers.h"
 #include "wire/tasks/queue_exchange.h"
 
@@ -108,15 +109,25 @@ Asked read_call(const JsonView& body, Async<Result<T>> (FilteredQueue::*method)(
   });
 }
 
-std::optional<Asked> read_change(const std::string& what, const JsonView& body) {
-  if (what == "put") return read_put(body);
-  if (what == "delete") return read_call(body, &FilteredQueue::delete_member, filtered::member_json);
-  if (what == "enqueue") return read_call(body, &FilteredQueue::enqueue, filtered::enqueued_json);
-  if (what == "withdraw") return read_call(body, &FilteredQueue::withdraw, filtered::member_json);
-  if (what == "release") return read_release(body);
-  if (what == "assign") return read_assign(body);
-  if (what == "cancel") return read_call(body, &FilteredQueue::cancel_request, filtered::request_json);
-  return {};
+Asked read_change(ApiCall call, const JsonView& body) {
+  switch (call) {
+    case ApiCall::kFilteredPut:
+      return read_put(body);
+    case ApiCall::kFilteredDelete:
+      return read_call(body, &FilteredQueue::delete_member, filtered::member_json);
+    case ApiCall::kFilteredEnqueue:
+      return read_call(body, &FilteredQueue::enqueue, filtered::enqueued_json);
+    case ApiCall::kFilteredWithdraw:
+      return read_call(body, &FilteredQueue::withdraw, filtered::member_json);
+    case ApiCall::kFilteredRelease:
+      return read_release(body);
+    case ApiCall::kFilteredAssign:
+      return read_assign(body);
+    case ApiCall::kFilteredCancel:
+      return read_call(body, &FilteredQueue::cancel_request, filtered::request_json);
+    default:
+      return {not_implemented(call), {}};
+  }
 }
 
 // limit, cursor and, of members, status.
@@ -131,7 +142,7 @@ std::optional<Error> read_page(const Target& target, bool with_status, ListMembe
       if (error != std::errc{} || end != value.data() + value.size() || into.limit < 1 || into.limit > 1000) {
         return Error{ErrorCode::kValidation, "'limit' must be a number from 1 to 1000", nullptr};
       }
-    } else {
+    } else if (!is_signature_member(name)) {
       const std::string names = with_status ? "limit, cursor and status" : "limit and cursor";
       return Error{ErrorCode::kValidation, "'" + name + "': there are " + names, nullptr};
     }
@@ -146,36 +157,37 @@ Asked look(Async<Result<T>> (FilteredQueue::*method)(std::string), std::string (
           }};
 }
 
-std::optional<Asked> read_look(Target& target) {
-  const auto& path = target.segments;
-  if (path.size() == 4 && path[2] == "members") return look(&FilteredQueue::get_member, filtered::member_json, path[3]);
-  if (path.size() == 4 && path[2] == "requests") {
-    return look(&FilteredQueue::get_request, filtered::request_json, path[3]);
-  }
-  if (path.size() != 3) return {};
+Asked read_look(ApiCall call, Target& target) {
   ListMembersInput page;
-  if (path[2] == "members") {
-    auto error = read_page(target, true, page);
-    return Asked{std::move(error), [page](FilteredQueue& queue, FilteredExchange& self) {
-                   return answer_with<MemberPage>(queue.list_members(page), self, filtered::members_json);
-                 }};
+  switch (call) {
+    case ApiCall::kFilteredMember:
+      return look(&FilteredQueue::get_member, filtered::member_json, target.segments[3]);
+    case ApiCall::kFilteredRequest:
+      return look(&FilteredQueue::get_request, filtered::request_json, target.segments[3]);
+    case ApiCall::kFilteredMembers: {
+      auto error = read_page(target, true, page);
+      return Asked{std::move(error), [page](FilteredQueue& queue, FilteredExchange& self) {
+                     return answer_with<MemberPage>(queue.list_members(page), self, filtered::members_json);
+                   }};
+    }
+    case ApiCall::kFilteredRequests: {
+      auto error = read_page(target, false, page);
+      return Asked{std::move(error), [page](FilteredQueue& queue, FilteredExchange& self) {
+                     return answer_with<RequestPage>(queue.list_requests(page.limit, page.cursor), self,
+                                                     filtered::requests_json);
+                   }};
+    }
+    case ApiCall::kFilteredStats:
+      return Asked{{}, [](FilteredQueue& queue, FilteredExchange& self) {
+                     return answer_with<FilteredStats>(queue.stats(), self, filtered::stats_json);
+                   }};
+    case ApiCall::kFilteredRecount:
+      return Asked{{}, [](FilteredQueue& queue, FilteredExchange& self) {
+                     return answer_with<Recount>(queue.recount(), self, filtered::recount_json);
+                   }};
+    default:
+      return {not_implemented(call), {}};
   }
-  if (path[2] == "requests") {
-    auto error = read_page(target, false, page);
-    return Asked{std::move(error), [page](FilteredQueue& queue, FilteredExchange& self) {
-                   return answer_with<RequestPage>(queue.list_requests(page.limit, page.cursor), self,
-                                                   filtered::requests_json);
-                 }};
-  }
-  if (path[2] == "stats") {
-    return Asked{{}, [](FilteredQueue& queue, FilteredExchange& self) {
-                   return answer_with<FilteredStats>(queue.stats(), self, filtered::stats_json);
-                 }};
-  }
-  if (path[2] != "recount") return {};
-  return Asked{{}, [](FilteredQueue& queue, FilteredExchange& self) {
-                 return answer_with<Recount>(queue.recount(), self, filtered::recount_json);
-               }};
 }
 
 }  // namespace

@@ -47,6 +47,10 @@ std::optional<std::string> form_decode(std::string_view text) {
   return percent_decode(text, true);
 }
 
+bool is_signature_member(std::string_view name) {
+  return name.starts_with("X-Amz-");
+}
+
 std::string shown_path(std::string_view target) {
   constexpr size_t kMost = 200;
   return std::string(target.substr(0, std::min(target.find('?'), kMost)));

@@ -19,6 +19,9 @@ struct Target {
 // Decodes a name or a value of a form or a query, in which '+' is a blank. Empty for a broken percent sequence.
 std::optional<std::string> form_decode(std::string_view text);
 
+// True for a member of the query that belongs to a presigned request: "X-Amz-Signature" and its kind.
+bool is_signature_member(std::string_view name);
+
 // The path of a target as it was sent, at most 200 bytes, for messages. Without the query: messages are logged, and a
 // query may contain a signature or a token.
 std::string shown_path(std::string_view target);

@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "streams/arn.h"
-#include "wire/http/simple_route.h"
+#include "wire/api/calls.h"
 #include "wire/http/target.h"
+#include "wire/service/api_route.h"
 #include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"
 
@@ -200,10 +201,10 @@ Async<HttpResponse> mappings_answer(Runtime& runtime, const Clock& clock, Result
 
 std::vector<std::unique_ptr<Route>> make_function_view_routes(Runtime& runtime, const Clock& clock) {
   std::vector<std::unique_ptr<Route>> routes;
-  routes.push_back(make_simple_route(
-      "GET", "/functions",
-      [&runtime](const HttpRequest& request) -> Async<HttpResponse> { return functions_answer(runtime, request); }));
-  routes.push_back(make_simple_route("GET", "/mappings", [&runtime, &clock](const HttpRequest& request) {
+  routes.push_back(make_api_route(ApiCall::kFunctions, [&runtime](const HttpRequest& request) -> Async<HttpResponse> {
+    return functions_answer(runtime, request);
+  }));
+  routes.push_back(make_api_route(ApiCall::kMappings, [&runtime, &clock](const HttpRequest& request) {
     return mappings_answer(runtime, clock, part_of(request));
   }));
   return routes;

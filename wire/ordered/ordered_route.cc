@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/there_are.h"
+#include "wire/api/calls.h"
 #include "wire/http/own_error.h"
 #include "wire/http/target.h"
 #include "wire/ordered/requests.h"
@@ -69,36 +70,26 @@ class OrderedRoute final : public Route {
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     auto target = parse_target(request.target);
     if (!target) return std::make_unique<FixedAnswer>(target.error());
-    if (request.method == "GET" && target->segments.size() == 1) return std::make_unique<FixedAnswer>(tables_);
-    std::optional<ordered::Asked> asked;
-    if (request.method == "POST" && target->segments.size() == 3) {
-      // One document for each I/O thread: parsing again reuses its memory.
-      thread_local JsonDocument document;
-      const auto body = document.parse(request.body.empty() ? std::string_view("{}") : request.body);
-      if (!body) return std::make_unique<FixedAnswer>(body.error());
-      asked = ordered::read_request(target->segments[2], *body);
-    }
-    if (!asked) {
-      if (const auto allowed = allowed_at(*target); !allowed.empty()) {
-        return answer_with_response(method_not_allowed(request, allowed));
-      }
-      return std::make_unique<FixedAnswer>(
-          Error{ErrorCode::kNotFound,
-                request.method + " " + shown_path(request.target) +
-                    " is not part of the API of ordered writes (docs/ordered-writes.md)",
-                nullptr});
-    }
-    if (asked->error) return std::make_unique<FixedAnswer>(std::move(*asked->error));
-    return std::make_unique<OrderedExchange>(tables_, std::move(target->segments[1]), std::move(*asked));
+    const ApiLine* line = find_api_call(request.method, target->segments);
+    if (line == nullptr) return not_there(request, *target);
+    if (line->call == ApiCall::kListOrderedTables) return std::make_unique<FixedAnswer>(tables_);
+    // One document for each I/O thread: parsing again reuses its memory.
+    thread_local JsonDocument document;
+    const auto body = document.parse(request.body.empty() ? std::string_view("{}") : request.body);
+    if (!body) return std::make_unique<FixedAnswer>(body.error());
+    auto asked = ordered::read_request(line->call, *body);
+    if (asked.error) return std::make_unique<FixedAnswer>(std::move(*asked.error));
+    return std::make_unique<OrderedExchange>(tables_, std::move(target->segments[1]), std::move(asked));
   }
 
  private:
-  // The methods that the target allows, or "".
-  static std::string_view allowed_at(const Target& target) {
-    JsonDocument document;
-    const auto body = document.parse("{}");
-    const bool posts = target.segments.size() == 3 && ordered::read_request(target.segments[2], *body).has_value();
-    return allowed_methods(target.segments.size() == 1, posts);
+  static std::unique_ptr<Exchange> not_there(const HttpRequest& request, const Target& target) {
+    const std::string allowed = api_methods(target.segments);
+    if (!allowed.empty()) return answer_with_response(method_not_allowed(request, allowed));
+    return std::make_unique<FixedAnswer>(Error{ErrorCode::kNotFound,
+                                               request.method + " " + shown_path(request.target) +
+                                                   " is not part of the API of ordered writes (docs/ordered-writes.md)",
+                                               nullptr});
   }
 
   OrderedDirectory& tables_;

@@ -205,15 +205,25 @@ Asked read_scan(const JsonView& body) {
 
 }  // namespace
 
-std::optional<Asked> read_request(std::string_view route, const JsonView& body) {
-  if (route == "put") return read_put(body);
-  if (route == "delete") return read_delete(body);
-  if (route == "update") return read_update(body);
-  if (route == "get") return read_get(body);
-  if (route == "batch-get") return read_batch_get(body);
-  if (route == "query") return read_query(body);
-  if (route == "scan") return read_scan(body);
-  return {};
+Asked read_request(ApiCall call, const JsonView& body) {
+  switch (call) {
+    case ApiCall::kOrderedPut:
+      return read_put(body);
+    case ApiCall::kOrderedDelete:
+      return read_delete(body);
+    case ApiCall::kOrderedUpdate:
+      return read_update(body);
+    case ApiCall::kOrderedGet:
+      return read_get(body);
+    case ApiCall::kOrderedBatchGet:
+      return read_batch_get(body);
+    case ApiCall::kOrderedQuery:
+      return read_query(body);
+    case ApiCall::kOrderedScan:
+      return read_scan(body);
+    default:
+      return {not_implemented(call), {}};
+  }
 }
 
 }  // namespace freshet::ordered

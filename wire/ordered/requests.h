@@ -4,10 +4,10 @@
 
 #include <functional>
 #include <optional>
-#include <string_view>
 
 #include "runtime/ordered_writes.h"
 #include "tables/value/json_reader.h"
+#include "wire/api/calls.h"
 #include "wire/ordered/answers.h"
 
 namespace freshet::ordered {
@@ -18,7 +18,7 @@ struct Asked {
   std::function<Async<void>(OrderedWrites& table, Answer& answer)> call;
 };
 
-// Empty if there is no such route.
-std::optional<Asked> read_request(std::string_view route, const JsonView& body);
+// `call` is one of the POST calls below /ordered.
+Asked read_request(ApiCall call, const JsonView& body);
 
 }  // namespace freshet::ordered

@@ -5,6 +5,7 @@
 
 #include "runtime/json_members.h"
 #include "tables/value/json.h"
+#include "wire/api/calls.h"
 #include "wire/http/target.h"
 #include "wire/priority/answers.h"
 #include "wire/tasks/answers.h"
@@ -205,26 +206,48 @@ Asked read_record_call(const JsonView& body, RecordMethod method) {
   });
 }
 
-std::optional<Asked> read_change(const std::string& what, const JsonView& body) {
-  if (what == "put") return read_put(body, false);
-  if (what == "upsert") return read_put(body, true);
-  if (what == "status") return read_status(body);
-  if (what == "enqueue") return read_enqueue(body);
-  if (what == "peek") return read_peek(body);
-  if (what == "remove") return read_record_call(body, &PriorityQueue::remove);
-  if (what == "restore") return read_restore(body);
-  if (what == "touch") return read_record_call(body, &PriorityQueue::touch);
-  if (what == "dlq") return read_record_call(body, &PriorityQueue::send_to_dlq);
-  if (what == "extend") return read_extend(body);
-  if (what == "priority") return read_priority(body);
-  if (what == "cancel") return read_record_call(body, &PriorityQueue::cancel);
-  if (what == "delete") return read_delete(body);
-  if (what == "redrive") return read_redrive(body);
-  if (what != "dequeue") return {};
+Asked read_dequeue(const JsonView& body) {
   const JsonMembers members(body, {});
   return asked(members, [](PriorityQueue& queue, PriorityExchange& self) {
     return answer(queue.dequeue(), self, Shape::kDequeue);
   });
+}
+
+Asked read_change(ApiCall call, const JsonView& body) {
+  switch (call) {
+    case ApiCall::kPriorityPut:
+      return read_put(body, false);
+    case ApiCall::kPriorityUpsert:
+      return read_put(body, true);
+    case ApiCall::kPriorityStatus:
+      return read_status(body);
+    case ApiCall::kPriorityEnqueue:
+      return read_enqueue(body);
+    case ApiCall::kPriorityPeek:
+      return read_peek(body);
+    case ApiCall::kPriorityDequeue:
+      return read_dequeue(body);
+    case ApiCall::kPriorityRemove:
+      return read_record_call(body, &PriorityQueue::remove);
+    case ApiCall::kPriorityRestore:
+      return read_restore(body);
+    case ApiCall::kPriorityTouch:
+      return read_record_call(body, &PriorityQueue::touch);
+    case ApiCall::kPrioritySendToDlq:
+      return read_record_call(body, &PriorityQueue::send_to_dlq);
+    case ApiCall::kPriorityExtend:
+      return read_extend(body);
+    case ApiCall::kPrioritySetPriority:
+      return read_priority(body);
+    case ApiCall::kPriorityCancel:
+      return read_record_call(body, &PriorityQueue::cancel);
+    case ApiCall::kPriorityDelete:
+      return read_delete(body);
+    case ApiCall::kPriorityRedrive:
+      return read_redrive(body);
+    default:
+      return {not_implemented(call), {}};
+  }
 }
 
 Asked list(Target& target) {
@@ -237,7 +260,7 @@ Asked list(Target& target) {
       if (error != std::errc{} || end != value.data() + value.size() || input.limit < 1 || input.limit > 1000) {
         return {Error{ErrorCode::kValidation, "'limit' must be a number from 1 to 1000", nullptr}, {}};
       }
-    } else {
+    } else if (!is_signature_member(name)) {
       return {Error{ErrorCode::kValidation, "'" + name + "': there are limit and cursor", nullptr}, {}};
     }
   }
@@ -246,21 +269,19 @@ Asked list(Target& target) {
           }};
 }
 
-std::optional<Asked> read_look(Target& target) {
-  const auto& path = target.segments;
-  if (path.size() == 4 && path[2] == "records") {
-    return Asked{{}, [id = path[3]](PriorityQueue& queue, PriorityExchange& self) {
+Asked read_look(ApiCall call, Target& target) {
+  if (call == ApiCall::kPriorityRecords) return list(target);
+  if (call == ApiCall::kPriorityRecord) {
+    return Asked{{}, [id = target.segments[3]](PriorityQueue& queue, PriorityExchange& self) {
                    return answer(queue.get(id), self, Shape::kRecord);
                  }};
   }
-  if (path.size() != 3) return {};
-  if (path[2] == "records") return list(target);
-  if (path[2] == "stats") {
+  if (call == ApiCall::kPriorityStats) {
     return Asked{{}, [](PriorityQueue& queue, PriorityExchange& self) {
                    return answer_with<PriorityStats>(queue.stats(), self, priority::stats_json);
                  }};
   }
-  if (path[2] != "dlq") return {};
+  if (call != ApiCall::kPriorityDeadLetters) return {not_implemented(call), {}};
   return Asked{{}, [](PriorityQueue& queue, PriorityExchange& self) {
                  return answer_with<DeadStats>(queue.dlq_stats(), self, priority::dead_json);
                }};

@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "wire/api/openapi.h"
 #include "wire/http/own_error.h"
 #include "wire/http/simple_route.h"
+#include "wire/service/api_route.h"
 
 namespace freshet {
 namespace {
@@ -41,11 +43,16 @@ std::vector<std::unique_ptr<Route>> make_service_routes(ServiceView view) {
   };
   routes.push_back(make_simple_route("GET", "/", root, {.post_elsewhere = true}));  // By the AWS protocols.
   routes.push_back(
-      make_simple_route("GET", "/healthz", [](const HttpRequest&) -> Async<HttpResponse> { return text("ok\n"); }));
-  routes.push_back(make_simple_route("GET", "/readyz",
-                                     [view](const HttpRequest&) -> Async<HttpResponse> { return readiness(view); }));
+      make_api_route(ApiCall::kHealth, [](const HttpRequest&) -> Async<HttpResponse> { return text("ok\n"); }));
+  routes.push_back(make_api_route(ApiCall::kReadiness,
+                                  [view](const HttpRequest&) -> Async<HttpResponse> { return readiness(view); }));
   routes.push_back(
-      make_simple_route("GET", "/metrics", [source = view.metrics](const HttpRequest&) { return metrics(source); }));
+      make_api_route(ApiCall::kMetrics, [source = view.metrics](const HttpRequest&) { return metrics(source); }));
+  routes.push_back(make_api_route(ApiCall::kOpenApi, [](const HttpRequest&) -> Async<HttpResponse> {
+    HttpResponse response;
+    response.body = openapi_json();
+    return response;
+  }));
   return routes;
 }
 

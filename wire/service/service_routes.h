@@ -1,4 +1,4 @@
-// Health, readiness and metrics: GET /, /healthz, /readyz, /metrics.
+// Health, readiness, metrics and the description of the API: GET /, /healthz, /readyz, /metrics, /openapi.json.
 #pragma once
 
 #include <functional>

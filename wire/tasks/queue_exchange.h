@@ -14,6 +14,7 @@
 #include "base/there_are.h"
 #include "runtime/ports.h"
 #include "tables/value/json_reader.h"
+#include "wire/api/calls.h"
 #include "wire/http/own_error.h"
 #include "wire/http/target.h"
 #include "wire/tasks/answers.h"
@@ -102,14 +103,14 @@ class QueueNames final : public Exchange {
   std::vector<std::string> names_;
 };
 
-// The route of such an API. `look` parses a GET by its path and query, `change` a POST of /ROOT/NAME/WHAT by its body;
-// empty: there is no such call.
+// The route of such an API. `look` parses a GET by its path and query, `change` a POST by its body. Each gets only the
+// calls of wire/api/calls.h below the API's root, but not the one that lists the queues.
 template <class Queues>
 class QueueRoute final : public Route {
  public:
   using Asked = typename QueueExchange<Queues>::Asked;
-  using Look = std::optional<Asked> (*)(Target& target);
-  using Change = std::optional<Asked> (*)(const std::string& what, const JsonView& body);
+  using Look = Asked (*)(ApiCall call, Target& target);
+  using Change = Asked (*)(ApiCall call, const JsonView& body);
 
   QueueRoute(Queues& queues, const QueueApi& api, Look look, Change change)
       : queues_(queues), api_(api), look_(look), change_(change) {}
@@ -122,41 +123,33 @@ class QueueRoute final : public Route {
 
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     auto target = parse_target(request.target);
-    if (!target) return std::make_unique<QueueNames<Queues>>(target.error());
-    if (request.method == "GET" && target->segments.size() == 1) return std::make_unique<QueueNames<Queues>>(queues_);
-    std::optional<Asked> asked;
-    if (request.method == "GET") {
-      asked = look_(*target);
-    } else if (request.method == "POST" && target->segments.size() == 3) {
-      // One document per I/O thread, which reuses its memory.
-      thread_local JsonDocument document;
-      const auto body = document.parse(request.body.empty() ? std::string_view("{}") : request.body);
-      if (!body) return std::make_unique<QueueNames<Queues>>(body.error());
-      asked = change_(target->segments[2], *body);
-    }
-    if (!asked) {
-      if (const auto allowed = allowed_at(request.target); !allowed.empty()) {
-        return answer_with_response(method_not_allowed(request, allowed));
-      }
-      return std::make_unique<QueueNames<Queues>>(Error{ErrorCode::kNotFound,
-                                                        request.method + " " + shown_path(request.target) +
-                                                            " is not part of the " + std::string(api_.what) + " API (" +
-                                                            std::string(api_.docs) + ")",
-                                                        nullptr});
-    }
-    if (asked->error) return std::make_unique<QueueNames<Queues>>(std::move(*asked->error));
-    return std::make_unique<QueueExchange<Queues>>(queues_, api_, std::move(target->segments[1]),
-                                                   std::move(asked->call));
+    if (!target) return refuse(target.error());
+    const ApiLine* line = find_api_call(request.method, target->segments);
+    if (line == nullptr) return not_there(request, *target);
+    if (target->segments.size() == 1) return std::make_unique<QueueNames<Queues>>(queues_);
+    if (request.method != "POST") return start(look_(line->call, *target), *target);
+    // One document per I/O thread, which reuses its memory.
+    thread_local JsonDocument document;
+    const auto body = document.parse(request.body.empty() ? std::string_view("{}") : request.body);
+    if (!body) return refuse(body.error());
+    return start(change_(line->call, *body), *target);
   }
 
  private:
-  // The methods that the path has, or "".
-  std::string_view allowed_at(const std::string& path) const {
-    auto target = parse_target(path);
-    JsonDocument document;
-    const auto body = document.parse("{}");
-    const bool posts = target->segments.size() == 3 && change_(target->segments[2], *body).has_value();
-    return allowed_methods(target->segments.size() == 1 || look_(*target).has_value(), posts);
+  std::unique_ptr<Exchange> start(Asked asked, Target& target) {
+    if (asked.error) return refuse(std::move(*asked.error));
+    return std::make_unique<QueueExchange<Queues>>(queues_, api_, std::move(target.segments[1]), std::move(asked.call));
+  }
+  std::unique_ptr<Exchange> not_there(const HttpRequest& request, const Target& target) const {
+    const std::string allowed = api_methods(target.segments);
+    if (!allowed.empty()) return answer_with_response(method_not_allowed(request, allowed));
+    return refuse({ErrorCode::kNotFound,
+                   request.method + " " + shown_path(request.target) + " is not part of the " + std::string(api_.what) +
+                       " API (" + std::string(api_.docs) + ")",
+                   nullptr});
+  }
+  static std::unique_ptr<Exchange> refuse(Error error) {
+    return std::make_unique<QueueNames<Queues>>(std::move(error));
   }
 
   Queues& queues_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "wire/api/calls.h"
 #include "wire/auth/actor.h"
 #include "wire/http/own_error.h"
 #include "wire/http/target.h"
@@ -23,27 +24,21 @@ Error no_such_path(const HttpRequest& request) {
           nullptr};
 }
 
-// A name in the query that its path does not have; that of GET /queues/NAME/tasks is list_input()'s.
-std::optional<Error> stray_parameter(const HttpRequest& request, const Target& target) {
-  const auto& path = target.segments;
-  const bool looks_into = request.method == "GET" && path.size() == 3;
-  if (looks_into && path[2] == "tasks") return {};
-  const bool is_audit = request.method == "GET" && path.size() == 1 && path[0] == "audit";
-  // The second name; the first one is `limit`.
-  const std::string_view other = is_audit                            ? "queue"
-                                 : looks_into && path[2] == "groups" ? "by"
-                                 : looks_into && path[2] == "series" ? "step"
-                                                                     : "";
-  const bool is_limited = !other.empty() || (looks_into && (path[2] == "sheds" || path[2] == "holders"));
-  std::string known = is_limited ? "limit" : "";
-  if (!other.empty()) known.append(" and ").append(other);
+// A name in the query that its call does not have; that of kListTasks is list_input()'s. A signature in the query is
+// for the gate.
+std::optional<Error> stray_parameter(const ApiLine& line, const HttpRequest& request, const Target& target) {
+  if (line.call == ApiCall::kListTasks) return {};
   for (const auto& [name, value] : target.query) {
-    if (is_limited && (name == "limit" || (!other.empty() && name == other))) continue;
+    if (has_parameter(line, name) || is_signature_member(name)) continue;
+    const std::string known = parameters_in_words(line);
+    std::string there = " there are no parameters";
+    if (request.method == "POST") {
+      there = " the body has all parameters";
+    } else if (!known.empty()) {
+      there = (known.find(' ') == std::string::npos ? " there is " : " there are ") + known;
+    }
     return Error{ErrorCode::kValidation,
-                 "'" + name + "' in the query of " + request.method + " " + shown_path(request.target) + ": " +
-                     (request.method == "POST" ? "the body has all parameters"
-                      : known.empty()          ? "there are no parameters"
-                                               : (other.empty() ? "there is " : "there are ") + known),
+                 "'" + name + "' in the query of " + request.method + " " + shown_path(request.target) + ":" + there,
                  nullptr};
   }
   return {};
@@ -94,7 +89,7 @@ Result<ListInput> list_input(const Target& target) {
       input.older_than = milliseconds(*age);
     } else if (name.starts_with(kWhere) && name.size() > kWhere.size()) {
       input.where.emplace_back(name.substr(kWhere.size()), value);
-    } else if (name != "limit") {
+    } else if (name != "limit" && !is_signature_member(name)) {
       // Not the value of another name: this may be a signature, and messages stand in the log.
       return invalid("'" + name + (name == "order" ? "=" + value : "") +
                      "': there are state, limit, cursor, order (newest or oldest), text, olderThanMs and where.NAME");
@@ -122,78 +117,58 @@ class TaskRoute final : public Route {
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     auto target = parse_target(request.target);
     if (!target) return tasks::refuse(target.error());
-    const auto stray = stray_parameter(request, *target);
-    std::unique_ptr<Exchange> exchange;
-    if (request.method == "GET") exchange = look(*target);
-    const bool posts = request.method == "POST" && target->segments.size() == 3 && target->segments[0] == "queues";
-    if (posts) exchange = change(request, *target);
-    if (request.method == "DELETE") exchange = remove(request, *target);
-    if (!exchange) return not_there(request);
-    return stray ? tasks::refuse(*stray) : std::move(exchange);
+    const ApiLine* line = find_api_call(request.method, target->segments);
+    if (line == nullptr) {
+      const std::string allowed = api_methods(target->segments);
+      if (allowed.empty()) return tasks::refuse(no_such_path(request));
+      return answer_with_response(method_not_allowed(request, allowed));
+    }
+    if (const auto stray = stray_parameter(*line, request, *target)) return tasks::refuse(*stray);
+    if (line->method == "POST") return change(line->call, request, *target);
+    return look(line->call, request, *target);
   }
 
  private:
-  // Answers 405 with the methods that would find something there.
-  std::unique_ptr<Exchange> not_there(HttpRequest& request) {
-    auto target = parse_target(request.target);
-    request.body.clear();
-    const bool posts = target->segments.size() == 3 && target->segments[0] == "queues" && change(request, *target);
-    target = parse_target(request.target);
-    const bool gets = look(*target) != nullptr;
-    target = parse_target(request.target);
-    const std::string_view allowed = remove(request, *target) ? "GET, HEAD, DELETE" : allowed_methods(gets, posts);
-    if (allowed.empty()) return tasks::refuse(no_such_path(request));
-    return answer_with_response(method_not_allowed(request, allowed));
+  std::unique_ptr<Exchange> look(ApiCall call, const HttpRequest& request, Target& target) {
+    auto& path = target.segments;
+    switch (call) {
+      case ApiCall::kListQueues:
+        return tasks::names(desk_);
+      case ApiCall::kGetTask:
+        return tasks::get(desk_, std::move(path[1]), std::move(path[3]));
+      case ApiCall::kExplainTask:
+        return tasks::explain(desk_, std::move(path[1]), std::move(path[3]));
+      case ApiCall::kGetJob:
+        return tasks::job(desk_, std::move(path[1]), path[3]);
+      case ApiCall::kStopJob:
+        return tasks::stop_job(desk_, std::move(path[1]), path[3], actor_of(request, is_signed_));
+      case ApiCall::kListJobs:
+        return tasks::jobs(desk_, std::move(path[1]));
+      case ApiCall::kQueuePolicy:
+        return tasks::policy(desk_, std::move(path[1]));
+      case ApiCall::kQueueStats:
+        return tasks::stats(desk_, std::move(path[1]));
+      case ApiCall::kQueueBacklog:
+        return tasks::backlog(desk_, std::move(path[1]));
+      default:
+        return look_at_list(call, target);
+    }
   }
 
-  // Null if there is no such path.
-  std::unique_ptr<Exchange> look(Target& target) {
+  // The calls with parameters in the query.
+  std::unique_ptr<Exchange> look_at_list(ApiCall call, Target& target) {
     auto& path = target.segments;
-    if (path[0] == "audit") {
-      if (path.size() != 1) return nullptr;
-      const auto limit = limit_of(target, 100, 10'000);
-      return limit ? tasks::audit(desk_, std::move(target.query["queue"]), *limit) : tasks::refuse(limit.error());
-    }
-    if (path.size() == 1) return tasks::names(desk_);
-    if (path.size() == 4 && path[2] == "tasks") return tasks::get(desk_, std::move(path[1]), std::move(path[3]));
-    if (path.size() == 4 && path[2] == "jobs") return tasks::job(desk_, std::move(path[1]), path[3]);
-    if (path.size() == 5 && path[2] == "tasks" && path[4] == "explain") {
-      return tasks::explain(desk_, std::move(path[1]), std::move(path[3]));
-    }
-    if (path.size() != 3) return nullptr;
-    if (path[2] == "policy") return tasks::policy(desk_, std::move(path[1]));
-    if (path[2] == "jobs") return tasks::jobs(desk_, std::move(path[1]));
-    if (path[2] == "stats") return tasks::stats(desk_, std::move(path[1]));
-    if (path[2] == "backlog") return tasks::backlog(desk_, std::move(path[1]));
-    if (path[2] == "tasks") {
+    if (call == ApiCall::kListTasks) {
       auto input = list_input(target);
       return input ? tasks::list(desk_, std::move(path[1]), std::move(*input)) : tasks::refuse(input.error());
     }
-    if (path[2] == "sheds") {
-      const auto limit = limit_of(target, 100, 10'000);
-      return limit ? tasks::sheds(desk_, std::move(path[1]), *limit) : tasks::refuse(limit.error());
-    }
-    return view(target);
-  }
-
-  // The same: how a queue was and who uses it.
-  std::unique_ptr<Exchange> view(Target& target) {
-    auto& path = target.segments;
-    if (path[2] == "series") {
-      const std::string step = query_or(target, "step", "second");
-      if (step != "second" && step != "minute") {
-        return tasks::refuse(Error{ErrorCode::kValidation, "'step' must be second or minute", nullptr});
-      }
-      const bool by_minute = step == "minute";
-      const auto most = static_cast<uint32_t>(by_minute ? QueueSeries::kMinutes : QueueSeries::kSeconds);
-      const auto limit = limit_of(target, by_minute ? most : 300, most);
-      if (!limit) return tasks::refuse(limit.error());
-      return tasks::series(desk_, std::move(path[1]), by_minute ? SeriesStep::kMinute : SeriesStep::kSecond, *limit);
-    }
-    if (path[2] != "groups" && path[2] != "holders") return nullptr;
-    const auto limit = limit_of(target, 100, 1000);
+    if (call == ApiCall::kQueueSeries) return series(target);
+    const bool is_log = call == ApiCall::kAudit || call == ApiCall::kQueueSheds;
+    const auto limit = limit_of(target, 100, is_log ? 10'000 : 1000);
     if (!limit) return tasks::refuse(limit.error());
-    if (path[2] == "holders") return tasks::holders(desk_, std::move(path[1]), *limit);
+    if (call == ApiCall::kAudit) return tasks::audit(desk_, std::move(target.query["queue"]), *limit);
+    if (call == ApiCall::kQueueSheds) return tasks::sheds(desk_, std::move(path[1]), *limit);
+    if (call == ApiCall::kQueueHolders) return tasks::holders(desk_, std::move(path[1]), *limit);
     const std::string by = query_or(target, "by", "group");
     if (by != "group" && by != "key") {
       return tasks::refuse(Error{ErrorCode::kValidation, "'by' must be group or key", nullptr});
@@ -201,30 +176,46 @@ class TaskRoute final : public Route {
     return tasks::shares(desk_, std::move(path[1]), {by == "key", *limit});
   }
 
-  // The same.
-  std::unique_ptr<Exchange> change(const HttpRequest& request, Target& target) {
-    // One document for each I/O thread: parsing again reuses its memory.
-    thread_local JsonDocument document;
-    const std::string& what = target.segments[2];
-    const auto body = document.parse(request.body.empty() ? std::string_view("{}") : request.body);
-    if (!body) return tasks::refuse(body.error());
-    if (what == "tasks") return start(target, tasks::read_create(*body), tasks::create);
-    if (what == "take") return start(target, tasks::read_take(*body), tasks::take);
-    if (what == "settle") return start(target, tasks::read_settle(*body), tasks::settle);
-    if (what == "cancel") return start(target, tasks::read_cancel(*body), tasks::cancel);
-    if (what == "redrive") return start(target, tasks::read_redrive(*body), tasks::redrive);
-    if (what == "policy") return start(request, target, tasks::read_policy(*body), tasks::change_policy);
-    if (what == "pause") return start(request, target, tasks::read_pause(*body), tasks::pause);
-    if (what == "resume") return start(request, target, tasks::read_resume(*body), tasks::resume);
-    if (what == "jobs") return start(request, target, tasks::read_job(*body), tasks::start_job);
-    return nullptr;
+  std::unique_ptr<Exchange> series(Target& target) {
+    const std::string step = query_or(target, "step", "second");
+    if (step != "second" && step != "minute") {
+      return tasks::refuse(Error{ErrorCode::kValidation, "'step' must be second or minute", nullptr});
+    }
+    const bool by_minute = step == "minute";
+    const auto most = static_cast<uint32_t>(by_minute ? QueueSeries::kMinutes : QueueSeries::kSeconds);
+    const auto limit = limit_of(target, by_minute ? most : 300, most);
+    if (!limit) return tasks::refuse(limit.error());
+    return tasks::series(desk_, std::move(target.segments[1]), by_minute ? SeriesStep::kMinute : SeriesStep::kSecond,
+                         *limit);
   }
 
-  // The same.
-  std::unique_ptr<Exchange> remove(const HttpRequest& request, Target& target) {
-    auto& path = target.segments;
-    if (path.size() != 4 || path[0] != "queues" || path[2] != "jobs") return nullptr;
-    return tasks::stop_job(desk_, std::move(path[1]), path[3], actor_of(request, is_signed_));
+  std::unique_ptr<Exchange> change(ApiCall call, const HttpRequest& request, Target& target) {
+    // One document for each I/O thread: parsing again reuses its memory.
+    thread_local JsonDocument document;
+    const auto body = document.parse(request.body.empty() ? std::string_view("{}") : request.body);
+    if (!body) return tasks::refuse(body.error());
+    switch (call) {
+      case ApiCall::kTake:
+        return start(target, tasks::read_take(*body), tasks::take);
+      case ApiCall::kSettle:
+        return start(target, tasks::read_settle(*body), tasks::settle);
+      case ApiCall::kCreateTasks:
+        return start(target, tasks::read_create(*body), tasks::create);
+      case ApiCall::kCancelTasks:
+        return start(target, tasks::read_cancel(*body), tasks::cancel);
+      case ApiCall::kRedriveTasks:
+        return start(target, tasks::read_redrive(*body), tasks::redrive);
+      case ApiCall::kChangePolicy:
+        return start(request, target, tasks::read_policy(*body), tasks::change_policy);
+      case ApiCall::kPause:
+        return start(request, target, tasks::read_pause(*body), tasks::pause);
+      case ApiCall::kResume:
+        return start(request, target, tasks::read_resume(*body), tasks::resume);
+      case ApiCall::kStartJob:
+        return start(request, target, tasks::read_job(*body), tasks::start_job);
+      default:
+        return tasks::refuse(not_implemented(call));
+    }
   }
 
   template <class Input, class Make>

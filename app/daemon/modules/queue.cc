@@ -8,7 +8,7 @@
 #include "functions/register.h"
 #include "functions/settings.h"
 #include "functions/workers.h"
-#include "wire/http/simple_route.h"
+#include "wire/service/api_route.h"
 #include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"
 #include "wire/tasks/task_route.h"
@@ -81,7 +81,7 @@ class QueueModule final : public Module {
     routes.push_back(make_task_route(*queues_, parts_->loop.clock(),
                                      {parts_->audit, parts_->plan.credentials.has_value(), &history_->book()}));
     const auto settings = [](const HttpRequest&) -> Async<HttpResponse> { return tasks::json_answer(settings_json()); };
-    routes.push_back(make_simple_route("GET", "/settings", settings));
+    routes.push_back(make_api_route(ApiCall::kSettings, settings));
   }
   void begin() override {
     queues_->begin();

@@ -1,6 +1,6 @@
 #include "app/daemon/modules.h"
 #include "tables/value/json.h"
-#include "wire/http/simple_route.h"
+#include "wire/service/api_route.h"
 #include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"
 
@@ -38,7 +38,7 @@ class SchedulesModule final : public Module {
     const auto answer = [this](const HttpRequest&) -> Async<HttpResponse> {
       return tasks::json_answer(schedules_json(parts_->runtime->schedule_states()));
     };
-    routes.push_back(make_simple_route("GET", "/schedules", answer));
+    routes.push_back(make_api_route(ApiCall::kSchedules, answer));
   }
 
  private:

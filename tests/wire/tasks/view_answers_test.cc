@@ -91,6 +91,8 @@ TEST(ViewRoutes, ParametersAreCheckedBeforeAnyQueueIsAsked) {
       {"/queues/Q/groups?by=colour", "'by' must be group or key"},
       {"/queues/Q/groups?limit=0", "'limit' must be a number from 1 to 1000"},
       {"/queues/Q/holders?by=key", "there is limit"},
+      {"/queues/Q/series?X-Amz-Signature=s&step=hour", "'step' must be"},  // A presigned request has more members.
+      {"/queues/Q/tasks?X-Amz-Signature=s&limit=0", "'limit' must be"},
       {"/queues/Q/tasks?olderThanMs=-1", "'olderThanMs' must be a whole number of milliseconds"},
   };
   for (const auto& [target, message] : cases) {
