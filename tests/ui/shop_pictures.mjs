@@ -1,4 +1,4 @@
-// Makes the pictures of docs/dashboard.md that show functions, from a daemon that runs the shop.
+// Makes the pictures of docs/dashboard.md that show functions and tables, from a daemon that runs the shop.
 //   node tests/ui/shop_pictures.mjs     FRESHET_BINARY names the binary; build/release/freshet else
 import fs from 'node:fs';
 import path from 'node:path';
@@ -41,5 +41,6 @@ await picture('function', 'functions/Price', async (page) => {
   await page.getByRole('button', { name: 'Invoke', exact: true }).click();
   await page.has('done');
 }, { height: 900 });
+await picture('table', 'tables/Orders?index=byState&key=paid&order=down', (page) => page.has('barbara'));
 await browser.close();
 await daemon.remove();

@@ -155,6 +155,8 @@ export class Browser {
       if (url.origin !== daemon.url && url.protocol !== 'data:') page.faults.push(`asked elsewhere: ${url}`);
       const limit = url.searchParams.get('limit');
       if (limit && !url.pathname.endsWith('/series')) page.limits.push(Number(limit));
+      const operation = (request.headers()['x-amz-target'] ?? '').split('.').at(-1);
+      if (['Scan', 'Query', 'ExecuteStatement', 'ListTables'].includes(operation)) page.limits.push(JSON.parse(request.postData()).Limit ?? Infinity);
     });
     page.show = async (view) => {
       await page.goto(`${daemon.url}/ui/#/${view}`);

@@ -8,6 +8,7 @@ import { Overview } from './views/overview.js';
 import { Queue } from './views/queue.js';
 import { Audit } from './views/audit.js';
 import { FunctionViews, PLACES } from './views/functions.js';
+import { TABLE_PLACES, TableViews } from './views/tables.js';
 import * as format from './lib/format.js';
 
 const REFUSED = 'This daemon lets in signed requests only (it runs with --credentials), and this page cannot sign them yet. Use the command line, as in “freshet queues”, with your access key.';
@@ -33,6 +34,7 @@ function View({ parts, query }) {
   if (parts[0] === 'queues' && parts[1] !== undefined) return html`<${Queue} key=${parts[1]} name=${parts[1]} parts=${parts.slice(2)} query=${query} />`;
   if (parts[0] === 'audit') return html`<${Audit} />`;
   if (PLACES.includes(parts[0])) return html`<${FunctionViews} parts=${parts} query=${query} />`;
+  if (TABLE_PLACES.includes(parts[0])) return html`<${TableViews} parts=${parts} query=${query} />`;
   return html`<${Overview} query=${query} />`;
 }
 
@@ -47,7 +49,7 @@ function App() {
     <a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), document.getElementById('main').focus())}>To the content</a>
     <header class="top">
       <a class="brand" href="#/">Freshet</a>
-      <nav aria-label="Views"><a href="#/" aria-current=${at('')}>Queues</a><a href=${link(['functions'])} aria-current=${PLACES.includes(parts[0]) ? 'page' : undefined}>Functions</a><a href=${link(['audit'])} aria-current=${at('audit')}>Audit</a></nav>
+      <nav aria-label="Views"><a href="#/" aria-current=${at('')}>Queues</a><a href=${link(['functions'])} aria-current=${PLACES.includes(parts[0]) ? 'page' : undefined}>Functions</a><a href=${link(['tables'])} aria-current=${TABLE_PLACES.includes(parts[0]) ? 'page' : undefined}>Tables</a><a href=${link(['audit'])} aria-current=${at('audit')}>Audit</a></nav>
       <${Live} />
     </header>
     <${Connection} />

@@ -48,7 +48,7 @@ function Switch({ mapping, onChange }) {
 // `ofFunction`: in the view of one function, which needs no column for it.
 export function MappingTable({ mappings, ofFunction, onChange, empty }) {
   const row = (one) => [
-    html`<span class="keep">${one.table}</span>`,
+    html`<a class="keep" href=${link(['tables', one.table])}>${one.table}</a>`,
     ...(ofFunction ? [] : [html`<a class="keep" href=${link(['functions', functionOf(one.function)])}>${nameOf(one.function)}</a>`]),
     html`<${StateOf} mapping=${one} />`,
     lagOf(one),
