@@ -405,11 +405,15 @@ BootTime SegmentLog::sync_due() const {
   return due;
 }
 
+uint32_t SegmentLog::removable_below() const {
+  return FRESHET_PLANTED("removed-before-its-header") ? next_first_unretired_ : first_unretired_;
+}
+
 std::vector<SegmentInfo> SegmentLog::segments() const {
   std::vector<SegmentInfo> infos;
   infos.reserve(segments_.size());
   for (const Segment& segment : segments_) {
-    infos.push_back({segment.id, segment.first_sequence, segment.bytes, segment.id < first_unretired_});
+    infos.push_back({segment.id, segment.first_sequence, segment.bytes, segment.id < removable_below()});
   }
   return infos;
 }
@@ -422,7 +426,7 @@ void SegmentLog::retire_through(uint32_t id) {
 Result<void> SegmentLog::remove_oldest() {
   if (failed_) return fail(*failed_);
   const Segment& oldest = segments_.front();
-  if (oldest.id >= (FRESHET_PLANTED("removed-before-its-header") ? next_first_unretired_ : first_unretired_)) {
+  if (oldest.id >= removable_below()) {
     return fail(ErrorCode::kConflict, path(oldest.id) + " cannot be removed: replay still begins there");
   }
   if (read_segment_ == oldest.id) {

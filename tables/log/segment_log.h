@@ -74,8 +74,9 @@ class SegmentLog final : public Log {
     return (spares_.bytes() < reserve_ || disk_refuses_) && std::min(bound_left(), disk_free_) >= segment_bytes_;
   }
   void asked_disk(bool full);
-  void claim(uint64_t bytes);      // Counts `bytes` of files as used,
-  void give_back(uint64_t bytes);  // or as free again.
+  uint32_t removable_below() const;  // Segments with lower numbers: a header on the disk says that nobody needs them.
+  void claim(uint64_t bytes);        // Counts `bytes` of files as used,
+  void give_back(uint64_t bytes);    // or as free again.
   // Opens a closed segment for reading, if it is not open.
   Result<void> open_to_read(uint32_t id);
   Result<void> look_at_disk();

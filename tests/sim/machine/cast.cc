@@ -20,6 +20,7 @@ Async<void> use_items(Stage& stage, const std::function<Random()>& fork, Scope& 
   for (int i = 0; i < plan.how_many("counters"); ++i) clients.spawn(count_up(stage, fork(), std::to_string(i)));
   for (int i = 0; i < plan.how_many("leavers"); ++i) clients.spawn(put_and_delete(stage, fork(), std::to_string(i)));
   if (plan.has("stream")) stream.spawn(follow_stream(stage, fork()));
+  if (plan.has("huge-values")) clients.spawn(write_huge_values(stage, fork()));
   if (plan.has("backups")) clients.spawn(make_backups(stage, fork()));
   if (plan.has("late-repeats")) clients.spawn(repeat_transactions_late(stage, fork()));
 }
@@ -79,6 +80,8 @@ void begin_clients(Stage& stage, const std::function<Random()>& fork, Scope& cli
   const bool stays = !plan.has("purgers") && !plan.has("keep");
   if (plan.has("late-repeats") && stays) clients.spawn(repeat_creates_late(stage, fork()));
   if (plan.has("holders") && !has_runner(plan)) clients.spawn(hold_tasks(stage, fork()));
+  if (plan.has("late-beats") && !has_runner(plan)) clients.spawn(beat_late(stage, fork()));
+  if (plan.has("heavy-keys")) clients.spawn(replace_heavy_tasks(stage, fork()));
 }
 
 void set_expectations(Stage& stage) {
@@ -103,6 +106,7 @@ void play_programs(ProgramPlay& programs, Stage& stage, HttpClient& http) {
   programs.saw = [&stage](const std::string& what) { stage.caller.trace().saw(what); };
   programs.started = [&stage](const std::string& input) {
     const auto task = nlohmann::json::parse(input, nullptr, false);
+    if (task.is_object() && task.contains("Records")) return judge_event(stage, task);
     if (!task.is_object() || !task.contains("taskId")) {
       return stage.verdict.broken("a program is given no task", input);
     }

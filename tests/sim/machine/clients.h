@@ -84,21 +84,29 @@ Async<void> write_registers(Stage& stage, Random random, std::string name);
 Async<void> write_pairs(Stage& stage, Random random, std::string name);
 // Transactions that are sent again after up to a minute: nothing is done twice.
 Async<void> repeat_transactions_late(Stage& stage, Random random);
+// Values so large that a few fill a segment of the log. Some transactions need a segment of their own.
+Async<void> write_huge_values(Stage& stage, Random random);
 Async<void> count_up(Stage& stage, Random random, std::string name);
 // Items that come and go: what was deleted does not come back.
 Async<void> put_and_delete(Stage& stage, Random random, std::string name);
 // Until the end, and then all that is left.
 Async<void> follow_stream(Stage& stage, Random random);
+// A function was told of changes: what it has seen stays.
+void judge_event(Stage& stage, const nlohmann::json& event);
 // Reads every item once. For the end.
 Async<void> read_all_items(Stage& stage);
 
 // The queue.
 Async<void> produce_tasks(Stage& stage, Random random, std::string name);
+// Tasks of a key that are as large as a batch of the log. Each replaces the one before.
+Async<void> replace_heavy_tasks(Stage& stage, Random random);
 // Creates that are sent again after their deadline.
 Async<void> repeat_creates_late(Stage& stage, Random random);
 Async<void> work_on_tasks(Stage& stage, Random random, std::string name);
 // A worker that sends a heartbeat, and forgets its task then.
 Async<void> hold_tasks(Stage& stage, Random random);
+// A worker whose heartbeats come when the lease is about to end.
+Async<void> beat_late(Stage& stage, Random random);
 Async<void> look_at_queue(Stage& stage, Random random);
 Async<void> cancel_tasks(Stage& stage, Random random);
 // Hands on it, and on the store.

@@ -135,6 +135,17 @@ Async<std::optional<Held>> try_assign(Stage& stage, const FilteredWish& wish, bo
   co_return std::optional(std::move(held));
 }
 
+// Where somebody waits for a member and a member for somebody, one of the two would have to be told.
+Async<bool> look_side_by_side(Stage& stage, std::string queue) {
+  const Reply stats = co_await stage.caller.get("/filtered/" + queue + "/stats", kPatience);
+  if (stats.kind != Reply::Kind::kDone) co_return false;
+  for (const Json& one : stats.body["queues"]) {
+    const bool both = one.value("depth", 0) > 0 && one.value("requests", 0) > 0;
+    stage.verdict.expect(!both, "a member and a request wait side by side", one.dump());
+  }
+  co_return true;
+}
+
 // Asks again and again: the same request has the same answer. Empty if it is given up, for sure.
 Async<std::optional<Held>> assign(Stage& stage, Random& random, const FilteredWish& wish) {
   const bool waits = random.below(2) == 0;
@@ -144,6 +155,7 @@ Async<std::optional<Held>> assign(Stage& stage, Random& random, const FilteredWi
     auto held = co_await try_assign(stage, wish, waits, kind);
     if (held) co_return held;
     unsure = unsure || kind == Reply::Kind::kUnknown;
+    if (waits && i % 2 == 0) (void)co_await look_side_by_side(stage, wish.queue);
     if (i < 6 && !stage.calm) {
       co_await rest(stage, random, milliseconds(20), milliseconds(1'000));
       continue;
@@ -186,21 +198,6 @@ Async<void> release(Stage& stage, Random& random, const FilteredWish& wish, Held
     first = first && reply.kind == Reply::Kind::kRefused && reply.status != 0 && !says_released;
     co_await rest(stage, random, milliseconds(20), milliseconds(600));
   }
-}
-
-}  // namespace
-
-namespace {
-
-// Where somebody waits for a member and a member for somebody, one of the two would have to be told.
-Async<bool> look_side_by_side(Stage& stage, std::string queue) {
-  const Reply stats = co_await stage.caller.get("/filtered/" + queue + "/stats", kPatience);
-  if (stats.kind != Reply::Kind::kDone) co_return false;
-  for (const Json& one : stats.body["queues"]) {
-    const bool both = one.value("depth", 0) > 0 && one.value("requests", 0) > 0;
-    stage.verdict.expect(!both, "a member and a request wait side by side", one.dump());
-  }
-  co_return true;
 }
 
 }  // namespace
@@ -257,6 +254,7 @@ Json text(const std::string& value) {
 std::vector<Json> foreign_items(const std::string& member) {
   const Json old = text("2000/01/01-00:00:00.000000");
   const Json languages = {{"SS", {"English"}}};
+  const std::string shift = member.ends_with("2") ? "night" : "day";
   return {
       {{"pk", text("Q#English#day")},
        {"sk", old},
@@ -267,6 +265,7 @@ std::vector<Json> foreign_items(const std::string& member) {
       {{"pk", text("C#French")}, {"sk", old}, {"AgentID", text("nobody")}, {"Languages", {{"SS", {"French"}}}}},
       {{"pk", text("Q#Spanish#night")}, {"sk", old}, {"AgentID", {{"N", "7"}}}},
       {{"pk", text("R#French#day")}, {"sk", old}, {"RequestId", {{"N", "7"}}}},
+      {{"pk", text("R#English#" + shift)}, {"sk", old}, {"RequestId", {{"N", "7"}}}},
       {{"pk", text("AllRequests")}, {"sk", text("Request#broken")}, {"RequestStatus", {{"N", "1"}}}},
       {{"pk", text("Agents")}, {"sk", text("Agent#broken")}, {"AgentStatus", {{"BOOL", true}}}},
   };

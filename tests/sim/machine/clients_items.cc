@@ -31,8 +31,13 @@ void add_condition(Json& put, uint64_t version) {
   put["ExpressionAttributeValues"] = {{":before", {{"N", std::to_string(version - 1)}}}};
 }
 
+bool is_huge(const std::string& key) {
+  return key.starts_with("h");
+}
+
 Json put_of(const std::string& key, uint64_t version, const std::string& value) {
   Json put = {{"TableName", kTable}, {"Item", item_of(key, version, value)}};
+  if (is_huge(key)) put["Item"]["room"] = {{"S", std::string(360'000 + version % 10'000, 'x')}};
   add_condition(put, version);
   return put;
 }
@@ -54,6 +59,10 @@ Seen seen_in_answer(const Json& answer) {
 
 Async<Reply> read_item(Stage& stage, std::string key) {
   Json input = {{"TableName", kTable}, {"Key", key_of(key)}, {"ConsistentRead", true}};
+  if (is_huge(key)) {  // Without what only takes room.
+    input["ProjectionExpression"] = "version, #v";
+    input["ExpressionAttributeNames"] = {{"#v", "value"}};
+  }
   return stage.caller.store("GetItem", std::move(input), kPatience);
 }
 
@@ -111,30 +120,39 @@ class Writing {
   Stage& stage_;
 };
 
+namespace {
+
+// `version`: the last one that is certain.
+Async<void> put_next(Stage& stage, Random& random, std::string key, std::string value, uint64_t& version) {
+  const uint64_t next = version + 1;
+  stage.items.begin(key, next, value);
+  Json put = put_of(key, next, value);
+  const milliseconds patience(100 + static_cast<int64_t>(random.below(5'000)));
+  const Reply reply = co_await stage.caller.store("PutItem", std::move(put), patience, Caller::kRepeatable);
+  if (reply.kind == Reply::Kind::kDone) {
+    stage.items.acknowledged(key, next, value);
+    version = next;
+    ++stage.operations;
+  } else if (reply.error == "ConditionalCheckFailedException") {
+    stage.items.condition_failed(key, next, value);
+    version = co_await find_version(stage, random, std::move(key));
+  } else if (reply.kind == Reply::Kind::kRefused) {
+    stage.items.refused(key, next, value);
+  } else {
+    version = co_await find_version(stage, random, std::move(key));
+  }
+}
+
+}  // namespace
+
 Async<void> write_registers(Stage& stage, Random random, std::string name) {
   const Writing writing(stage);
-  std::map<std::string, uint64_t> versions;  // The last one that is certain.
+  std::map<std::string, uint64_t> versions;
   uint64_t tries = 0;
   while (!stage.calm && !stage.verdict.is_broken()) {
     const std::string key = "r-" + name + "-" + std::to_string(random.below(12));
-    const uint64_t version = versions[key] + 1;
-    const std::string value = name + "." + std::to_string(++tries) + padding(stage, random);
-    stage.items.begin(key, version, value);
-    Json put = put_of(key, version, value);
-    const milliseconds patience(100 + static_cast<int64_t>(random.below(5'000)));
-    const Reply reply = co_await stage.caller.store("PutItem", std::move(put), patience, Caller::kRepeatable);
-    if (reply.kind == Reply::Kind::kDone) {
-      stage.items.acknowledged(key, version, value);
-      versions[key] = version;
-      ++stage.operations;
-    } else if (reply.error == "ConditionalCheckFailedException") {
-      stage.items.condition_failed(key, version, value);
-      versions[key] = co_await find_version(stage, random, key);
-    } else if (reply.kind == Reply::Kind::kRefused) {
-      stage.items.refused(key, version, value);
-    } else {
-      versions[key] = co_await find_version(stage, random, key);
-    }
+    std::string value = name + "." + std::to_string(++tries) + padding(stage, random);
+    co_await put_next(stage, random, key, std::move(value), versions[key]);
     if (random.below(4) == 0) versions[key] = co_await find_version(stage, random, key);
     co_await rest(stage, random, milliseconds(0), milliseconds(random.below(3) == 0 ? 400 : 20));
   }
@@ -252,6 +270,48 @@ Async<void> repeat_transactions_late(Stage& stage, Random random) {
     }
     ++stage.operations;
     co_await rest(stage, random, milliseconds(20), milliseconds(1'500));
+  }
+}
+
+namespace {
+
+// More than what the log takes away of a removed segment in one step.
+Async<void> put_together(Stage& stage, Random& random, std::string number, std::map<std::string, uint64_t>& versions) {
+  constexpr int kItems = 6;
+  Json puts = Json::array();
+  std::map<std::string, std::string> values;
+  for (int i = 0; i < kItems; ++i) {
+    const std::string key = "ht-" + std::to_string(i);
+    values[key] = number;
+    stage.items.begin(key, versions[key] + 1, number);
+    Json put = {{"Put", put_of(key, versions[key] + 1, number)}};
+    puts.push_back(std::move(put));
+  }
+  Json input = {{"TransactItems", std::move(puts)}};
+  const Reply reply = co_await stage.caller.store("TransactWriteItems", std::move(input), kPatience);
+  const bool refused = reply.kind == Reply::Kind::kRefused && reply.error != "TransactionCanceledException";
+  for (const auto& [key, value] : values) {
+    if (reply.kind == Reply::Kind::kDone) stage.items.acknowledged(key, ++versions[key], value);
+    if (refused) stage.items.refused(key, versions[key] + 1, value);
+    if (reply.kind != Reply::Kind::kDone) versions[key] = co_await find_version(stage, random, key);
+  }
+  ++stage.operations;
+}
+
+}  // namespace
+
+Async<void> write_huge_values(Stage& stage, Random random) {
+  const Writing writing(stage);
+  std::map<std::string, uint64_t> versions;
+  for (uint64_t tries = 1; !stage.calm && !stage.verdict.is_broken(); ++tries) {
+    std::string number = std::to_string(tries) + ".";
+    if (random.below(6) == 0) {
+      co_await put_together(stage, random, std::move(number), versions);
+    } else {
+      const std::string key = "h-" + std::to_string(random.below(3));
+      co_await put_next(stage, random, key, std::move(number), versions[key]);
+    }
+    co_await rest(stage, random, milliseconds(0), milliseconds(800));
   }
 }
 
@@ -383,6 +443,16 @@ void judge_record(Stage& stage, const Json& record, Place& place) {
 }
 
 }  // namespace
+
+void judge_event(Stage& stage, const Json& event) {
+  for (const Json& record : event["Records"]) {
+    const Json& change = record["dynamodb"];
+    const Seen seen = seen_in(change.value("NewImage", Json()));
+    if (seen.version == 0) continue;
+    stage.items.told(change["Keys"]["id"]["S"].get<std::string>(), seen.version, seen.value);
+    ++stage.operations;
+  }
+}
 
 Async<void> follow_stream(Stage& stage, Random random) {
   Place place;

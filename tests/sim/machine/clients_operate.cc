@@ -59,6 +59,30 @@ Async<void> deploy_again(Stage& stage, Random random) {
   }
 }
 
+namespace {
+
+// The queue makes it again at once, unless the store has no room.
+Async<void> wait_for_index(Stage& stage, Random& random, Json name) {
+  int looks = 0;
+  while (looks < 30 && !stage.calm && !stage.verdict.is_broken()) {
+    co_await rest(stage, random, milliseconds(100), milliseconds(1'500));
+    Json asked = {{"TableName", "QueueTable"}};
+    const Reply table = co_await stage.caller.store("DescribeTable", std::move(asked), kPatience);
+    if (table.kind != Reply::Kind::kDone) continue;
+    ++looks;
+    for (const Json& index : table.body["Table"].value("GlobalSecondaryIndexes", Json::array())) {
+      if (index["IndexName"] == name) co_return;
+    }
+  }
+  bool has_room = true;
+  for (const char* part : {"disk-full", "disk-refuses", "little-memory", "little-data"}) {
+    has_room = has_room && !stage.plan.has(part);
+  }
+  stage.verdict.expect(looks < 30 || !has_room, "a dropped index is not made again", name.dump());
+}
+
+}  // namespace
+
 Async<void> drop_indexes(Stage& stage, Random random) {
   while (!stage.calm && !stage.verdict.is_broken()) {
     co_await rest(stage, random, milliseconds(2'000), milliseconds(15'000));
@@ -66,10 +90,12 @@ Async<void> drop_indexes(Stage& stage, Random random) {
     const Reply table = co_await stage.caller.store("DescribeTable", std::move(asked), kPatience);
     if (table.kind != Reply::Kind::kDone || !table.body["Table"].contains("GlobalSecondaryIndexes")) continue;
     const Json& indexes = table.body["Table"]["GlobalSecondaryIndexes"];
-    const Json name = indexes[random.below(indexes.size())]["IndexName"];
+    Json name = indexes[random.below(indexes.size())]["IndexName"];
     Json input = {{"TableName", "QueueTable"}, {"GlobalSecondaryIndexUpdates", {{{"Delete", {{"IndexName", name}}}}}}};
     const Reply reply = co_await stage.caller.store("UpdateTable", std::move(input), kPatience);
-    if (reply.kind == Reply::Kind::kDone) ++stage.operations;
+    if (reply.kind != Reply::Kind::kDone) continue;
+    ++stage.operations;
+    co_await wait_for_index(stage, random, std::move(name));
   }
 }
 
@@ -83,10 +109,29 @@ Async<void> redrive_tasks(Stage& stage, Random random) {
   }
 }
 
+namespace {
+
+// A queue that was resumed is not paused, whatever daemon has it.
+Async<void> look_if_resumed(Stage& stage, BootTime resumed) {
+  if (stage.tasks.life_began() < resumed) co_return;
+  const Reply stats = co_await stage.caller.get("/queues/QueueTable/stats", kPatience);
+  if (stats.kind != Reply::Kind::kDone) co_return;
+  stage.caller.trace().saw("looked for a pause after a start");
+  stage.verdict.expect(!stats.body.contains("pauses"), "a queue is paused that was resumed", stats.body.dump());
+}
+
+}  // namespace
+
 Async<void> pause_queue(Stage& stage, Random random) {
   Random haste(stage.plan.seed + 95);
+  BootTime resumed_at{};
+  bool waits = false;  // For the next daemon: was the pause of the hasty client stored?
   while (!stage.calm && !stage.verdict.is_broken()) {
     co_await rest(stage, random, milliseconds(1'000), milliseconds(10'000));
+    for (int i = 0; waits && i < 40 && !stage.calm && stage.tasks.life_began() < resumed_at; ++i) {
+      co_await sleep_for(stage.caller.scheduler(), seconds(1));
+    }
+    co_await look_if_resumed(stage, resumed_at);
     Json pause = Json::object();
     if (random.below(2) == 0) pause["forMs"] = 1'000 + random.below(5'000);
     const bool ends_by_itself = pause.contains("forMs");
@@ -103,6 +148,8 @@ Async<void> pause_queue(Stage& stage, Random random) {
     for (;;) {
       Json all = Json::object();
       const Reply resumed = co_await stage.caller.queue("resume", std::move(all), kPatience);
+      waits = hasty && reply.kind == Reply::Kind::kUnknown;
+      resumed_at = resumed.span.answered;
       if (resumed.kind == Reply::Kind::kDone || resumed.error == "ConflictException") break;
       if (stage.verdict.is_broken()) co_return;
       co_await rest(stage, random, milliseconds(50), milliseconds(500));

@@ -10,9 +10,14 @@ namespace freshet::sim {
 namespace {
 
 using Json = nlohmann::json;
+using Outcome = TasksJudge::Outcome;
 
 bool has_error(const Json& element) {
   return element.is_object() && element.contains("error");
+}
+
+bool is_conflict(const Json& element) {
+  return text_of(element["error"], "code") == "ConflictException";
 }
 
 void draw_rank(Stage& stage, Random& random, TasksJudge::NewTask& task, Json& body) {
@@ -126,6 +131,29 @@ Async<void> produce_tasks(Stage& stage, Random random, std::string name) {
   }
 }
 
+Async<void> replace_heavy_tasks(Stage& stage, Random random) {
+  for (uint64_t number = 1; !stage.calm && !stage.verdict.is_broken(); ++number) {
+    TasksJudge::NewTask task;
+    task.id = "heavy-" + std::to_string(number);
+    task.key = "heavy";
+    task.replaces = true;
+    task.delayed = true;  // So that there is one to be replaced.
+    task.delay = milliseconds(1'000 + static_cast<int64_t>(random.below(8'000)));
+    Json body = {{"taskId", task.id},
+                 {"payload", {{"text", std::string(270'000 + random.below(60'000), 'x')}}},
+                 {"key", task.key},
+                 {"replace", true},
+                 {"delayMs", task.delay.count()}};
+    stage.tasks.begin_create(task);
+    // A store that has no room for a while answers late.
+    const Reply reply = co_await stage.caller.queue("tasks", std::move(body), seconds(30));
+    if (reply.kind == Reply::Kind::kDone) judge_created(stage, task, reply, false);
+    if (reply.kind == Reply::Kind::kRefused && reply.status != 0) stage.tasks.create_refused(task.id);
+    ++stage.operations;
+    co_await rest(stage, random, milliseconds(100), milliseconds(3'000));
+  }
+}
+
 namespace {
 
 // Without a key or a ttl: it is there for good.
@@ -163,7 +191,6 @@ Async<void> repeat_creates_late(Stage& stage, Random random) {
 namespace {
 
 Async<void> send_heartbeat(Stage& stage, std::string id, std::string lease) {
-  using Outcome = TasksJudge::Outcome;
   Json one = {{"taskId", id}, {"lease", lease}, {"outcome", "heartbeat"}};
   stage.tasks.begin_settle(id, lease, Outcome::kHeartbeat);
   Json body = {{"settle", Json::array({one})}};
@@ -171,14 +198,39 @@ Async<void> send_heartbeat(Stage& stage, std::string id, std::string lease) {
   if (reply.kind != Reply::Kind::kDone) co_return;
   const Json& settled = reply.body["settled"][0];
   stage.caller.trace().saw(has_error(settled) ? "heartbeat " + text_of(settled["error"], "code") : "heartbeat");
-  if (!has_error(settled)) {
-    stage.tasks.settled(id, lease, Outcome::kHeartbeat, text_of(settled, "taskStatus"), reply.span, {});
+  if (has_error(settled)) {
+    if (is_conflict(settled)) stage.tasks.settle_refused(id, lease, reply.span);
+    co_return;
   }
+  stage.tasks.settled(id, lease, Outcome::kHeartbeat, text_of(settled, "taskStatus"), reply.span, {});
+}
+
+// Tells how a task went.
+Async<void> settle_one(Stage& stage, Random& random, std::string id, std::string lease, Outcome outcome) {
+  Json one = {{"taskId", id}, {"lease", lease}};
+  one["outcome"] = outcome == Outcome::kComplete ? "complete" : outcome == Outcome::kFail ? "fail" : "release";
+  std::optional<milliseconds> delay;
+  if (outcome != Outcome::kComplete && random.below(2) == 0) {
+    delay = milliseconds(random.below(5'000));
+    one["delayMs"] = delay->count();
+  }
+  Json body = {{"settle", Json::array({one})}};
+  stage.tasks.begin_settle(id, lease, outcome);
+  const Reply reply = co_await stage.caller.queue("settle", std::move(body), kPatience, Caller::kRepeatable);
+  if (reply.kind == Reply::Kind::kUnknown) stage.tasks.settle_unknown(id);
+  if (reply.kind != Reply::Kind::kDone) co_return;
+  ++stage.operations;
+  const Json& settled = reply.body["settled"][0];
+  if (!has_error(settled)) {
+    stage.tasks.settled(id, lease, outcome, text_of(settled, "taskStatus"), reply.span, delay);
+    co_return;
+  }
+  stage.caller.trace().saw("settle " + text_of(settled["error"], "code"));
+  if (is_conflict(settled) && !reply.repeated) stage.tasks.settle_refused(id, lease, reply.span);
 }
 
 // Does one task: for longer than the lease at times, and then tells how it went.
 Async<void> do_task(Stage& stage, Random& random, std::string id, std::string lease, milliseconds lease_time) {
-  using Outcome = TasksJudge::Outcome;
   uint64_t fate = stage.calm ? 99 : random.below(100);
   if (!stage.calm && id.ends_with("7")) fate = 20;  // Whoever tries this one fails.
   if (fate < 5) co_return;                          // This worker forgets it.
@@ -190,29 +242,10 @@ Async<void> do_task(Stage& stage, Random& random, std::string id, std::string le
     co_await send_heartbeat(stage, id, lease);
     co_await rest(stage, random, lease_time / 4, lease_time * 3 / 4);
   }
-  Json one = {{"taskId", id}, {"lease", lease}};
   Outcome outcome = Outcome::kComplete;
   if (fate < 30) outcome = Outcome::kFail;
   if (fate >= 30 && fate < 40) outcome = Outcome::kRelease;
-  one["outcome"] = outcome == Outcome::kComplete ? "complete" : outcome == Outcome::kFail ? "fail" : "release";
-  std::optional<milliseconds> delay;
-  if (outcome != Outcome::kComplete && random.below(2) == 0) {
-    delay = milliseconds(random.below(5'000));
-    one["delayMs"] = delay->count();
-  }
-  Json body = {{"settle", Json::array({one})}};
-  stage.tasks.begin_settle(id, lease, outcome);
-  const Reply reply = co_await stage.caller.queue("settle", std::move(body), kPatience, Caller::kRepeatable);
-  if (reply.kind == Reply::Kind::kUnknown) {
-    stage.tasks.settle_unknown(id);
-  } else if (reply.kind == Reply::Kind::kDone) {
-    const Json& settled = reply.body["settled"][0];
-    if (!has_error(settled)) {
-      stage.tasks.settled(id, lease, outcome, text_of(settled, "taskStatus"), reply.span, delay);
-    }
-    if (has_error(settled)) stage.caller.trace().saw("settle " + text_of(settled["error"], "code"));
-    ++stage.operations;
-  }
+  co_await settle_one(stage, random, std::move(id), std::move(lease), outcome);
 }
 
 }  // namespace
@@ -244,27 +277,58 @@ Async<void> work_on_tasks(Stage& stage, Random random, std::string name) {
   }
 }
 
+namespace {
+
+struct Holding {
+  std::string id;
+  std::string lease;
+  Span span;
+};
+
+Async<std::optional<Holding>> take_one(Stage& stage, milliseconds lease, const char* owner) {
+  Json body = {{"max", 1}, {"leaseMs", lease.count()}, {"waitMs", 500}, {"owner", owner}};
+  const uint64_t number = stage.tasks.begin_take(stage.caller.scheduler().clock().boot());
+  const Reply reply = co_await stage.caller.queue("take", std::move(body), kPatience);
+  if (reply.kind == Reply::Kind::kUnknown) stage.tasks.take_unknown(number, reply.span, lease);
+  std::optional<Holding> held;
+  if (reply.kind == Reply::Kind::kDone && !reply.body["tasks"].empty()) {
+    const Json& task = reply.body["tasks"][0];
+    held = Holding{text_of(task, "taskId"), text_of(task, "lease"), reply.span};
+    stage.tasks.taken({held->id, held->lease, task.value("attempt", 0), lease}, reply.span);
+    ++stage.operations;
+  }
+  stage.tasks.take_over(number);
+  co_return held;
+}
+
+}  // namespace
+
 Async<void> hold_tasks(Stage& stage, Random random) {
   while (!stage.calm && !stage.verdict.is_broken()) {
     // Longer than LEASE_MS.
     const milliseconds lease(10'000 + static_cast<int64_t>(random.below(6'000)));
-    Json body = {{"max", 1}, {"leaseMs", lease.count()}, {"waitMs", 500}, {"owner", "holder"}};
-    const uint64_t number = stage.tasks.begin_take(stage.caller.scheduler().clock().boot());
-    const Reply reply = co_await stage.caller.queue("take", std::move(body), kPatience);
-    if (reply.kind == Reply::Kind::kUnknown) stage.tasks.take_unknown(number, reply.span, lease);
-    std::string id;
-    std::string held;
-    if (reply.kind == Reply::Kind::kDone && !reply.body["tasks"].empty()) {
-      const Json& task = reply.body["tasks"][0];
-      id = text_of(task, "taskId");
-      held = text_of(task, "lease");
-      stage.tasks.taken({id, held, task.value("attempt", 0), lease}, reply.span);
-      ++stage.operations;
-    }
-    stage.tasks.take_over(number);
+    auto held = co_await take_one(stage, lease, "holder");
     co_await rest(stage, random, milliseconds(200), milliseconds(4'000));
-    if (!id.empty()) co_await send_heartbeat(stage, std::move(id), std::move(held));
+    if (held) co_await send_heartbeat(stage, std::move(held->id), std::move(held->lease));
     co_await rest(stage, random, milliseconds(500), milliseconds(8'000));
+  }
+}
+
+Async<void> beat_late(Stage& stage, Random random) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    const milliseconds lease(1'000 + static_cast<int64_t>(random.below(3'000)));
+    auto held = co_await take_one(stage, lease, "late");
+    if (held) {
+      const BootTime end = held->span.answered + lease - milliseconds(random.below(700));
+      const BootTime now = stage.caller.scheduler().clock().boot();
+      co_await sleep_for(stage.caller.scheduler(), end > now ? end - now : nanoseconds(0));
+      std::string id = held->id;
+      std::string token = held->lease;
+      co_await send_heartbeat(stage, std::move(id), std::move(token));
+      co_await rest(stage, random, milliseconds(0), lease / 2);
+      co_await settle_one(stage, random, std::move(held->id), std::move(held->lease), Outcome::kComplete);
+    }
+    co_await rest(stage, random, milliseconds(50), milliseconds(2'000));
   }
 }
 
@@ -286,6 +350,15 @@ Async<void> look_at_shed_tasks(Stage& stage) {
   }
 }
 
+// The leases of a daemon that has died end when the next one starts.
+Async<void> look_at_held_tasks(Stage& stage) {
+  const Reply reply = co_await stage.caller.get("/queues/QueueTable/tasks?limit=50&state=TAKEN", kPatience);
+  if (reply.kind != Reply::Kind::kDone) co_return;
+  for (const Json& task : reply.body["tasks"]) {
+    stage.tasks.held(text_of(task, "taskId"), text_of(task, "lease"), reply.span);
+  }
+}
+
 // One that was completed lately: it is kept for a while.
 Async<void> look_at_ended_task(Stage& stage, Random& random) {
   const auto& all = stage.tasks.ended_lately();
@@ -299,9 +372,12 @@ Async<void> look_at_ended_task(Stage& stage, Random& random) {
 }  // namespace
 
 Async<void> look_at_queue(Stage& stage, Random random) {
+  Random beside(stage.plan.seed + 94);
   while (!stage.calm && !stage.verdict.is_broken()) {
     const uint64_t what = random.below(6);
-    if (what == 4) {
+    if (what == 4 && beside.below(2) == 0) {
+      co_await look_at_held_tasks(stage);
+    } else if (what == 4) {
       co_await look_at_shed_tasks(stage);
     } else if (what == 5) {
       co_await look_at_ended_task(stage, random);

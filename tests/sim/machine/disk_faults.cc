@@ -4,11 +4,26 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace freshet::sim {
 
-void disturb_disk(SimFiles& files, Random& random, Trace& trace, const std::string& name) {
+namespace {
+
+// The disk says that it has room, and refuses it: so do quotas, and directories that cannot grow.
+void refuse_space(SimFiles& files, uint64_t calls) {
+  auto left = std::make_shared<uint64_t>(calls);
+  files.fail_calls(ErrorCode::kDiskFull, [left](const std::string& call) {
+    if (*left == 0 || !(call.starts_with("allocate") || call.starts_with("rename"))) return false;
+    --*left;
+    return true;
+  });
+}
+
+}  // namespace
+
+bool disturb_disk(SimFiles& files, Random& random, Trace& trace, const std::string& name) {
   if (name == "sync-fails") files.fail_sync(1 + random.below(3));
   if (name == "write-fails") files.fail_write(1 + random.below(3));
   if (name == "disk-full") {
@@ -16,7 +31,8 @@ void disturb_disk(SimFiles& files, Random& random, Trace& trace, const std::stri
     files.set_disk_bytes(ends ? std::numeric_limits<uint64_t>::max()
                               : files.bytes_allocated() + random.below(3u << 20));
   }
-  if (name != "calls-fail") return;
+  if (name == "disk-refuses") refuse_space(files, 1 + random.below(random.below(2) == 0 ? 3 : 60));
+  if (name != "calls-fail") return name.starts_with("sync-") || name.starts_with("write-") || name.starts_with("disk-");
   // A kind of call fails, once or from now on.
   static constexpr const char* kCalls[] = {"open", "rename", "remove", "sync directory", "allocate", "list", "read"};
   const std::string kind = kCalls[random.below(std::size(kCalls))];
@@ -28,6 +44,48 @@ void disturb_disk(SimFiles& files, Random& random, Trace& trace, const std::stri
     --*left;
     return true;
   });
+  return true;
+}
+
+void fill_disk(SimFiles& files, bool refuses_names) {
+  if (refuses_names) {
+    refuse_space(files, std::numeric_limits<uint64_t>::max());
+  } else {
+    files.set_disk_bytes(files.bytes_allocated());
+  }
+}
+
+void empty_disk(SimFiles& files) {
+  files.fail_calls(ErrorCode::kDiskFull, nullptr);
+  files.set_disk_bytes(std::numeric_limits<uint64_t>::max());
+}
+
+void crash_in_start(SimFiles& files, Random& random) {
+  if (random.below(3) != 0) {
+    return files.crash_at(files.calls() + 1 + random.below(random.below(2) == 0 ? 60 : 600));
+  }
+  files.on_call([&files, number = 1 + random.below(4)](const std::string& call) mutable {
+    if (number == 0 || !call.starts_with("sync") || call.find("/segment-") == std::string::npos) return;
+    if (--number == 0) files.crash_at(files.calls() + 1);
+  });
+}
+
+void crash_at_a_call(SimFiles& files, Random& random) {
+  static constexpr const char* kRare[] = {"rename", "remove", "sync directory", "allocate", "truncate", "open"};
+  const uint64_t after = random.below(6);
+  if (random.below(3) == 0) return files.crash_at(files.calls() + 1 + random.below(40));
+  const std::string kind = kRare[random.below(std::size(kRare))];
+  files.on_call([&files, kind, after, met = false](const std::string& call) mutable {
+    if (std::exchange(met, met || call.starts_with(kind)) || !met) return;
+    files.crash_at(files.calls() + 1 + after);
+  });
+}
+
+size_t spares_in(SimFiles& files, const std::string& folder) {
+  const auto names = files.list(folder);
+  if (!names) return 0;
+  const auto is_spare = [](const std::string& name) { return name.starts_with("spare-"); };
+  return static_cast<size_t>(std::count_if(names->begin(), names->end(), is_spare));
 }
 
 std::optional<RottenBit> draw_bit(SimFiles& files, Random& random, const std::string& folder) {

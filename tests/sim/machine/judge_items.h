@@ -31,6 +31,11 @@ class ItemsJudge {
   uint64_t known(const std::string& key) const;
   void observed(const std::string& key, uint64_t version, const std::string& value, uint64_t known);
 
+  // A function was told of the write, perhaps not for the first time.
+  void told(const std::string& key, uint64_t version, const std::string& value) {
+    pin(key, registers_[key], version, value, "told");
+  }
+
   // A counter that only grows by one.
   void begin_add(const std::string& key) { ++counters_[key].begun; }
   void acknowledged_add(const std::string& key) { ++counters_[key].acknowledged; }

@@ -12,8 +12,10 @@ std::string ms(BootTime time) {
 }
 
 constexpr milliseconds kShortestLease{500};
-constexpr seconds kTravel{150};  // Of a task to its runner, a pause of the machine included.
+constexpr seconds kTravel{150};            // Of a task to its runner, a pause of the machine included.
+constexpr milliseconds kSmallStep{1'000};  // Delays follow a step of the wall clock that is no larger.
 constexpr size_t kLately = 40;
+constexpr seconds kEndOfDead{5};  // A start that has only begun to look.
 constexpr milliseconds kRateWindow{5'000};
 constexpr std::chrono::hours kFar{24 * 365};
 
@@ -80,9 +82,11 @@ void TasksJudge::judge_new_of_key(const Task& task, const Span& span) {
 // Tasks that must not be started in any state.
 void TasksJudge::check_start(const Task& task, const Span& span) {
   const std::string& id = task.facts.id;
-  verdict_.expect(redrives_ || task.not_before <= span.answered + milliseconds(2) ||
-                      life_began_ >= task.not_before - task.facts.delay,
-                  "a task is started before its delay is over", id + ", which waits until " + ms(task.not_before));
+  const bool nudged = nudged_ >= task.not_before - task.facts.delay;
+  const milliseconds early = nudged ? kSmallStep : milliseconds(2);
+  verdict_.expect(
+      redrives_ || task.not_before <= span.answered + early || life_began_ >= task.not_before - task.facts.delay,
+      "a task is started before its delay is over", id + ", which waits until " + ms(task.not_before));
   verdict_.expect(redrives_ || !task.cancelled || span.sent <= *task.cancelled, "a cancelled task is started", id);
   if (redrives_ || removals_ || task.replaced_by.empty() || span.sent <= task.replaced) return;
   // Should the newer one go before it could start, the older one has its turn again.
@@ -201,6 +205,7 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span) {
   if (is_anew) {
     task.ended = false;
     task.next_attempt.reset();
+    task.not_before = {};
   }
   const std::string giver = taken.lease.substr(0, taken.lease.rfind(':'));
   verdict_.expect(task.leases.insert(taken.lease).second, "a lease is handed out twice", taken.lease);
@@ -219,6 +224,9 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span) {
   if (!task.touched) check_order(task, span);
   touch(task, span.sent);
   task.lease = taken.lease;
+  task.given = taken.lease;
+  task.given_sent = span.sent;
+  givers_[giver] = std::max(givers_[giver], span.answered);
   task.lease_giver = giver;
   task.lease_sure_until = span.sent + taken.lease_time;
   task.lease_time = taken.lease_time;
@@ -281,6 +289,21 @@ void TasksJudge::settle_unknown(const std::string& id) {
   tasks_[id].lease.clear();
 }
 
+void TasksJudge::settle_refused(const std::string& id, const std::string& lease, const Span& span) {
+  const Task& task = tasks_[id];
+  // A stop gives back what is held, and a daemon that starts ends what the one before gave.
+  const bool holds = task.given == lease && task.given_sent > life_began_ && span.answered < task.lease_sure_until;
+  verdict_.expect(!holds || task.facts.has_ttl, "a holder is refused within its lease",
+                  id + ", whose lease holds until " + ms(task.lease_sure_until));
+}
+
+void TasksJudge::held(const std::string& id, const std::string& lease, const Span& span) const {
+  const std::string giver = lease.substr(0, lease.rfind(':'));
+  const auto last = givers_.find(giver);
+  const bool is_dead = last != givers_.end() && last->second < life_began_ && span.sent > life_began_ + kEndOfDead;
+  verdict_.expect(!is_dead, "a lease of a dead daemon holds", id + " is held under " + lease);
+}
+
 void TasksJudge::begin_cancel(const std::string& id, BootTime now) {
   touch(tasks_[id], now);
   tasks_[id].touched_by_cancel = true;
@@ -306,6 +329,10 @@ void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime 
   const bool held_up = deadline && pause_began_ <= *deadline && now < pause_ended_ + seconds(2);
   verdict_.expect(redrives_ || !deadline || now < *deadline + seconds(2) || held_up || last_disturbance_ > BootTime{},
                   "a task is started after its deadline", id);
+}
+
+void TasksJudge::clock_stepped(milliseconds by, BootTime now) {
+  if (by <= kSmallStep && by >= -kSmallStep) nudged_ = now;
 }
 
 bool TasksJudge::has_ended(const std::string& id) const {

@@ -85,6 +85,10 @@ class TasksJudge {
   void settled(const std::string& id, const std::string& lease, Outcome outcome, const std::string& status,
                const Span& span, std::optional<milliseconds> delay);
   void settle_unknown(const std::string& id);
+  // The answer says that the task is not held under this lease. Not for one that may have been settled before.
+  void settle_refused(const std::string& id, const std::string& lease, const Span& span);
+  // A read shows the task as held under this lease.
+  void held(const std::string& id, const std::string& lease, const Span& span) const;
   void begin_cancel(const std::string& id, BootTime now);
   void cancelled(const std::string& id, const std::string& status, const Span& span);
 
@@ -101,10 +105,12 @@ class TasksJudge {
     last_disturbance_ = now;
     doubted_ = false;
   }
+  void clock_stepped(milliseconds by, BootTime now);
   // The wall clock was set forward by more than a minute: the daemon does not believe it for another minute.
   void clock_is_doubted() { doubted_ = true; }
   // A daemon starts: delays go by the wall clock from then on, and a rate's burst is there again.
   void life_begins(BootTime now) { life_began_ = now; }
+  BootTime life_began() const { return life_began_; }
 
   // True once it is SUCCESS for sure.
   bool has_ended(const std::string& id) const;
@@ -128,6 +134,8 @@ class TasksJudge {
     BootTime lease_sure_until{};
     milliseconds lease_time{0};
     std::string lease_giver;
+    std::string given;  // The last lease that was handed out, whatever became of it; when its take was sent.
+    BootTime given_sent{};
     int attempts = 0;                 // The highest that was seen.
     int attempt = 0;                  // Of the last lease.
     std::optional<int> next_attempt;  // As its last settlement left it, which was sent then.
@@ -164,6 +172,7 @@ class TasksJudge {
 
   Verdict& verdict_;
   std::map<std::string, Task> tasks_;
+  std::map<std::string, BootTime> givers_;  // When each daemon gave out its last lease.
   std::set<std::string> acknowledged_;
   std::deque<std::string> ended_lately_;
   // Acknowledged, never touched, without delay, ttl or deadline: surely PENDING. By when they were acknowledged.
@@ -173,6 +182,7 @@ class TasksJudge {
   WallTime pause_ended_{};
   BootTime last_disturbance_{};
   BootTime disturbance_before_{};
+  BootTime nudged_{};                     // The last small step of the wall clock.
   bool doubted_ = false;                  // Since the last disturbance.
   std::optional<BootTime> paused_since_;  // For sure.
   std::map<uint64_t, BootTime> takes_;    // Without an answer yet; when they were sent.

@@ -26,6 +26,7 @@ constexpr milliseconds kLongestRest{3'600'000};
 constexpr milliseconds kLongTurn{20'000};    // Real time.
 constexpr milliseconds kTurnBudget{10'000};  // Of the processor's time.
 constexpr uint64_t kMostSteps = 5'000'000;
+constexpr size_t kMostSpares = 40;
 // A turn takes 20 us on average.
 constexpr seconds kWindow{10};
 constexpr uint64_t kMostTurns = 200'000;
@@ -137,6 +138,7 @@ class Machine {
     auto plan = plan_daemon(options_);
     FRESHET_CHECK(plan.has_value(), plan.error().message.c_str());
     trace_.note("== life " + std::to_string(lives_));
+    disk_fails_in_life_ = false;
     tasks_.life_begins(now());
     judges_.filtered.life_begins();
     judges_.wall.life_begins(now());
@@ -159,15 +161,15 @@ class Machine {
                         "damage is refused without naming the file", opening_error_);
         return false;
       }
-      const bool disk_is_bad =
-          plan_.has("calls-fail") || plan_.has("disk-full") || plan_.has("write-fails") || plan_.has("sync-fails");
-      verdict_.expect(disk_is_bad || world_.sim_files().crashed(), "a start is refused without a reason",
-                      opening_error_);
+      verdict_.insist(disk_may_be_bad(), "a start is refused without a reason", opening_error_);
       return false;
     }
     daemon_->begin();
     return true;
   }
+
+  // Calls that fail do so for as long as the daemon lives; a full disk stays full.
+  bool disk_may_be_bad() { return plan_.has("disk-full") || disk_fails_in_life_ || world_.sim_files().crashed(); }
 
   // A bit of a segment that is not the last one is another. The start must say so, and it is then right again. (In the
   // last one, what is behind the last known sync cannot be told from a torn write.)
@@ -192,10 +194,9 @@ class Machine {
     files.set_content(bit->path, bit->before);
   }
 
-  // The start ends within one of its calls of the disk, or soon after.
   void die_in_start() {
     fault("start-crash");
-    world_.sim_files().crash_at(world_.sim_files().calls() + 1 + random_.below(random_.below(2) == 0 ? 60 : 600));
+    crash_in_start(world_.sim_files(), random_);
   }
 
   Ending draw_crash() { return plan_.has("power") && random_.below(2) == 0 ? Ending::kPower : Ending::kKill; }
@@ -203,14 +204,12 @@ class Machine {
   // SIGTERM at any moment of the start.
   void stop_early() {
     // In turns of the daemon: how many steps the clients take meanwhile depends on where their objects lie.
-    const uint64_t last_turn = daemon_turns_ + random_.below(60);
+    const uint64_t last_turn = daemon_turns_ + random_.below(random_.below(2) == 0 ? 8 : 60);
     while (daemon_turns_ < last_turn && goes_on() && !daemon_->loop().stopped()) step();
     if (goes_on() && !daemon_->loop().stopped()) {
       trace_.saw("stopped early");
       drain();
-      const bool disk_is_good = !plan_.has("calls-fail") && !plan_.has("disk-full") && !plan_.has("write-fails") &&
-                                !plan_.has("sync-fails") && !world_.sim_files().crashed();
-      verdict_.expect(!disk_is_good || daemon_->exit_status() == 0, "a stop during the start is no good end",
+      verdict_.insist(disk_may_be_bad() || daemon_->exit_status() == 0, "a stop during the start is no good end",
                       "exit " + std::to_string(daemon_->exit_status()));
     }
     if (goes_on()) take_down(Ending::kDrain);
@@ -222,10 +221,10 @@ class Machine {
     const BootTime full = now() + seconds(3);
     while (goes_on() && !daemon_->loop().stopped() && now() < full) step();
     fault("full-at-last");
-    world_.sim_files().set_disk_bytes(world_.sim_files().bytes_allocated());
+    fill_disk(world_.sim_files(), plan_.seed % 4 != 0);
     const BootTime until = now() + milliseconds(5'000 + static_cast<int64_t>(random_.below(20'000)));
     while (goes_on() && !daemon_->loop().stopped() && now() < until) step();
-    world_.sim_files().set_disk_bytes(std::numeric_limits<uint64_t>::max());
+    empty_disk(world_.sim_files());
     stage_.last_fault = now();
     calm_ = true;
   }
@@ -268,17 +267,7 @@ class Machine {
   // The life ends within a call of the disk: one of the next, or one near a rare kind of call.
   void die_at_a_call() {
     SimFiles& files = world_.sim_files();
-    static constexpr const char* kRare[] = {"rename", "remove", "sync directory", "allocate", "truncate", "open"};
-    const uint64_t after = random_.below(6);
-    if (random_.below(3) == 0) {
-      files.crash_at(files.calls() + 1 + random_.below(40));
-    } else {
-      const std::string kind = kRare[random_.below(std::size(kRare))];
-      files.on_call([&files, kind, after, met = false](const std::string& call) mutable {
-        if (std::exchange(met, met || call.starts_with(kind)) || !met) return;
-        files.crash_at(files.calls() + 1 + after);
-      });
-    }
+    crash_at_a_call(files, random_);
     const BootTime until = now() + seconds(2);
     while (goes_on() && !files.crashed() && !daemon_->loop().stopped() && now() < until) step();
     files.on_call(nullptr);
@@ -312,7 +301,7 @@ class Machine {
       if (now() >= deadline) ++steps_after;
     }
     if (goes_on()) {
-      verdict_.expect(daemon_->loop().stopped(), "a stop takes longer than it may", "SIGTERM did not end the daemon");
+      verdict_.insist(daemon_->loop().stopped(), "a stop takes longer than it may", "SIGTERM did not end the daemon");
     }
   }
 
@@ -321,6 +310,7 @@ class Machine {
     SimFiles& files = world_.sim_files();
     const bool power = ending == Ending::kPower;
     fault(power ? "power" : "kill");
+    files.on_call(nullptr);
     files.crash_at(files.calls());  // Nothing that its destruction does reaches the disk.
     if (power) world_.sim_network().freeze_some(1000);
     world_.forget_io();
@@ -328,6 +318,7 @@ class Machine {
     daemon_.reset();
     if (power) {
       files.restart();
+      if (plan_.has("no-syncs")) verdict_.end_of_data();
     } else {
       files.restart_process();
     }
@@ -353,6 +344,18 @@ class Machine {
 
   Async<void> judge(bool& rested) {
     Random random = fork();
+    const bool has_data = !verdict_.data_is_lost();
+    if (has_data) co_await judge_data(random);
+    Reply ready = co_await ask_if_ready(stage_, random);
+    while (!has_data && ready.status != 200) {  // It may have begun just now.
+      co_await rest(stage_, random, milliseconds(100), milliseconds(1'000));
+      ready = co_await ask_if_ready(stage_, random);
+    }
+    verdict_.insist(ready.status == 200, "it is not ready although nothing is wrong", std::to_string(ready.status));
+    rested = true;
+  }
+
+  Async<void> judge_data(Random& random) {
     milliseconds pause(500);
     while (!verdict_.is_broken()) {
       co_await rest(stage_, random, pause, 2 * pause);
@@ -368,9 +371,13 @@ class Machine {
       co_await rest(stage_, random, milliseconds(100), milliseconds(500));
     }
     if (plan_.has("stream")) items_.stream_is_over();
-    const Reply ready = co_await ask_if_ready(stage_, random);
-    verdict_.expect(ready.status == 200, "it is not ready although nothing is wrong", std::to_string(ready.status));
-    rested = true;
+    judge_spares();
+  }
+
+  // Space that the log keeps ready: as much as its reserve, and not ever more.
+  void judge_spares() {
+    const size_t spares = spares_in(world_.sim_files(), options_.data);
+    verdict_.expect(spares < kMostSpares, "the log keeps ever more space", std::to_string(spares) + " spares");
   }
 
   // Everything that is to be done at this moment, or a jump to the next one.
@@ -392,7 +399,7 @@ class Machine {
     if (next == BootTime::max()) return verdict_.broken("nothing will ever happen", "no timer is set");
     if (next <= now()) {
       // Somebody wants a turn for something that it then does not do.
-      verdict_.expect(++idle_turns_ < 10'000, "it spins without progress", "turns at one moment");
+      verdict_.insist(++idle_turns_ < 10'000, "it spins without progress", "turns at one moment");
       world_.sim_clock().advance(std::chrono::microseconds(1));
       return;
     }
@@ -438,7 +445,7 @@ class Machine {
       window_began_ = now();
       turns_in_window_ = 0;
     }
-    verdict_.expect(++turns_in_window_ < kMostTurns, "it spins without progress", "turns within ten seconds");
+    verdict_.insist(++turns_in_window_ < kMostTurns, "it spins without progress", "turns within ten seconds");
   }
 
   void plan_next_fault() {
@@ -454,6 +461,7 @@ class Machine {
   void set_wall(milliseconds by) {
     world_.sim_clock().step_wall(by);
     judges_.wall.stepped(now(), by);
+    tasks_.clock_stepped(by, now());
     disturbed();
   }
 
@@ -489,8 +497,9 @@ class Machine {
 
   void make_fault(const std::string& name) {
     fault(name);
-    if (name.starts_with("sync") || name.starts_with("write") || name.starts_with("calls") || name == "disk-full") {
-      return disturb_disk(world_.sim_files(), random_, trace_, name);
+    if (disturb_disk(world_.sim_files(), random_, trace_, name)) {
+      disk_fails_in_life_ = true;
+      return;
     }
     if (name == "cut") world_.sim_network().cut_some(100 + random_.below(900));
     if (name == "freeze") world_.sim_network().freeze_some(100 + random_.below(900));
@@ -521,15 +530,15 @@ class Machine {
     {
       auto second = make_daemon(world_, options, std::move(*plan));
       auto opened = second->open();
-      verdict_.expect(!opened, "two daemons have one folder", "the second one was let in");
+      verdict_.insist(!opened, "two daemons have one folder", "the second one was let in");
       if (!opened) trace_.note("the second daemon: " + opened.error().message);
     }
     world_.set_io(io);
   }
 
-  static constexpr const char* kFaults[] = {"sync-fails", "write-fails", "calls-fail",   "disk-full",
-                                            "cut",        "freeze",      "refuse",       "wall-step",
-                                            "pause",      "slow-turn",   "second-daemon"};
+  static constexpr const char* kFaults[] = {"sync-fails", "write-fails", "calls-fail",    "disk-full",
+                                            "cut",        "freeze",      "refuse",        "wall-step",
+                                            "pause",      "slow-turn",   "second-daemon", "disk-refuses"};
 
   const Plan& plan_;
   const RunOptions& run_;
@@ -561,6 +570,7 @@ class Machine {
   std::string opening_error_;
   bool misdirected_ = false;   // In the life before.
   bool disk_is_lost_ = false;  // Nothing can be judged any more.
+  bool disk_fails_in_life_ = false;
   const int64_t faults_per_second_ = [this] {
     int64_t all = 0;
     for (const char* name : kFaults) all += plan_.how_many(name);

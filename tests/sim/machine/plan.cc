@@ -1,6 +1,7 @@
 #include "tests/sim/machine/plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/random.h"
 
@@ -90,6 +91,14 @@ constexpr Part kParts[] = {
     {"full-at-last", 10, 1, 1},
 };
 
+// These draw from numbers of their own, so that a seed stays what it was but for them.
+constexpr Part kLaterParts[] = {
+    {"little-data", 12, 1, 1},
+    {"disk-refuses", 15, 5, 40},
+    {"late-beats", 20, 1, 1},
+    {"heavy-keys", 8, 1, 1},
+};
+
 // Every eighth seed is about the disk: many short lives, most of which end by a power cut within a call, and clients
 // that fill segments quickly. Nothing else is in the way.
 constexpr uint64_t kDiskSeeds = 8;
@@ -98,9 +107,10 @@ void make_it_about_the_disk(Plan& plan, Random& random) {
   plan.lives = 8 + static_cast<int>(random.below(13));
   plan.longest_life = milliseconds(200 + static_cast<int64_t>(random.below(2'500)));
   for (const char* part :
-       {"http-runner", "pause", "wall-step", "wrong-start", "little-memory", "interval-durability", "priority-queue",
-        "calls-fail", "disk-full", "write-fails", "freeze", "slow-network", "filtered-queues", "ordered-writes",
-        "strict-queue", "index-droppers", "programs", "functions"}) {
+       {"http-runner",     "pause",          "wall-step",    "wrong-start",    "little-memory", "interval-durability",
+        "priority-queue",  "calls-fail",     "disk-full",    "write-fails",    "freeze",        "slow-network",
+        "filtered-queues", "ordered-writes", "strict-queue", "index-droppers", "programs",      "functions",
+        "disk-refuses",    "heavy-keys"}) {
     plan.parts.erase(part);
   }
   for (const char* part : {"power", "at-call", "small-segments", "big-values", "leavers", "pairs", "stream"}) {
@@ -108,6 +118,31 @@ void make_it_about_the_disk(Plan& plan, Random& random) {
   }
   plan.parts["registers"] = 3;
   plan.parts["disk"] = 1;  // So that it can be asked for.
+  // Some have little room: segments are retired and removed all the time. Huge values fill one with a write or two.
+  const uint64_t number = plan.seed / kDiskSeeds;
+  if (number % 2 == 1) plan.parts["little-data"] = 1;
+  if (number % 3 == 0) plan.parts["start-crash"] = 1;
+  if (number % 8 == 1) plan.parts["huge-values"] = 1;
+  if (plan.has("huge-values")) plan.parts.erase("stream");  // Pages of them would take most of the time.
+  if (number % 5 != 2) return;
+  // Damage is cut then, as a torn tail is.
+  for (const char* part : {"bit-rot", "misdirected"}) plan.parts.erase(part);
+  plan.parts["no-syncs"] = 1;
+  plan.parts["start-crash"] = 1;
+}
+
+void draw_later_parts(Plan& plan, const std::set<std::string>& without) {
+  Random random(plan.seed ^ 0xd1b54a32d192ed03ull);
+  for (const Part& part : kLaterParts) {
+    const bool there = random.below(100) < static_cast<uint64_t>(part.chance);
+    const int often = part.least + static_cast<int>(random.below(static_cast<uint64_t>(part.most - part.least + 1)));
+    if (there && !without.contains(part.name)) plan.parts[part.name] = often;
+  }
+  if (!plan.has("heavy-keys")) return;
+  // Such a task comes when the store needs another segment, and gets none.
+  for (const auto& [part, often] : {std::pair("small-segments", 1), {"disk-refuses", 30}, {"full-at-last", 1}}) {
+    plan.parts[part] = std::max(plan.how_many(part), often);
+  }
 }
 
 }  // namespace
@@ -124,6 +159,7 @@ Plan draw_plan(uint64_t seed, const std::set<std::string>& without) {
     const int often = part.least + static_cast<int>(random.below(span));
     if (there && !without.contains(part.name)) plan.parts[part.name] = often;
   }
+  draw_later_parts(plan, without);
   if (seed % kDiskSeeds == 0) make_it_about_the_disk(plan, random);
   for (const std::string& part : without) plan.parts.erase(part);
   // What the seed draws comes first, so that leaving something out changes nothing else.

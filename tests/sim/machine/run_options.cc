@@ -62,7 +62,10 @@ DaemonOptions options_of(const Plan& plan) {
   if (plan.has("ordered-writes")) options.ordered_writes = {source_dir() + "/config/ordered-writes.json"};
   options.data = "/simulated/data";
   options.listen = "127.0.0.1:7070";
-  options.durability = plan.has("interval-durability") ? "interval:50" : "sync";
+  options.durability = plan.has("no-syncs") ? "none" : plan.has("interval-durability") ? "interval:50" : "sync";
+  // Segments of a sixteenth, and a quarter for what only streams need.
+  const uint64_t least = plan.has("huge-values") ? 26 : 13;
+  if (plan.has("little-data")) options.max_data_bytes = (least + plan.seed % 8) << 20;
   options.segment_bytes = plan.has("small-segments") ? 1u << 20 : 4u << 20;
   if (plan.has("little-memory")) options.max_memory_bytes = 24u << 20;
   options.drain_ms = 5'000;

@@ -15,9 +15,16 @@ class Verdict {
     what_ = what;
   }
   void expect(bool holds, const std::string& promise, const std::string& what) {
+    if (!data_is_lost_) insist(holds, promise, what);
+  }
+  // The same for a promise that holds whatever was lost: about the process, and not its data.
+  void insist(bool holds, const std::string& promise, const std::string& what) {
     ++checks_;
     if (!holds) broken(promise, what);
   }
+  // Without syncs a power cut takes any part of the data: expect() judges nothing from now on.
+  void end_of_data() { data_is_lost_ = true; }
+  bool data_is_lost() const { return data_is_lost_; }
   bool is_broken() const { return !promise_.empty(); }
   const std::string& promise() const { return promise_; }
   const std::string& what() const { return what_; }
@@ -27,6 +34,7 @@ class Verdict {
   std::string promise_;
   std::string what_;
   uint64_t checks_ = 0;
+  bool data_is_lost_ = false;
 };
 
 }  // namespace freshet::sim
