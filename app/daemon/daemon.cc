@@ -185,8 +185,8 @@ class DaemonPage final : public Daemon {
     if (parts_.around_route) {
       for (auto& route : routes) route = parts_.around_route(std::move(route));
     }
-    ServiceView view{[this] { return ready_; }, [this] { return modules_.metrics_page(metrics_); },
-                     [this] { return modules_.broken(); }};
+    parts_.metrics_page = [this] { return modules_.metrics_page(metrics_); };
+    ServiceView view{[this] { return ready_; }, parts_.metrics_page, [this] { return modules_.broken(); }};
     for (auto& route : make_service_routes(view)) routes.push_back(std::move(route));
     auto server = start_serving(parts_, std::move(listener_), std::move(routes));
     if (!server) return fail(server.error());

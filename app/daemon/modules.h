@@ -51,6 +51,8 @@ ModuleKind schedules_module();
 // The dashboard at /ui/.
 ModuleKind ui_module();
 ModuleKind trace_module();
+// Sends the metrics to an OTLP endpoint.
+ModuleKind metrics_export_module();
 // The daemon's own figures in GET /metrics.
 ModuleKind figures_module();
 

@@ -62,6 +62,8 @@ struct DaemonOptions {
   std::string trace_file;                  // OTLP/JSON, one line per batch; empty: none. The next two are similar.
   std::string chrome_trace;                // File in Chrome's trace format.
   std::string trace_endpoint;              // URL of an OTLP/HTTP endpoint that takes JSON.
+  std::string metrics_endpoint;            // The same for metrics.
+  std::string metrics_interval = "10s";    // Between two requests to it; parse_duration() reads it.
   uint64_t trace_bytes = 64u << 20;        // For each trace file; one older file is kept.
   uint64_t xray_port = 2000;               // UDP, if one of those is set; 0 picks a free one.
   std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.

@@ -170,6 +170,14 @@ TEST_F(OptionsTest, TracesMayGoToAnEndpointBehindTls) {
   }
 }
 
+TEST_F(OptionsTest, MetricsGoToAnEndpointAtAnInterval) {
+  EXPECT_EQ(parse({"--metrics-endpoint", "http://127.0.0.1:4318/v1/metrics", "--metrics-interval", "2s"}), "");
+  EXPECT_EQ(options.metrics_endpoint, "http://127.0.0.1:4318/v1/metrics");
+  EXPECT_EQ(options.metrics_interval, "2s");
+  EXPECT_NE(parse({"--metrics-endpoint", "collector:4318"}), "");
+  for (const char* bad : {"2", "0s", "25h", "soon"}) EXPECT_NE(parse({"--metrics-interval", bad}), "") << bad;
+}
+
 TEST_F(OptionsTest, ArnsOfATemplateHaveAccountAndRegion) {
   ASSERT_EQ(parse({source_dir() + "/config/lifo.yaml", "--account", "123456789012", "--region", "eu-central-1"}), "");
   const auto deployment = read_deployment(options.deploy);

@@ -52,6 +52,7 @@ NOT_RUN = {
         "cmake ": "it builds; the tests run what was built",
     "freshet serve NAME --to URL": "a form, no command", "freshet run TEMPLATE --data DIR": "a form, no command",
     "freshet run config/stream-functions.yaml": "it needs a bucket; stream_functions_test.py has one",
+    "freshet run template.yaml --metrics-endpoint": "the file is the reader's; metrics_export_test.py has the options",
     "freshet run template.yaml --queue": "the file is the reader's; queue_table_test.py has the option",
     "build/release/freshet run config/native.yaml": "only a build with FRESHET_FUNCTIONS has it; own_functions_test.cc tests the example",
     "echo '{\"name\": \"Ada\"}'": "the same",
