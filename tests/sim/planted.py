@@ -69,7 +69,9 @@ def find(program, name, needs, first, last_seed, seconds):
         if passed >= seconds:
             return None, passed, f"not found up to seed {first - 1} in {seconds} CPU seconds" + also_broken(also)
         words = ["--plant", name, "--seed", str(first), "--seeds", str(last_seed - first + 1)]
-        status, out, took, last = run(program, words + (["--with", needs] if needs else []), max(1, int(seconds - passed)))
+        for part in needs.split():
+            words += ["--with", part]
+        status, out, took, last = run(program, words, max(1, int(seconds - passed)))
         passed += took
         met = met or "never met" not in out
         seed = last + 1 if last is not None else first

@@ -61,12 +61,14 @@ void empty_disk(SimFiles& files) {
 }
 
 void crash_in_start(SimFiles& files, Random& random) {
-  if (random.below(3) != 0) {
-    return files.crash_at(files.calls() + 1 + random.below(random.below(2) == 0 ? 60 : 600));
-  }
-  files.on_call([&files, number = 1 + random.below(4)](const std::string& call) mutable {
-    if (number == 0 || !call.starts_with("sync") || call.find("/segment-") == std::string::npos) return;
-    if (--number == 0) files.crash_at(files.calls() + 1);
+  const uint64_t drawn = random.below(4);
+  if (drawn < 2) return files.crash_at(files.calls() + 1 + random.below(drawn == 0 ? 60 : 600));
+  // Before a sync of a segment of the log, or when one has just been removed.
+  const std::string kind = drawn == 2 ? "sync" : "remove";
+  const uint64_t after = drawn == 2 ? 0 : 1;
+  files.on_call([&files, kind, after, number = 1 + random.below(4)](const std::string& call) mutable {
+    if (number == 0 || !call.starts_with(kind) || call.find("/segment-") == std::string::npos) return;
+    if (--number == 0) files.crash_at(files.calls() + 1 + after);
   });
 }
 

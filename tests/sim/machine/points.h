@@ -14,7 +14,8 @@ struct PlantedFault {
   const char* name;
   bool back;
   const char* what;
-  const char* needs = "";  // The part of a plan without which the product never comes by; "" if any seed may do.
+  // The parts of a plan without which the product never comes by, separated by spaces; "" if any seed may do.
+  const char* needs = "";
 };
 
 const std::vector<PlantedFault>& planted_faults();
