@@ -197,25 +197,35 @@ class FilteredCommands : public Subcommands<FilteredOptions> {
 
 void add_members(FilteredCommands& commands) {
   Command command = commands.add_with_id("put", "Make a member, or replace an available one", "Member id", put);
+  commands.examples(
+      "freshet filtered put a1 '{\"AgentName\": \"Ellen\", \"Gender\": \"F\", \"Languages\": [\"Spanish\"]}'");
   command
       .add_option("attributes", commands.options().attributes,
                   "Attributes of the member, as JSON: {\"Gender\": \"F\", ...}")
       .required();
   commands.add_with_id("get", "Show a member", "Member id",
                        [](const auto& o) { return tell(o, "GET", "/members/" + path_segment(o.id)); });
+  commands.examples("freshet filtered get a1");
   command = commands.add("list", "List members", [](const auto& o) { return tell(o, "GET", page_path(o, "members")); });
+  commands.examples("freshet filtered list --status available --limit 20");
   command.add_option("--status", commands.options().status, "Only members with this status").check(not_empty());
   commands.add_pages(command);
   commands.add_with_id("delete", "Delete an available member", "Member id", [](const auto& o) {
     return tell(o, "POST", "/delete", Json{{"id", o.id}});
   });
+  commands.examples("freshet filtered delete a1");
   command = commands.add("enqueue", "Let an available member wait, or give it the oldest request that it matches",
                          [](const auto& o) { return one_or_all(o, "/enqueue", Json::object()); });
+  commands.examples(
+      "freshet filtered enqueue a1\n"
+      "freshet filtered enqueue --all");
   commands.add_all(command, "available", "All available members, in the order of their ids");
   commands.add_with_id("withdraw", "Take a member that waits out of all queues", "Member id", [](const auto& o) {
     return tell(o, "POST", "/withdraw", Json{{"id", o.id}});
   });
+  commands.examples("freshet filtered withdraw a1");
   command = commands.add("release", "End a member's assignment", release);
+  commands.examples("freshet filtered release a1 --enqueue");
   commands.add_all(command, "attendingCall", "All assigned members");
   command.add_option("--assignment", commands.options().assignment, "Only if the member's assignment has this id")
       .check(not_empty());
@@ -224,6 +234,9 @@ void add_members(FilteredCommands& commands) {
 
 void add_requests(FilteredCommands& commands) {
   Command command = commands.add("assign", "Take the member that waits longest and matches", assign);
+  commands.examples(
+      "freshet filtered assign Languages=Spanish Gender=F else Languages=English --request call-1\n"
+      "freshet filtered assign Languages=French,English --request call-2 --wait");
   command.add_option("match", commands.options().match,
                      "NAME=VALUE[,VALUE] ..., with `else` between alternatives; or the key of a queue. Without it, any "
                      "member matches");
@@ -233,16 +246,21 @@ void add_requests(FilteredCommands& commands) {
   command.add_flag("--wait", commands.options().wait, "Without a match, let the request wait; needs --request");
   commands.add_with_id("request", "Show a request", "Request id",
                        [](const auto& o) { return tell(o, "GET", "/requests/" + path_segment(o.id)); });
+  commands.examples("freshet filtered request call-1");
   command =
       commands.add("requests", "List requests", [](const auto& o) { return tell(o, "GET", page_path(o, "requests")); });
+  commands.examples("freshet filtered requests --limit 20");
   commands.add_pages(command);
   commands.add_with_id("cancel", "Take back a request that waits", "Request id", [](const auto& o) {
     return tell(o, "POST", "/cancel", Json{{"id", o.id}});
   });
+  commands.examples("freshet filtered cancel call-2");
   commands.add("stats", "Show every queue: version, depth, requests",
                [](const auto& o) { return tell(o, "GET", "/stats"); });
+  commands.examples("freshet filtered stats");
   commands.add("recount", "Count all entries again; exit status 7 if something differs",
                [](const auto& o) { return tell(o, "GET", "/recount"); });
+  commands.examples("freshet filtered recount");
 }
 
 }  // namespace

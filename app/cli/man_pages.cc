@@ -204,11 +204,10 @@ std::string command_page(const CommandFacts& command) {
   } else {
     out += ".SH OPTIONS\n" + options_of(command) + ".SH COMMANDS\n";
   }
-  std::string told = command.examples;
   for (const CommandFacts& below : command.commands) {
     out += ".SS " + argument("freshet " + below.path) + "\n" + line_of(below.what + ".") + ".PP\n" + synopsis(below) +
            options_of(below);
-    if (!below.examples.empty() && below.examples != told) out += ".PP\n" + examples_of(told = below.examples);
+    if (!below.examples.empty()) out += ".PP\n" + examples_of(below.examples);
   }
   if (!command.examples.empty()) out += ".SH EXAMPLES\n" + examples_of(command.examples);
   return out + ending(".BR freshet (1)\n");

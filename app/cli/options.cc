@@ -162,7 +162,9 @@ bool Option::given() const {
 }
 
 Command Command::add_subcommand(const std::string& name, const std::string& what) const {
-  return Command(*app_->add_subcommand(name, what));
+  CLI::App* added = app_->add_subcommand(name, what);
+  added->footer("");  // The library gives it that of its parent.
+  return Command(*added);
 }
 
 template <class T>

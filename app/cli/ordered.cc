@@ -162,13 +162,21 @@ class OrderedCommands : public Subcommands<OrderedOptions> {
 void add_writes(OrderedCommands& commands) {
   Command command = commands.add_write("put", "Write an item, unless a newer one is there",
                                        [](const auto& o) { return Body(o).json("item", o.document).tell("/put"); });
+  commands.examples(
+      "freshet ordered put '{\"PK\": \"User#1\", \"SK\": \"Movie#A\", \"Rating\": 5}'\n"
+      "freshet ordered put '{\"PK\": \"User#1\", \"SK\": \"Movie#B\", \"Rating\": 1}' --timestamp "
+      "2024-05-01T10:00:00Z");
   command.add_option("item", commands.options().document, "The item, as JSON").required();
   command = commands.add_write("delete", "Delete an item, unless a newer one is there",
                                [](const auto& o) { return Body(o).json("key", o.document).tell("/delete"); });
+  commands.examples("freshet ordered delete '{\"PK\": \"User#1\", \"SK\": \"Movie#A\"}'");
   command.add_option("key", commands.options().document, "Its key, as JSON").required();
   command = commands.add_write("update", "Set the declared attributes, unless newer ones are there", [](const auto& o) {
     return Body(o).json("key", o.document).json("set", o.set).set("remove", o.remove).tell("/update");
   });
+  commands.examples(
+      "freshet ordered update '{\"device\": \"d1\"}' '{\"label\": \"roof\"}' --table Devices --timestamp \"$(date "
+      "+%s%3N)\"");
   command.add_option("key", commands.options().document, "The item's key, as JSON").required();
   command.add_option("set", commands.options().set, "Attributes and values, as JSON");
   command.add_option("--remove", commands.options().remove, "Attribute to remove; repeatable").one_value_each();
@@ -184,6 +192,7 @@ void add_expressions(Body& body, const OrderedOptions& o) {
 void add_reads(OrderedCommands& commands) {
   Command command = commands.add_read("get", "Show an item",
                                       [](const auto& o) { return Body(o).json("key", o.document).tell("/get"); });
+  commands.examples("freshet ordered get '{\"PK\": \"User#1\", \"SK\": \"Movie#A\"}'");
   command.add_option("key", commands.options().document, "Its key, as JSON").required();
   command = commands.add_read("batch-get", "Show several items", [](const auto& o) {
     Body body(o);
@@ -191,8 +200,16 @@ void add_reads(OrderedCommands& commands) {
     for (const auto& key : o.keys) keys.push_back(body.parsed(key, "a key"));
     return body.set("keys", keys).tell("/batch-get");
   });
+  commands.examples(
+      "freshet ordered batch-get '{\"PK\": \"User#1\", \"SK\": \"Movie#A\"}' '{\"PK\": \"User#1\", \"SK\": "
+      "\"Movie#B\"}'");
   command.add_option("keys", commands.options().keys, "Their keys, as JSON").required();
   command = commands.add_read("query", "Show the items of a partition, by sort key", [](const auto& o) {
+    if (o.partition.empty() && o.key_condition.empty()) {
+      std::cerr << "freshet: which items? Name the key of a partition, as in freshet ordered query User#1, or give "
+                   "--key-condition\n";
+      return static_cast<int>(kUsage);
+    }
     Body body(o);
     add_expressions(body, o);
     if (!o.partition.empty()) {
@@ -201,6 +218,10 @@ void add_reads(OrderedCommands& commands) {
     }
     return body.text_if("keyCondition", o.key_condition).set("forward", !o.backward).tell("/query");
   });
+  commands.examples(
+      "freshet ordered query User#1 --backward --limit 20\n"
+      "freshet ordered query --key-condition 'PK = :p AND begins_with(SK, :s)' --values '{\":p\": \"User#1\", \":s\": "
+      "\"Movie#\"}'");
   command.add_option("partition", commands.options().partition, "Key of the partition: a text, or JSON");
   command.add_option("--key-condition", commands.options().key_condition,
                      "Key condition expression, instead of a partition");
@@ -211,6 +232,7 @@ void add_reads(OrderedCommands& commands) {
     add_expressions(body, o);
     return body.tell("/scan");
   });
+  commands.examples("freshet ordered scan --filter 'Rating > :r' --values '{\":r\": 3}'");
   commands.add_expressions(command);
 }
 

@@ -109,6 +109,7 @@ void add_puts(PriorityCommands& commands) {
           }
           return tell(o, "POST", std::string("/") + name, body);
         });
+    commands.examples("freshet priority " + std::string(name) + " A-101 '{\"weight\": 2}' --status READY_TO_SHIP");
     command.add_option("id", commands.options().id, "Record id").required();
     command.add_option("data", commands.options().data, "The attribute `data`, as JSON");
     command.add_option("--attributes", commands.options().attributes, "Further attributes, as JSON: {\"weight\": 2}");
@@ -124,6 +125,7 @@ void add_moves(PriorityCommands& commands) {
     set_if(body, "priority", o.priority);
     return tell(o, "POST", "/enqueue", body);
   });
+  commands.examples("freshet priority enqueue A-101");
   command.add_option("--delay-ms", commands.options().delay_ms, "Milliseconds until it can be peeked");
   command.add_option("--priority", commands.options().priority, "Rank of the record; the highest comes first");
   command = commands.add("peek", "Take the next records for the visibility timeout", [](const auto& o) {
@@ -131,29 +133,39 @@ void add_moves(PriorityCommands& commands) {
     set_if(body, "visibilityMs", o.visibility_ms);
     return tell(o, "POST", "/peek", body);
   });
+  commands.examples(
+      "receipt=$(freshet priority peek --json | jq -r '.records[0].receipt')\n"
+      "freshet priority peek --max 10 --visibility-ms 60000");
   command.add_option("--max", commands.options().max, "At most so many records").check(whole(1, 100));
   command.add_option("--visibility-ms", commands.options().visibility_ms,
                      "Visibility timeout in milliseconds [default: the queue's]");
   commands.add("dequeue", "Take the next record and remove it from the queue",
                [](const auto& o) { return tell(o, "POST", "/dequeue"); });
+  commands.examples("freshet priority dequeue");
   commands.add_plain("remove", "Take a record out of the queue", "/remove");
+  commands.examples("freshet priority remove A-101 --receipt \"$receipt\"");
   command = commands.add_record("restore", "Give a record back, or out of the dead-letter queue", [](const auto& o) {
     Json body = record_call(o);
     set_if(body, "delayMs", o.delay_ms);
     if (o.released) body["failed"] = false;
     return tell(o, "POST", "/restore", body);
   });
+  commands.examples("freshet priority restore A-101 --receipt \"$receipt\" --delay-ms 5000");
   command.add_option("--delay-ms", commands.options().delay_ms,
                      "Milliseconds until it can be peeked [default: the queue's backoff]");
   command.add_flag("--released", commands.options().released, "Do not count it as a failure");
   commands.add_plain("touch", "Send a record to the end of the queue", "/touch");
+  commands.examples("freshet priority touch A-101");
   commands.add_plain("send-to-dlq", "Put a record into the dead-letter queue", "/dlq");
+  commands.examples("freshet priority send-to-dlq A-101");
   commands.add_plain("cancel", "Take a record that waits out of the queue", "/cancel");
+  commands.examples("freshet priority cancel A-101");
   command = commands.add_record("extend", "Begin the visibility timeout anew", [](const auto& o) {
     Json body = record_call(o);
     set_if(body, "visibilityMs", o.visibility_ms);
     return tell(o, "POST", "/extend", body);
   });
+  commands.examples("freshet priority extend A-101 --receipt \"$receipt\" --visibility-ms 60000");
   command.add_option("--visibility-ms", commands.options().visibility_ms,
                      "Visibility timeout in milliseconds [default: the queue's]");
 }
@@ -202,16 +214,19 @@ void add_changes(PriorityCommands& commands) {
     body["status"] = o.status;
     return tell(o, "POST", "/status", body);
   });
+  commands.examples("freshet priority set-status A-101 READY_TO_SHIP");
   command.add_option("status", commands.options().status, "The status, like READY_TO_SHIP").required();
   command = commands.add_record("set-priority", "Change a record's rank", [](const auto& o) {
     Json body = record_call(o);
     set_if(body, "priority", o.priority);
     return tell(o, "POST", "/priority", body);
   });
+  commands.examples("freshet priority set-priority A-101 7 --queue Express");
   command.add_option("priority", commands.options().priority, "The rank; the highest comes first").required();
   command = commands.add("delete", "Delete a record", [](const auto& o) {
     return tell(o, "POST", "/delete", Json{{"id", o.id}});
   });
+  commands.examples("freshet priority delete A-101");
   command.add_option("id", commands.options().id, "Record id").required();
   command = commands.add("redrive", "Move records out of the dead-letter queue", [](const auto& o) {
     Json body = Json::object();
@@ -232,6 +247,10 @@ void add_changes(PriorityCommands& commands) {
     set_if(body, "limit", o.most);
     return tell(o, "POST", "/redrive", body);
   });
+  commands.examples(
+      "freshet priority redrive A-101 A-202\n"
+      "freshet priority redrive --filter '#d.weight > :w' --names '{\"#d\": \"data\"}' --values '{\":w\": 1}' --rate "
+      "10");
   command.add_option("ids", commands.options().ids, "Ids of the records; without one, all of them").check(not_empty());
   command.add_option("--filter", commands.options().filter, "Filter expression over the items").check(not_empty());
   command.add_option("--names", commands.options().names, "Names in the filter, as JSON: {\"#d\": \"data\"}");
@@ -248,15 +267,20 @@ std::string page_path(const PriorityOptions& options) {
 void add_looks(PriorityCommands& commands) {
   Command command = commands.add("get", "Show a record",
                                  [](const auto& o) { return tell(o, "GET", "/records/" + path_segment(o.id)); });
+  commands.examples("freshet priority get A-101");
   command.add_option("id", commands.options().id, "Record id").required().check(not_empty());
   command =
       commands.add("list", "List records and their status", [](const auto& o) { return tell(o, "GET", page_path(o)); });
+  commands.examples("freshet priority list --limit 20");
   command.add_option("--limit", commands.options().limit, "At most so many records").check(whole(1, 1000));
   command.add_option("--cursor", commands.options().cursor, "Cursor of the answer before, to go on behind it");
   commands.add("stats", "Show the queue", [](const auto& o) { return tell(o, "GET", "/stats"); });
+  commands.examples("freshet priority stats --queue Express");
   commands.add("dlq", "Show the dead-letter queue", [](const auto& o) { return tell(o, "GET", "/dlq"); });
+  commands.examples("freshet priority dlq");
   command = commands.add("console", "An interactive console, with the commands of the sample's",
                          [](const auto& o) { return run_priority_console(o.remote, o.sample); });
+  commands.examples("freshet priority console");
   command.add_flag("--sample", commands.options().sample, "Greets and answers in the sample's words");
 }
 

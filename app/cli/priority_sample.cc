@@ -125,14 +125,18 @@ void add_looks(SampleCommands& commands) {
       .add_record("info", "Show a record as the sample does: data and system info",
                   [](const auto& o) { return Step(o).show(sample_record); })
       .alias("id");
+  commands.examples("freshet priority info A-101");
   commands
       .add_record("sys", "Show a record's system info", [](const auto& o) { return Step(o).show(sample_system_info); })
       .alias("system");
+  commands.examples("freshet priority sys A-101");
   commands.add_record("data", "Show a record's data", [](const auto& o) { return Step(o).show(sample_data); });
+  commands.examples("freshet priority data A-101");
   commands.add("ls", "List the first ten records", [](const auto& o) {
     Step step(o);
     return step.tell(step.steps().first_ten());
   });
+  commands.examples("freshet priority ls");
   commands
       .add("qstat", "Show the queue as the sample does",
            [](const auto& o) {
@@ -143,30 +147,39 @@ void add_looks(SampleCommands& commands) {
              return static_cast<int>(kDone);
            })
       .alias("qstats");
+  commands.examples("freshet priority qstat");
 }
 
 void add_changes(SampleCommands& commands) {
   commands.add("create-test", "Make the test records A-101, A-202, A-303 and A-404, over what is there", create_test)
       .alias("ct");
+  commands.examples("freshet priority create-test");
   commands.add("purge", "Delete the first ten records", purge);
+  commands.examples("freshet priority purge");
   const Command command = commands.add_record("update", "Set a record's status, as set-status does", update);
+  commands.examples("freshet priority update A-101 READY_TO_SHIP");
   command.add_option("status", commands.options().status, "The status, like READY_TO_SHIP")
       .required()
       .check(not_empty());
   commands.add_record("reset", "Begin a record's system info anew, under construction",
                       [](const auto& o) { return Step(o).put_again("UNDER_CONSTRUCTION"); });
+  commands.examples("freshet priority reset A-101");
   commands.add_record("ready", "Begin a record's system info anew, ready for the queue",
                       [](const auto& o) { return Step(o).put_again("READY_TO_SHIP"); });
+  commands.examples("freshet priority ready A-101");
   commands.add_settling("done", "Say that a record was processed: COMPLETED, and out of the queue", done);
+  commands.examples("freshet priority done A-101 --receipt \"$receipt\"");
   commands.add_settling("fail", "Say that processing failed: back into the queue", [](const auto& o) {
     Step step(o);
     return step.tell(step.steps().call("restore", step.body()));
   });
+  commands.examples("freshet priority fail A-101 --receipt \"$receipt\"");
   commands.add_settling("invalid", "Say that a record's data is invalid: into the dead-letter queue",
                         [](const auto& o) {
                           Step step(o);
                           return step.tell(step.steps().call("dlq", step.body()));
                         });
+  commands.examples("freshet priority invalid A-101 --receipt \"$receipt\"");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class Subcommands {
 
   // Begins a command. Until the next one, options() are its options.
   Command begin(const char* name, const char* what, Run run) {
-    const Command command = parent_.add_subcommand(name, what);
+    const Command command = command_ = parent_.add_subcommand(name, what);
     options_ = std::make_shared<Options>();
     command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
     return command;
@@ -37,9 +37,16 @@ class Subcommands {
     return command;
   }
   Options& options() { return *options_; }
+  // The end of its --help: command lines, one a line.
+  void examples(const std::string& lines) {
+    std::string out = lines.find('\n') == std::string::npos ? "Example:\n  " : "Examples:\n  ";
+    for (const char c : lines) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
+    command_.footer(out);
+  }
 
  private:
   Command parent_;
+  Command command_ = parent_;  // The last one that was begun.
   int& exit_status_;
   std::shared_ptr<Options> options_;
 };

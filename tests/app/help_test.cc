@@ -69,5 +69,27 @@ TEST(Help, NoCommandsHelpIsWiderThanTheScreen) {
   }
 }
 
+// The example lines of a footer, which begin with a blank.
+std::string examples_of(const CLI::App& command) {
+  std::istringstream lines(command.get_footer());
+  std::string out;
+  for (std::string line; std::getline(lines, line);) out += line.starts_with("  ") ? line + " \n" : "";
+  return out;
+}
+
+void check_examples(const CLI::App& command, const std::string& path) {
+  const auto below = command.get_subcommands({});
+  for (const CLI::App* one : below) check_examples(*one, path + " " + one->get_name());
+  const bool has_one = !below.empty() || examples_of(command).find(path + " ") != std::string::npos;
+  EXPECT_TRUE(has_one) << path << " ends with: " << command.get_footer();
+}
+
+TEST(Help, EveryCommandHasAnExampleOfItsOwn) {
+  CLI::App app("Freshet");
+  int exit_status = 0;
+  add_commands(Command(app), exit_status);
+  check_examples(app, "freshet");
+}
+
 }  // namespace
 }  // namespace freshet::cli
