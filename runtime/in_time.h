@@ -27,6 +27,7 @@ struct InTimeCounts {
 struct InTimeStats {
   InTimeCounts last_minute;
   InTimeCounts since_start;  // Since the daemon started.
+  InTimeCounts put_back;     // Ends of `since_start` that were undone: those tasks were redriven. Only failed and shed.
 };
 
 }  // namespace freshet

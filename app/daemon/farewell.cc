@@ -1,5 +1,6 @@
 #include "app/daemon/farewell.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace freshet {
@@ -46,9 +47,11 @@ Async<Farewell> farewell_of(TaskQueues& queues) {
     if (queue == nullptr) continue;
     const auto stats = co_await queue->stats();
     if (!stats) continue;
-    out.done += stats->in_time.since_start.in_time + stats->in_time.since_start.late;
-    out.failed += stats->in_time.since_start.failed;
-    out.shed += stats->in_time.since_start.shed;
+    const InTimeCounts& all = stats->in_time.since_start;
+    const InTimeCounts& put_back = stats->in_time.put_back;
+    out.done += all.in_time + all.late;
+    out.failed += all.failed - std::min(all.failed, put_back.failed);
+    out.shed += all.shed - std::min(all.shed, put_back.shed);
     out.waiting += depth_of(*stats, "PENDING") + depth_of(*stats, "DELAYED");
     out.held += depth_of(*stats, "TAKEN");
   }

@@ -13,8 +13,8 @@ struct Farewell {
   enum class Counted { kTasks, kNoQueue, kStartCutShort };
   Counted counted = Counted::kTasks;  // If not kTasks, the numbers that follow are unknown.
   uint64_t done = 0;                  // Tasks that succeeded since the start, in all queues.
-  uint64_t failed = 0;                // FAILURE or DEAD since the start.
-  uint64_t shed = 0;                  // Since the start.
+  uint64_t failed = 0;                // FAILURE or DEAD since the start, and not redriven since.
+  uint64_t shed = 0;                  // Since the start, and not redriven since.
   uint64_t waiting = 0;               // PENDING or DELAYED.
   uint64_t held = 0;                  // TAKEN: workers hold them under a lease, or their end could not be written.
   std::string data;                   // The folder of the store; empty: nothing is stored.

@@ -55,6 +55,10 @@ void Punctuality::ended(TaskEnd how, BootTime now, uint64_t tasks) {
   count(of_second(now), how, tasks);
 }
 
+void Punctuality::put_back(TaskEnd how) {
+  count(put_back_, how, 1);
+}
+
 void Punctuality::refused(uint64_t tasks, BootTime now) {
   total_.refused += tasks;
   of_second(now).refused += tasks;
@@ -74,6 +78,7 @@ void Punctuality::wasted(WastedCall why, BootTime now) {
 InTimeStats Punctuality::stats(BootTime now) const {
   InTimeStats out;
   out.since_start = total_;
+  out.put_back = put_back_;
   const int64_t number = second_of(now);
   for (const Second& second : seconds_) {
     if (second.number > number - kWindow && second.number <= number) add(out.last_minute, second.counts);

@@ -69,6 +69,7 @@ class Punctuality {
   static constexpr int64_t kWindow = 60;  // Seconds of the boot clock, the one of now included.
 
   void ended(TaskEnd how, BootTime now, uint64_t tasks = 1);
+  void put_back(TaskEnd how);  // A task that ended so, and was counted, was redriven.
   void refused(uint64_t tasks, BootTime now);
   void called(BootTime now);
   void wasted(WastedCall why, BootTime now);
@@ -93,6 +94,7 @@ class Punctuality {
   InTimeCounts& of_second(BootTime now);
 
   InTimeCounts total_;
+  InTimeCounts put_back_;
   std::array<Second, kWindow> seconds_{};
   std::array<uint64_t, kTaskEnds> ends_{};
   std::array<uint64_t, kWastedCalls> wastes_{};

@@ -276,6 +276,7 @@ class Queue final : public TaskQueue {
 
   // queue_count.cc
   void count_end(const ItemRef& task);
+  void redriven(const ItemRef& before, const ItemRef& now);
   void count_attempt(const Settlement& settlement, const ItemRef& task, std::optional<BootTime> since);
   void taken_away(const std::string& id, const std::string& token, const ItemRef& task);
 
@@ -430,6 +431,7 @@ class Queue final : public TaskQueue {
   Histogram* pickup_ = nullptr;
   WallGuard& wall_guard_;  // Tasks expired by its earliest() are shed; tasks expired by the wall clock are not started.
   Punctuality punctuality_;
+  const WallTime counts_since_ = wall();  // Ends before that are not in `punctuality_`.
   uint64_t bounced_ = 0;
   Spells spells_;  // Bounces and refusals.
   std::unique_ptr<ShedLog> shed_log_;

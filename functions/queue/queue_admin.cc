@@ -235,10 +235,11 @@ Async<Result<void>> Queue::redrive_tasks(std::vector<ItemRef> tasks, uint64_t& d
   }
   Result<void> out;
   auto answers = co_await services_.tables.edit_many(std::move(writes));
-  for (auto& answer : answers) {
+  for (size_t i = 0; i < answers.size(); ++i) {
+    auto& answer = answers[i];
     if (answer) {
       ++done;
-      moved(answer->attributes);
+      redriven(tasks[i], answer->attributes);
     } else if (answer.error().code != ErrorCode::kConditionalCheckFailed && out) {
       out = fail(answer.error());
     }

@@ -65,7 +65,7 @@ Async<std::vector<BulkResult>> Queue::bulk_change(BulkInput::Action action, std:
     if (!answers[i]) continue;
     const ItemRef& task = answers[i]->attributes;
     if (action == BulkInput::Action::kRedrive) {
-      moved(task);
+      redriven(tasks[i], task);
     } else {
       core_.claims.saw_written(task);
     }

@@ -30,6 +30,16 @@ void Queue::count_end(const ItemRef& task) {
   punctuality_.completed_after(age_of(task, now));
 }
 
+// A task that had ended was put back to be tried again.
+void Queue::redriven(const ItemRef& before, const ItemRef& now) {
+  const auto status = text_of(before, attribute::kStatus);
+  if (int_of(before, attribute::kUpdated, 0) >= epoch_ms(counts_since_)) {
+    if (status == state::kFailure || status == state::kDead) punctuality_.put_back(TaskEnd::kFailed);
+    if (status == state::kShed) punctuality_.put_back(TaskEnd::kShed);
+  }
+  moved(now);
+}
+
 // The attempt of a lease that the book still has was settled; `task`: as stored afterwards. `since`: when its claim was
 // made, if this queue made it.
 void Queue::count_attempt(const Settlement& settlement, const ItemRef& task, std::optional<BootTime> since) {

@@ -128,6 +128,23 @@ TEST_P(InTimeTest, ARefusedCreationIsCountedAndNoEnd) {
   EXPECT_EQ(counts.ended(), 0u);
 }
 
+// It counts once in the end, whatever became of its first life.
+TEST_P(InTimeTest, ARedrivenTasksFirstEndIsUndone) {
+  environment["MAX_ATTEMPTS"] = "1";
+  Queue& queue = start();
+  create(queue, "fails");
+  world.http.answer = [](const HttpRequest&) { return answer(500); };
+  process();
+  ASSERT_EQ(world.status("fails"), "DEAD");
+  EXPECT_EQ(world.wait(queue.stats())->in_time.put_back.failed, 0u);
+  RedriveInput input;
+  input.state = "DEAD";
+  ASSERT_EQ(*world.wait(queue.redrive(std::move(input))), 1u);
+  const InTimeStats stats = world.wait(queue.stats())->in_time;
+  EXPECT_EQ(stats.since_start.failed, 1u);
+  EXPECT_EQ(stats.put_back.failed, 1u);
+}
+
 class InTimePullTest : public QueueFixture {};
 
 TEST_P(InTimePullTest, WorkersTakesAreCallsAndTheirTimeIsSinceTheClaim) {
