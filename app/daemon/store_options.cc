@@ -1,6 +1,7 @@
 #include "app/daemon/store_options.h"
 
 #include "app/daemon/store_memory.h"
+#include "functions/queue/task_life.h"
 
 namespace freshet {
 
@@ -21,6 +22,16 @@ void tell_clock(const EventLog& log, const WallDoubt& doubt) {
                            "wait, and what looks expired is not started"}});
 }
 
+void tell_clock_behind(const EventLog& log, const std::string& data, milliseconds behind) {
+  log.warn("CLOCK_BEHIND",
+           {{"behindMs", behind.count()},
+            {"what", "the wall clock is " + in_words(behind) + " behind the last write in " + data +
+                         ": deadlines, delays and ttl of what is there come that much later, and new tasks are dated "
+                         "like the newest one there; leases are not affected. If this clock is wrong, set it "
+                         "(timedatectl set-ntp true): the daemon follows it. If it is right, the last writes were made "
+                         "with a wrong one, and there is nothing to do"}});
+}
+
 }  // namespace
 
 EmbeddedOptions store_options(const DaemonOptions& options, const Durability& durability, const EventLog& log) {
@@ -34,6 +45,7 @@ EmbeddedOptions store_options(const DaemonOptions& options, const Durability& du
   store.ttl_sweep = milliseconds(options.ttl_sweep_ms);
   store.trust_clock = options.trust_clock;
   store.on_clock = [log](const WallDoubt& doubt) { tell_clock(log, doubt); };
+  store.on_clock_behind = [log, data = options.data](milliseconds behind) { tell_clock_behind(log, data, behind); };
   store.on_warning = [log](const std::string& table, const std::string& message) {
     log.warn("STORE_WARNING", {{"table", table}, {"what", message}});
   };

@@ -228,6 +228,8 @@ Result<void> Engine::open(Files* files) {
 Result<void> Engine::begin_clock(Files& files, WallTime last_commit) {
   if (auto opened = clock_mark_.open(files, options_.directory); !opened) return opened;
   const WallTime last = std::min(last_commit, clock_mark_.believed().value_or(last_commit));
+  const auto behind = std::chrono::floor<milliseconds>(last - scheduler_.clock().wall());
+  if (behind > options_.wall_jump && options_.on_clock_behind) options_.on_clock_behind(behind);
   if (!options_.trust_clock && last != WallTime{}) wall_guard_.start_after(last);
   if (committer_.failed()) return fail(*committer_.failure());
   return wall_guard_.doubts() ? Result<void>{} : clock_mark_.clear();

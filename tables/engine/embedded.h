@@ -70,6 +70,9 @@ struct EmbeddedOptions {
   std::function<void(const std::string& table, const std::string& message)> on_warning;
   // Called when the wall clock stops being trusted, and when it is trusted again.
   std::function<void(const WallDoubt&)> on_clock;
+  // Called at an open at which the wall clock is behind the last write, by more than `wall_jump`. It is trusted all the
+  // same: nothing expires too early by it.
+  std::function<void(milliseconds behind)> on_clock_behind;
   // Called if a crash tore the log's end and the open cut it, or if a loss was accepted.
   std::function<void(const LogCut&)> on_log_cut;
   // Called for each batch that the open reads, which is in the `segment`-th of `segments`, from 1. May be null.

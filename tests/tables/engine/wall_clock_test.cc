@@ -13,6 +13,7 @@ class WallClockTest : public DiskStoreTest {
     options.stream_memory_bytes = 10'000;
     options.clock_sync = &sync;
     options.on_clock = [this](const WallDoubt& doubt) { told.push_back(doubt); };
+    options.on_clock_behind = [this](milliseconds by) { behind.push_back(by); };
     open();
   }
   // The process ends, and the next one starts with a wall clock that is off by so much.
@@ -42,6 +43,7 @@ class WallClockTest : public DiskStoreTest {
 
   SimClockSync sync;
   std::vector<WallDoubt> told;
+  std::vector<milliseconds> behind;
 
  private:
   int64_t writes_ = 0;
@@ -67,6 +69,21 @@ TEST_F(WallClockTest, AStartWithTheClockADayAheadExpiresNothingUntilItIsSynchron
   reopen_off_by(kDay);  // Now it is a day later, and the kernel knows.
   scheduler.run_for(seconds(1));
   EXPECT_EQ(get("Queue", key("a")), Item{});
+}
+
+TEST_F(WallClockTest, AStartWithTheClockBehindTheLastWriteSaysByHowMuchAndTrustsIt) {
+  create(queue_definition());
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1, kNow + 3600)));
+  turn();
+  reopen_off_by(milliseconds(-59'000));
+  EXPECT_TRUE(behind.empty()) << "a clock is corrected by so much every day";
+  reopen_off_by(-kDay);
+  ASSERT_EQ(behind.size(), 1u);
+  EXPECT_NEAR(static_cast<double>(behind[0].count()), static_cast<double>((kDay + milliseconds(59'000)).count()), 2000);
+  EXPECT_TRUE(told.empty());
+  EXPECT_FALSE(store->stats().ttl_paused);
+  reopen_off_by(kDay + milliseconds(60'000));
+  EXPECT_EQ(behind.size(), 1u);
 }
 
 TEST_F(WallClockTest, NobodyWhoSaysThatItIsSynchronisedIsWaitedForAMinute) {
