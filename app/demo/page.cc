@@ -67,7 +67,11 @@ std::string in_time_plot(const Shown& shown) {
   const auto fifo = fifo_ends(shown.story, shown.tasks);
   lines.push_back({{"FIFO (computed)", "c1", false}, rates_over_time(fifo, shown.story, kPart)});
   lines.push_back({{"possible", "possible", false}, rates_over_time(possible, shown.story, kPart)});
-  return lab::line_chart(plot, lines);
+  return lab::line_chart(plot, lines) +
+         "<p class=\"quiet\">“Possible” is computed: it knows the limit and the tasks, and calls as soon as the API "
+         "allows. The API keeps calls that nobody made, up to a second's worth. A queue that takes a while to find a "
+         "higher limit makes them later, so its curve may be above “possible” for some seconds, but never in "
+         "sum.</p>\n";
 }
 
 // A bar for each run, with `value` of its figures.

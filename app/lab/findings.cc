@@ -125,7 +125,8 @@ Cells at_highest_load(const Cells& sweep) {
 // The leasts of two policies beside the clairvoyant.
 std::string leasts(const Cell& mine, const Cell* theirs, const std::string& all) {
   const auto does = [&](const std::string& name, double share, const char* verb) {
-    return fmt::format("{} {} at least {} of what is possible in time {}", name, verb, floor_percent(share), all);
+    return fmt::format("{} {} at least {} of what the clairvoyant does in time, {}", name, verb, floor_percent(share),
+                       all);
   };
   const double ours = *figure(mine, "ofClairvoyant");
   const auto who = shown_name(mine.policy);
@@ -156,7 +157,7 @@ size_t times_behind(const Cells& cells, const Contest& contest) {
 }  // namespace
 
 std::string shown_name(const Policy& policy) {
-  if (policy.clairvoyant) return "what is possible";
+  if (policy.clairvoyant) return "the clairvoyant";
   return policy.name == "freshet" ? "Freshet" : policy.title;
 }
 
@@ -277,12 +278,12 @@ std::string comparison(const Cells& cells) {
     const auto other = theirs ? figure(*theirs, name) : std::nullopt;
     const bool several = scenarios > 1;
     const auto amount = [several](double share, bool less, const char* verb) {
-      if (!several) return verb + floor_percent(share);
+      if (!several) return fmt::format("{}{:.1f} %", verb, share * 100);  // As the table has it.
       return less ? "falls to " + percent(share) : verb + ("at least " + floor_percent(share));
     };
-    auto out =
-        fmt::format("{} {} {} of {} in time", all, shown_name(mine->policy),
-                    amount(ours, other && ours < *other - kSame, "does "), possible ? "what is possible" : "capacity");
+    auto out = fmt::format("{} {} {} of {} in time", all, shown_name(mine->policy),
+                           amount(ours, other && ours < *other - kSame, "does "),
+                           possible ? "what the clairvoyant does" : "capacity");
     if (other) {
       out += fmt::format(", {} {}", shown_name(theirs->policy), amount(*other, *other < ours - kSame, ""));
     }
@@ -315,6 +316,17 @@ std::string row_of_ours(const Cells& cells) {
 std::string conclusion(const Cells& cells) {
   const auto sentence = comparison(cells);
   return sentence.empty() ? sentence : sentence + row_of_ours(cells);
+}
+
+std::string above_capacity(const Cells& cells) {
+  constexpr double kShownAsMore = 1.0005;  // With one decimal of a percent.
+  const bool any = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
+    const auto goodput = figure(cell, "goodput");
+    return goodput && *goodput >= kShownAsMore;
+  });
+  if (!any) return {};
+  return "A goodput above 100 % is chance: 100 % is what the slots do in calls of the mean length, and the calls of "
+         "that run were shorter on average.";
 }
 
 }  // namespace freshet::lab

@@ -18,6 +18,8 @@ std::string time_text(double ms);
 
 // A conclusion about the whole experiment. Empty without cells.
 std::string conclusion(const std::vector<Cell>& cells);
+// Explains a goodput of more than 100 %; empty if there is none.
+std::string above_capacity(const std::vector<Cell>& cells);
 
 // Each is given cells of one service, scale and deadline; empty if they do not have the figure.
 std::string goodput_finding(const std::vector<Cell>& sweep);    // Compares the loads, in any order.

@@ -79,18 +79,6 @@ void add_rows(std::string& out, const std::vector<Cell>& cells, const std::vecto
   }
 }
 
-// Explains a goodput of more than 100 %, if the table shows one.
-std::string above_capacity(const std::vector<Cell>& cells) {
-  const bool any = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
-    const auto goodput = cell.figures.find("goodput");
-    return goodput != cell.figures.end() && goodput->second.mean >= 1.0005;
-  });
-  if (!any) return {};
-  return wrapped(
-      "A goodput above 100 % is chance: 100 % is what the slots do in calls of the mean length, and the calls of that "
-      "run were shorter on average.");
-}
-
 }  // namespace
 
 std::string json_report(const Experiment& experiment, const std::vector<Cell>& cells) {
@@ -120,7 +108,8 @@ std::string table_report(const std::vector<Cell>& cells) {
     out += '\n';
     first = end;
   }
-  return out + wrapped(conclusion(cells)) + above_capacity(cells);
+  const std::string chance = above_capacity(cells);
+  return out + wrapped(conclusion(cells)) + (chance.empty() ? "" : wrapped(chance));
 }
 
 }  // namespace freshet::lab

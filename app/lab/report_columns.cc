@@ -8,7 +8,7 @@ namespace freshet::lab {
 
 const std::vector<Column>& main_columns() {
   static const std::vector<Column> columns = {
-      {"goodput%", "goodput", 100, 1}, {"+-", "goodput", 100, 1, true},    {"best%", "ofClairvoyant", 100, 1},
+      {"goodput%", "goodput", 100, 1}, {"+-", "goodput", 100, 1, true},    {"clairv%", "ofClairvoyant", 100, 1},
       {"late%", "lateShare", 100, 1},  {"wasted%", "wastedShare", 100, 1}, {"p50 ms", "ageP50Ms", 1, 1},
       {"p99 ms", "ageP99Ms", 1, 1},    {"shed%", "shedShare", 100, 1},     {"refused%", "rejectedShare", 100, 1}};
   return columns;

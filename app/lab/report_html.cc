@@ -108,10 +108,10 @@ class Section {
     if (other == cells.end()) {
       return bars(plot.finding, plot.y.title, "%", 100, cells, "goodput", 100);
     }
-    out += line_chart(plot, over_load(cells, "goodput", 100, true));
+    out += line_chart(plot, over_load(cells, "goodput", 100));
     plot.finding = slow_wait_finding(cells);
     plot.y = {"Wait from creation to start that 99 of 100 tasks do not exceed", Unit::kMilliseconds, true, 0, {}};
-    return out + line_chart(plot, over_load(cells, "ageP99Ms", 1, false));
+    return out + line_chart(plot, over_load(cells, "ageP99Ms", 1));
   }
 
   std::string at_twice() const {
@@ -171,18 +171,11 @@ class Section {
     return cell.scenario.shape == Shape::kPoisson && cell.scenario.retries == 0 && cell.scenario.quiet_share == 0;
   }
 
-  // For a figure whose bound is not the clairvoyant's.
-  Look aside(const Policy& policy) const {
-    auto look = looks_.of(policy);
-    if (policy.clairvoyant) look.name = "the clairvoyant";
-    return look;
-  }
-
   // A line for each policy: `name` over the load.
-  std::vector<Line> over_load(const Cells& cells, const char* name, double scale, bool possible) const {
+  std::vector<Line> over_load(const Cells& cells, const char* name, double scale) const {
     std::vector<Line> lines;
     for (const auto& cell : cells) {
-      const auto look = possible ? looks_.of(cell.policy) : aside(cell.policy);
+      const auto look = looks_.of(cell.policy);
       auto line = std::find_if(lines.begin(), lines.end(), [&](const Line& one) { return one.look.name == look.name; });
       if (line == lines.end()) line = lines.insert(lines.end(), {look, {}});
       line->points.emplace_back(cell.scenario.load, value(cell, name) * scale);
@@ -194,7 +187,7 @@ class Section {
     std::vector<Line> lines;
     for (const auto& cell : cells) {
       if (cell.first.ages.empty()) continue;
-      Line line{aside(cell.policy), {}};
+      Line line{looks_.of(cell.policy), {}};
       for (size_t p = 0; p <= 100; ++p) {
         line.points.emplace_back(static_cast<double>(p), std::max(0.1, cell.first.ages[p]));
       }
@@ -228,7 +221,7 @@ class Section {
   std::string bars(const std::string& finding, const std::string& title, const std::string& unit, double most,
                    const Cells& cells, const char* name, double scale) const {
     std::vector<Bar> out;
-    for (const auto& cell : cells) out.push_back({aside(cell.policy), value(cell, name) * scale});
+    for (const auto& cell : cells) out.push_back({looks_.of(cell.policy), value(cell, name) * scale});
     std::stable_sort(out.begin(), out.end(), [](const Bar& a, const Bar& b) { return a.value > b.value; });
     return bar_chart(finding, title, unit, most, out);
   }
@@ -286,10 +279,11 @@ std::string html_report(const Experiment& experiment, const Cells& cells) {
       "content=\"width=device-width\"><title>Freshet: overload</title>\n<style>{}</style></head><body>\n"
       "<h1>More work than can be done</h1>\n<p class=\"lead\">{}</p>\n",
       page_style(looks.hidden().size()), html_text(conclusion(cells)));
+  if (const auto chance = above_capacity(cells); !chance.empty()) out += "<p>" + html_text(chance) + "</p>\n";
   out += fmt::format(
       "<p class=\"quiet\">Measured in {} time, {} seed{} from {}; distributions of waits and time lines are of the "
       "first "
-      "seed. “What is possible” is what a clairvoyant scheduler does in time, which cares for nothing else. "
+      "seed. The clairvoyant knows the future, and cares for what is done in time and for nothing else. "
       "docs/overload-experiments.md says more of each plot.</p>\n",
       experiment.real ? "real" : "simulated", experiment.seeds, experiment.seeds == 1 ? "" : "s",
       experiment.first_seed);
