@@ -2,11 +2,12 @@
 // that has answered stays warm for the next one (the most recently used first) until it was idle for too long or its
 // function has changed. Loop thread.
 //
-// Bounds: as many processes of a function as it may have invocations at a time (places.h), and `max_processes` in all.
-// At that bound an idle process of another function is ended; if there is none, the invocation waits its turn, up to
-// its function's timeout, and is then kHostBusy: an asynchronous event tries again, a synchronous call is refused.
-// Events wait in their own queue instead (has_room()), so that callers do not wait behind thousands of them. While
-// callers wait here, as many events as there are callers may wait among them (event_queue.h).
+// Bounds: as many processes of a function as it may have invocations at a time (places.h), besides those that are
+// ending because it has changed; and `max_processes` in all. At that bound an idle process of another function is
+// ended; if there is none, the invocation waits its turn, up to its function's timeout, and is then kHostBusy: an
+// asynchronous event tries again, a synchronous call is refused. Events wait in their own queue instead (has_room()),
+// so that callers do not wait behind thousands of them. While callers wait here, as many events as there are callers
+// may wait among them (event_queue.h).
 #pragma once
 
 #include <deque>

@@ -536,6 +536,24 @@ TEST_F(ProcessHostTest, AnotherDefinitionHasAnotherProcess) {
   EXPECT_EQ(stats().running, 0u);
 }
 
+// A deployment of new code makes nobody wait for the old one, which may have its function's timeout still to go.
+TEST_F(ProcessHostTest, NewCodeStartsBesideAnOldProcessThatIsAtWork) {
+  start();
+  const Running old = invoke("a");
+  host_->forget("Work");
+  function_.code = "/new";
+  const Running fresh = invoke("b");
+  ASSERT_EQ(spawner_.programs.size(), 2u);
+  EXPECT_EQ(stats().running, 2u);
+  work(program(1), "2");
+  EXPECT_EQ(outcome(fresh).payload, "2");
+  EXPECT_TRUE(program(0).alive);
+  work(program(0), "1");
+  EXPECT_EQ(outcome(old).payload, "1");
+  EXPECT_FALSE(program(0).alive);
+  EXPECT_EQ(stats().running, 1u);
+}
+
 TEST_F(ProcessHostTest, NothingStartsBeforeItIsServed) {
   start({}, false);
   const Running running = invoke("a");
