@@ -280,6 +280,31 @@ for (const dark of [false, true]) {
     equal(await browser.violations(page), [], 'a dialog');
   }, { dark });
 }
+// Words that the page breaks in the middle, although they are short.
+const brokenWords = (page) => page.evaluate(() => {
+  const broken = [];
+  const texts = document.createTreeWalker(document.querySelector('#app'), NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    if (!text.parentElement.closest('td')) continue;
+    for (const { 0: word, index } of text.data.matchAll(/\w+/g)) {
+      if (word.length > 12) continue;
+      const range = document.createRange();
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      if (new Set([...range.getClientRects()].map((rect) => Math.round(rect.top))).size > 1) broken.push(word);
+    }
+  }
+  return broken;
+});
+for (const width of [390, 800, 1200]) {
+  tests[`a table breaks no short word at ${width}`] = () => shown(async (page) => {
+    for (const view of VIEWS) {
+      await page.show(view);
+      await page.waitForTimeout(500);
+      equal(await brokenWords(page), [], `#/${view}`);
+    }
+  }, { width });
+}
 tests['nothing is wider than a narrow screen'] = () => shown(async (page) => {
   for (const view of VIEWS) {
     await page.show(view);

@@ -52,13 +52,20 @@ export function Facts({ rows }) {
   </dl>`;
 }
 
+// The class of a cell: its words stay whole, unless one is so long that it would make the table too wide.
+function widthOf(cell) {
+  if (typeof cell !== 'string') return '';
+  if (cell.length > 60) return 'long';
+  return cell.split(/\s/).every((word) => word.length <= 24) ? 'words' : '';
+}
+
 // `columns`: [{ name, number }]; `rows`: arrays of cells.
 export function Table({ caption, columns, rows, empty }) {
   if (rows.length === 0) return html`<p class="quiet">${empty}</p>`;
   return html`<div class="scroll" role="region" aria-label=${caption} tabindex="0"><table>
     <caption class="hidden">${caption}</caption>
     <thead><tr>${columns.map((column) => html`<th scope="col" class=${column.number ? 'num' : ''}>${column.name}</th>`)}</tr></thead>
-    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${columns[i].number ? 'num' : ''}>${cell}</td>`)}</tr>`)}</tbody>
+    <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${columns[i].number ? 'num' : widthOf(cell)}>${cell}</td>`)}</tr>`)}</tbody>
   </table></div>`;
 }
 
