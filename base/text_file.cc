@@ -9,8 +9,9 @@ namespace freshet {
 
 Result<std::string> read_text_file(const std::string& path) {
   const auto wrong = [&](int error) {
+    const char* what_to_do = error == EACCES ? " (chmod or chown lets this user read it)" : "";
     return fail(error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
-                "cannot read '" + path + "': " + std::strerror(error));
+                "cannot read '" + path + "': " + std::strerror(error) + what_to_do);
   };
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (!file) return wrong(errno);

@@ -386,8 +386,10 @@ Result<Fixture> read_fixture(std::string_view text, const std::string& file) {
     if (first == line.npos || line[first] == '#') continue;
     if (line.size() > kMaxFixtureLine) return at({ErrorCode::kValidation, "the line is longer than 4 MiB", {}});
     auto json = document.parse(line);
-    if (!json) return at(json.error());
-    if (!json->is(JsonKind::kObject)) return at({ErrorCode::kValidation, "expected a JSON object", {}});
+    const std::string what_it_is =
+        has_header ? "" : "; a fixture is JSON Lines, a header first, as freshet record writes it";
+    if (!json) return at({json.error().code, json.error().message + what_it_is, {}});
+    if (!json->is(JsonKind::kObject)) return at({ErrorCode::kValidation, "expected a JSON object" + what_it_is, {}});
     if (!has_header) {
       auto header = read_header(*json);
       if (!header) return at(header.error());

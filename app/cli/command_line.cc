@@ -7,7 +7,6 @@
 #include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/help.h"
 #include "app/cli/usage.h"
+#include "app/cli/wrapped_lines.h"
 #include "base/terminal.h"
 #include "base/version.h"
 
@@ -24,19 +24,6 @@ namespace {
 // All of them, or those of one name or alias.
 std::vector<const CLI::App*> commands_of(const CLI::App& app, const std::string& name = {}) {
   return app.get_subcommands([&](const CLI::App* one) { return name.empty() || one->check_name(name); });
-}
-
-// On standard error, wrapped for a person.
-void say(const std::string& text) {
-  const Screen screen = screen_of(STDERR_FILENO);
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!screen.terminal) {
-      std::cerr << line << '\n';
-      continue;
-    }
-    for (const std::string& part : wrapped(line, screen.width, screen)) std::cerr << part << '\n';
-  }
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -55,7 +42,7 @@ int parse_and_run(int argc, char** argv) {
   const CLI::App& parent = nested ? *first[0] : app;
   const std::string word = word_at(nested ? 2 : 1);
   if (word.empty() || (word[0] != '-' && commands_of(parent, word).empty())) {
-    say(explain_commands(parent, word));
+    std::cerr << explain_commands(parent, word) << '\n';
     return kUsage;
   }
   try {
@@ -63,7 +50,7 @@ int parse_and_run(int argc, char** argv) {
   } catch (const CLI::Success& told) {  // --help, --version.
     return app.exit(told);
   } catch (const CLI::ParseError& error) {
-    say(explain_usage(app, error));
+    std::cerr << explain_usage(app, error) << '\n';
     return kUsage;
   } catch (const nlohmann::json::exception&) {
     // The answer is JSON, but with other members or types: it is some other server's.
@@ -76,6 +63,7 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  const WrappedLines wraps(std::cerr, screen_of(STDERR_FILENO));
   const int status = parse_and_run(argc, argv);
   // The disk is full or the descriptor is closed: the reader did not get all of the output.
   errno = 0;

@@ -67,7 +67,9 @@ class Recording {
  private:
   int refused(const HttpResponse& answer) {
     progress_.end();
-    return tell_refusal(answer, options_.credentials);
+    const int status = tell_refusal(answer, options_.credentials);
+    if (status == kNotFound) std::cerr << "freshet record --table NAME records another one\n";
+    return status;
   }
   void say(const std::string& what) {
     progress_.end();

@@ -30,7 +30,13 @@ Result<std::string> read_event(const InvokeOptions& options) {
   if (!options.text.empty()) return options.text;
   if (options.event.empty()) return "{}";
   if (options.event == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  return read_text_file(options.event);
+  auto text = read_text_file(options.event);
+  if (!text && options.event.find_first_of("{[\"@") == 0) {
+    text.error().message +=
+        "; --event takes a file, and the event itself stands without --event, as in freshet invoke " +
+        options.function + " '{\"name\": \"Ada\"}'";
+  }
+  return text;
 }
 
 // The log that came with the answer, on standard error.

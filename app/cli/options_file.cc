@@ -10,6 +10,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "runtime/deploy/diagnostics.h"
+
 namespace freshet::cli {
 namespace {
 
@@ -52,16 +54,32 @@ class OptionsFile {
   void apply_line(const std::string& line) {
     if (line.empty() || line[0] == '#') return;
     const size_t equals = line.find('=');
-    if (equals == std::string::npos) wrong("'" + line + "' is not of the form NAME = VALUE");
+    if (equals == std::string::npos) {
+      const bool is_template = line.starts_with("AWSTemplateFormatVersion") || line.starts_with("Resources:");
+      wrong("'" + line + "' is not of the form NAME = VALUE" +
+            (is_template ? "; a template is named without --config, as in freshet run " + path_ : ""));
+    }
     const std::string name = trimmed(std::string_view(line).substr(0, equals));
     std::string value = trimmed(std::string_view(line).substr(equals + 1));
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
     CLI::Option* option = find(name);
-    if (option == nullptr) wrong("'" + name + "' is no option of 'freshet " + command_.get_name() + "'");
+    if (option == nullptr) {
+      wrong("'" + name + "' is no option of 'freshet " + command_.get_name() + "'" + did_you_mean(name, names()));
+    }
     if (decided_.count(option) > 0) return;
     const bool repeats = option->get_items_expected_max() > 1;
     if (!given_.emplace(option, line_).second && !repeats) wrong("'" + name + "' is given twice");
     option->add_result(value);
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const CLI::Option* option : command_.get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        if (find(name) != nullptr) out.push_back(name);
+      }
+    }
+    return out;
   }
 
   CLI::Option* find(const std::string& name) const {

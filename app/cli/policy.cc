@@ -9,6 +9,7 @@
 #include "app/cli/queue_name.h"
 #include "app/cli/remote.h"
 #include "app/cli/table.h"
+#include "app/cli/wrapped_lines.h"
 #include "base/plain_text.h"
 #include "base/terminal.h"
 #include "functions/settings.h"
@@ -106,6 +107,7 @@ int change(const PolicyOptions& options, Json changes) {
     std::cout << plain_text(name) << ": " << plain_text(was.is_string() ? was.get<std::string>() : "not set") << " -> "
               << plain_text(value.get<std::string>()) << (was == value ? " (as before)" : "") << '\n';
   }
+  const WrappedLines wraps(std::cout, screen_of(STDOUT_FILENO));
   if (changes.value("RATE_LIMIT", "") == "0") {
     std::cout << "RATE_LIMIT=0 is no limit; to start nothing: freshet pause " << plain_text(options.remote.queue)
               << '\n';

@@ -11,6 +11,7 @@
 #include "app/cli/serve_choices.h"
 #include "app/cli/table.h"
 #include "app/cli/times.h"
+#include "app/cli/wrapped_lines.h"
 #include "base/duration_text.h"
 #include "base/plain_text.h"
 #include "base/terminal.h"
@@ -91,6 +92,7 @@ void print_queues(const Json& rows, const Screen& screen) {
 
 // The parts of queues that are paused, a line each.
 void print_pauses(const Json& rows) {
+  const WrappedLines wraps(std::cout, screen_of(STDOUT_FILENO));
   for (const Json& row : rows) {
     for (const Json& pause : row.value("pauses", Json::array())) {
       const std::string of = pause.value("of", "");
@@ -172,6 +174,7 @@ int pause(const PauseOptions& options) {
     std::cout << answer.dump() << '\n';
     return kDone;
   }
+  const WrappedLines wraps(std::cout, screen_of(STDOUT_FILENO));
   std::cout << part_in_words(options) << " is paused"
             << (options.lasts.empty() ? ", also across restarts, until you call " + resume_command(options)
                                       : " for " + options.lasts)
@@ -186,6 +189,7 @@ int resume(const PauseOptions& options) {
   if (options.remote.json) {
     std::cout << answer.dump() << '\n';
   } else {
+    const WrappedLines wraps(std::cout, screen_of(STDOUT_FILENO));
     std::cout << part_in_words(options) << " goes on\n";
   }
   return kDone;

@@ -69,7 +69,8 @@ static std::string_view what_to_do(const std::string& message) {
     if (says(untrusted::kExpired))
       return "The daemon needs a new one (--tls-cert); or is this machine's clock wrong?\n";
     if (says(untrusted::kEarly)) return "Is this machine's clock right?\n";
-    if (says(untrusted::kOtherName)) return "Name the daemon so in --url (or FRESHET_URL)\n";
+    if (says("no name at all")) return "The daemon needs one with the name of its host (--tls-cert)\n";
+    if (says(untrusted::kOtherName)) return "Write such a name into --url (or FRESHET_URL)\n";
     return "Name the file of its certificate, or of the one that signed it: --ca FILE (or FRESHET_CA)\n";
   }
   if (message.starts_with("cannot begin TLS ")) return "Is --url (or FRESHET_URL) the daemon's address?\n";
@@ -109,13 +110,22 @@ struct QueueKind {
   const char* root;    // The path of its API, with a slash at its end.
   const char* member;  // Lists the names in the answer to GET of that path.
   const char* what;
+  const char* commands;
+  const char* define;  // How a daemon gets one.
 };
 constexpr QueueKind kQueueKinds[] = {
-    {"/queues/", "queues", "a queue of tasks: use the commands without priority or filtered, such as freshet stats"},
-    {"/priority/", "queues", "a priority queue: use freshet priority"},
-    {"/filtered/", "queues", "a filtered queue: use freshet filtered"},
-    {"/ordered/", "tables", "a table with ordered writes: use freshet ordered"},
+    {"/queues/", "queues", "a queue of tasks", "commands without priority, filtered or ordered, such as freshet stats",
+     "freshet serve NAME starts one"},
+    {"/priority/", "queues", "a priority queue", "freshet priority", "freshet run --priority-queue FILE defines some"},
+    {"/filtered/", "queues", "a filtered queue", "freshet filtered", "freshet run --filtered-queue FILE defines some"},
+    {"/ordered/", "tables", "a table with ordered writes", "freshet ordered",
+     "freshet run --ordered-writes FILE defines some"},
 };
+
+const QueueKind& kind_of(const std::string& root) {
+  return *std::find_if(std::begin(kQueueKinds), std::end(kQueueKinds) - 1,
+                       [&](const QueueKind& one) { return root == one.root; });
+}
 
 // For an answer with an error status and no body, as proxies give it.
 std::string without_body(int status) {
@@ -129,6 +139,12 @@ std::string without_body(int status) {
     return text + "the daemon or a proxy before it cannot answer now; try again, or see its log";
   }
   return text + "is --url (or FRESHET_URL) the daemon's address?";
+}
+
+// True if a refusal says that the daemon has no queue of that kind, and how to get one.
+bool says_none(const std::string& refusal) {
+  return refusal.find("'; this daemon has none") != std::string::npos ||
+         refusal.find("'; define one with ") != std::string::npos;
 }
 
 // Nothing if an argument that went into the body is not UTF-8: JSON has no form for such bytes.
@@ -190,49 +206,45 @@ std::vector<std::string> Session::names_of(const std::string& root, const std::s
   return out;
 }
 
-bool Session::take_only_queue() {
-  if (looked_ || !remote_.chosen_by || remote_.chosen_by->given() || !client_) return false;
-  looked_ = true;
-  const auto kind = std::find_if(std::begin(kQueueKinds), std::end(kQueueKinds),
-                                 [this](const QueueKind& one) { return remote_.root == one.root; });
-  if (kind == std::end(kQueueKinds)) return false;
-  const auto names = names_of(kind->root, kind->member);
-  if (names.size() != 1 || names[0] == remote_.queue) return false;
-  found_ = names[0];
-  return true;
-}
-
 void Session::find_queue() {
+  if (looked_ || !remote_.chosen_by || remote_.chosen_by->given()) return;
   if (!client_) {
     auto made = connect_to(remote_.url, remote_.credentials, remote_.ca);
     if (!made) return;
     client_ = std::move(*made);
   }
-  take_only_queue();
+  looked_ = true;
+  const QueueKind& kind = kind_of(remote_.root);
+  const auto names = names_of(kind.root, kind.member);
+  if (names.size() == 1 && names[0] != remote_.queue) found_ = names[0];
 }
 
 std::string Session::which_queue() {
   if (!remote_.chosen_by || remote_.chosen_by->given()) return {};
-  for (const QueueKind& kind : kQueueKinds) {
-    if (remote_.root != kind.root) continue;
-    const auto names = names_of(kind.root, kind.member);
-    if (names.size() < 2) return {};
-    return "which one? " + there_are(names) + ": name one with " + remote_.option + " (or " + remote_.variable + ")";
-  }
-  return {};
+  const QueueKind& kind = kind_of(remote_.root);
+  const auto names = names_of(kind.root, kind.member);
+  if (names.size() < 2) return {};
+  return "which one? " + there_are(names) + ": name one with " + remote_.option + " (or " + remote_.variable + ")";
 }
 
-std::string Session::about_name() {
-  std::string out;
-  for (const QueueKind& kind : kQueueKinds) {
-    if (remote_.root == kind.root) continue;
-    const auto names = names_of(kind.root, kind.member);
-    if (std::find(names.begin(), names.end(), remote_.queue) == names.end()) continue;
-    out += "; '" + remote_.queue + "' is " + kind.what;
-  }
+std::string Session::about_name(const std::string& said) {
   const char* variable = std::getenv(remote_.variable.c_str());
-  if (variable != nullptr && variable == remote_.queue) return out + "; the name comes from " + remote_.variable;
-  return out + "; " + remote_.option + " chooses another";
+  const bool from_variable = variable != nullptr && variable == remote_.queue;
+  const QueueKind& wanted = kind_of(remote_.root);
+  for (const QueueKind& kind : kQueueKinds) {
+    if (&kind == &wanted) continue;
+    const auto same = names_of(kind.root, kind.member);
+    if (std::find(same.begin(), same.end(), remote_.queue) == same.end()) continue;
+    const auto names = names_of(wanted.root, wanted.member);
+    const std::string who =
+        from_variable ? remote_.variable + " names '" + remote_.queue + "', which is " : "'" + remote_.queue + "' is ";
+    const std::string other = from_variable ? remote_.option + ", or change " + remote_.variable : remote_.option;
+    return who + kind.what + ": use " + kind.commands + ", or name " + wanted.what + " with " + other + " (" +
+           (names.empty() ? "there is none yet: " + std::string(wanted.define) : there_are(names)) + ")";
+  }
+  if (says_none(said)) return said;
+  return said + "; " +
+         (from_variable ? "the name comes from " + remote_.variable : remote_.option + " chooses another");
 }
 
 Json Session::call(const std::string& method, const std::string& path, const Json& body) {
@@ -245,24 +257,20 @@ Json Session::call_at(const std::string& method, const std::string& target, cons
 
 Json Session::answer_of(const std::string& method, const std::string& path, const std::string& whole,
                         const Json& body) {
+  // A wrong guess would be a refused request in the daemon's log.
+  if (whole.empty()) find_queue();
   const auto target_now = [&] { return whole.empty() ? remote_.root + path_segment(queue()) + path : whole; };
   int status = 0;
-  std::string target = target_now();
+  const std::string target = target_now();
   Json document = ask(method, target, body, status);
-  if (!document.is_null() && status == 404 && whole.empty() && take_only_queue()) {
-    target = target_now();
-    document = ask(method, target, body, status);
-  }
   if (document.is_null() || status < 300 || document.contains("return_value") || document.contains("outcome")) {
     return document;
   }
   const RefusalText refusal = refusal_in(document);
   std::string text = in_words(refusal);
-  const auto says = [&](const char* what) { return text.find("'" + remote_.queue + what) != std::string::npos; };
-  const bool others = says("'; there ") || (says("'; this daemon has ") && !says("'; this daemon has none"));
-  if (status == 404 && others) {
+  if (status == 404 && text.find("'" + remote_.queue + "'; ") != std::string::npos) {
     const std::string which = which_queue();
-    text = which.empty() ? text + about_name() : which;
+    text = which.empty() ? about_name(text) : which;
   }
   text += hint_at_key(refusal, remote_.credentials);
   // A refusal in a sentence of our own needs no more. Of any other answer the person has to know whose it is.

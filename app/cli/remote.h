@@ -42,7 +42,7 @@ class Session {
   Json call_at(const std::string& method, const std::string& target, const Json& body = nullptr);
   // `explain` rewrites the errors of further calls before they are printed.
   void explain_errors(std::function<std::string(const std::string&)> explain) { explain_ = std::move(explain); }
-  // The queue that call() uses: the named one, else the default one, else the daemon's only one. find_queue(), or a
+  // The queue that call() uses: the named one, else the daemon's only one, else the default one. find_queue(), or a
   // call, decides between the last two.
   const std::string& queue() const { return found_.empty() ? remote_.queue : found_; }
   // Asks the daemon, unless the queue was named. Leaves errors to the call that follows.
@@ -53,14 +53,13 @@ class Session {
  private:
   // The answer to a call on the queue's `path`, or on the `whole` target.
   Json answer_of(const std::string& method, const std::string& path, const std::string& whole, const Json& body);
-  // Without a name: takes the daemon's only queue if the default one is not there. True if that changed the queue.
-  bool take_only_queue();
   // The names of the queues of that kind.
   std::vector<std::string> names_of(const std::string& root, const std::string& member);
   // The message that replaces the refusal if no queue was named and there are several; else empty.
   std::string which_queue();
-  // Says where an unknown queue's name comes from, and which kind of queue has that name, if one does.
-  std::string about_name();
+  // A refusal that says that the queue is unknown, with where its name comes from, or which kind of queue has that
+  // name.
+  std::string about_name(const std::string& said);
   // The answer, whatever its status, if it is a JSON document; `status` is its HTTP status. Null if none came.
   Json ask(const std::string& method, const std::string& target, const Json& body, int& status);
 

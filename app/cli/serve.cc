@@ -1,6 +1,7 @@
 // freshet serve: a queue without a template.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <iostream>
@@ -10,6 +11,7 @@
 #include "app/cli/options_file.h"
 #include "app/cli/serve_choices.h"
 #include "app/cli/serve_welcome.h"
+#include "app/cli/wrapped_lines.h"
 #include "app/daemon/daemon.h"
 #include "app/daemon/options.h"
 #include "base/plain_text.h"
@@ -57,6 +59,16 @@ ServeWelcome welcome_facts(const DaemonOptions& daemon, const std::string& url) 
   return facts;
 }
 
+// The sentences are wrapped; the commands below them stay whole, so that they can be copied.
+void print_welcome(const std::string& text) {
+  const size_t commands = std::min(text.find("put:   "), text.size());
+  {
+    const WrappedLines wraps(std::cout, screen_of(STDOUT_FILENO));
+    std::cout << text.substr(0, commands);
+  }
+  std::cout << text.substr(commands) << std::flush;
+}
+
 int serve(ServeOptions& options, bool level_given) {
   const auto queue = queue_of(options.choices);
   if (!queue) {
@@ -80,11 +92,12 @@ int serve(ServeOptions& options, bool level_given) {
   daemon.deploy.path = "freshet serve " + queue->name;
   daemon.deploy.text = text;
   daemon.on_ready = [&](const std::string& url) {
-    if (!options.json) std::cout << welcome_text(*queue, welcome_facts(daemon, url)) << std::flush;
+    if (!options.json) print_welcome(welcome_text(*queue, welcome_facts(daemon, url)));
   };
   daemon.on_stopped = [&](const std::string& what) {
     if (options.json) return;
     // The terminal has shown ^C on a line of its own.
+    const WrappedLines wraps(std::cout, screen_of(STDOUT_FILENO));
     std::cout << (screen_of(STDOUT_FILENO).terminal ? "\n" : "") << "stopped: " << plain_text(what) << std::endl;
   };
   return run_daemon(daemon);

@@ -134,8 +134,8 @@ std::string paused_parts(const OrderedJson& stats) {
 std::string clock_trouble(const OrderedJson& stats) {
   if (stats.value("clockTrusted", true)) return {};
   return "The wall clock was set, or is far ahead of the last write: until it has run evenly for a minute, TTL and "
-         "sheds wait,\n"
-         "and what looks expired is not started. Check the time; freshet run --trust-clock skips the wait at a "
+         "sheds wait, and what looks expired is not started. Check the time; freshet run --trust-clock skips the wait "
+         "at a "
          "start.\n";
 }
 
@@ -145,6 +145,17 @@ void append_counts(std::string& out, const char* title, const OrderedJson& count
     if (name != without) rows += fmt::format("  {:<28}{:>12}\n", plain_text(name), count.dump());
   }
   if (!rows.empty()) out += std::string(title) + '\n' + rows;
+}
+
+// Each of the lines, which end with a line feed, on as many as it needs.
+std::string wrapped_lines(const std::string& lines, const Screen& screen) {
+  std::string out;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = lines.find('\n', at);
+    for (const auto& line : wrapped(lines.substr(at, end - at), screen.width, screen)) out += line + '\n';
+    at = end + 1;
+  }
+  return out;
 }
 
 // A count in a row of the page, with its rate if an earlier answer is there.
@@ -188,12 +199,8 @@ std::string stats_lines(const OrderedJson& stats) {
 }
 
 std::string stats_page(const OrderedJson& stats, const Screen& screen, const std::optional<StatsBefore>& before) {
-  std::string out = painted(screen, Colour::kYellow, paused_parts(stats) + clock_trouble(stats));
-  if (std::string line = in_time(stats); !line.empty()) {
-    line.pop_back();
-    for (const auto& part : wrapped(line, screen.width, screen)) out += part + '\n';
-    out += '\n';
-  }
+  std::string out = painted(screen, Colour::kYellow, wrapped_lines(paused_parts(stats) + clock_trouble(stats), screen));
+  if (const std::string line = in_time(stats); !line.empty()) out += wrapped_lines(line, screen) + '\n';
   Counts depth(screen, "STATUS", before, "depth");
   for (const char* state : kStates)
     depth.add(state, state, count_of(stats.at("depth"), state), colour_of_status(state));
@@ -225,13 +232,7 @@ std::string stats_page(const OrderedJson& stats, const Screen& screen, const std
       out += '\n' + reasons.text();
     }
   }
-  std::string sentences;
-  const std::string said = remarks(stats) + rate_limit(stats) + trouble(stats);
-  for (size_t at = 0; at < said.size();) {
-    const size_t end = said.find('\n', at);
-    for (const auto& line : wrapped(said.substr(at, end - at), screen.width, screen)) sentences += line + '\n';
-    at = end + 1;
-  }
+  const std::string sentences = wrapped_lines(remarks(stats) + rate_limit(stats) + trouble(stats), screen);
   return out + (sentences.empty() ? "" : "\n") + sentences;
 }
 

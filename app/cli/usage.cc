@@ -100,8 +100,10 @@ std::string reworded(const CLI::App& command, const CLI::ParseError& error) {
     if (wrong->get_items_expected_max() == 0) return wrong->get_name() + " takes no value";
     const size_t equals = message.find(" = ");
     const std::string value = equals == std::string::npos ? "" : message.substr(equals + 3);
+    const bool milliseconds = takes_number(*wrong) && wrong->get_name().ends_with("-ms");
     return wrong->get_name() + ": '" + plain_text(value) + "' is not a " +
-           (takes_number(*wrong) ? "number" : "value that it takes");
+           (takes_number(*wrong) ? "number" : "value that it takes") +
+           (milliseconds ? " of milliseconds (like 5000, without a unit)" : "");
   }
   return plain_text(message);
 }

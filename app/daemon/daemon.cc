@@ -84,9 +84,7 @@ class DaemonPage final : public Daemon {
   // Before the store opens, which may take long: whoever chose a wrong address is told at once.
   Result<void> bind() {
     auto bound = HttpListener::bind(plan_.listen.host, plan_.listen.port, world_.network());
-    if (!bound)
-      return fail(bound.error().code,
-                  bound.error().message + " (--listen 127.0.0.1:PORT chooses another port, and port 0 a free one)");
+    if (!bound) return fail(bind_refusal(bound.error()));
     listener_ = std::move(*bound);
     return {};
   }

@@ -19,6 +19,10 @@ constexpr std::string_view kAdvice =
 constexpr std::string_view kDescriptors =
     ": the daemon may have no more files open; raise the limit (ulimit -n, or LimitNOFILE of a systemd unit)";
 
+bool is_forbidden(const Error& error) {
+  return error.message.ends_with(": Permission denied");
+}
+
 }  // namespace
 
 void print_refusal(const Error& error, const std::string& file) {
@@ -39,7 +43,23 @@ Error start_refusal(const Error& error, const EmbeddedStats& stats, const Daemon
           {}};
 }
 
+Error bind_refusal(const Error& error) {
+  const std::string ports = is_forbidden(error) ? "ports below 1024 are for root, and for a program with "
+                                                  "CAP_NET_BIND_SERVICE; "
+                                                : "";
+  return {error.code,
+          error.message + " (" + ports + "--listen 127.0.0.1:PORT chooses another port, and port 0 a free one)",
+          {}};
+}
+
 Error open_refusal(const Error& error, const DaemonOptions& options) {
+  if (is_forbidden(error)) {
+    return {error.code,
+            error.message +
+                " (the daemon's user may not write there: give it that folder, as chown does, or name one "
+                "of its own with --data)",
+            {}};
+  }
   if (error.code == ErrorCode::kUnavailable) return {error.code, error.message + std::string(kDescriptors), {}};
   if (error.message.starts_with("cannot create directory ")) {
     return {error.code,

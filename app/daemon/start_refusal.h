@@ -1,4 +1,4 @@
-// Messages for a person whose daemon did not start because the store refused.
+// Messages for a person whose daemon did not start because the store, or the system, refused.
 #pragma once
 
 #include <string>
@@ -16,8 +16,11 @@ void print_refusal(const Error& error, const std::string& file = {});
 // start needs. Returns every other error unchanged. Any thread.
 Error start_refusal(const Error& error, const EmbeddedStats& stats, const DaemonOptions& options);
 
-// Explains why the store does not open: what to do about a folder that another daemon uses, or a disk without room for
-// the first segment; other errors are unchanged.
+// Explains why the daemon cannot listen, and how another port is chosen.
+Error bind_refusal(const Error& error);
+
+// Explains why the store does not open: what to do about a folder that another daemon uses, or that the daemon may not
+// write, or a disk without room for the first segment; other errors are unchanged.
 Error open_refusal(const Error& error, const DaemonOptions& options);
 
 }  // namespace freshet

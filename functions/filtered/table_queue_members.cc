@@ -81,6 +81,12 @@ Async<Result<FilteredMember>> TableQueue::delete_member(std::string id) {
 }
 
 Async<Result<MemberPage>> TableQueue::list_members(ListMembersInput input) {
+  const auto& states = settings_.states;
+  if (!input.status.empty() && input.status != states.available && input.status != states.queued &&
+      input.status != states.assigned) {
+    co_return invalid("no member has the status '" + input.status + "'; there are " + states.available + ", " +
+                      states.queued + ", " + states.assigned);
+  }
   MemberPage out;
   Item start = input.cursor.empty() ? Item() : items_.member_key(input.cursor);
   const uint32_t limit = std::clamp<uint32_t>(input.limit, 1, 1000);

@@ -196,7 +196,11 @@ TEST_F(OptionsTest, WhatIsWrongInTheFileIsNamedWithItsLine) {
     const std::string error = parse({});
     return error.rfind(file_, 0) == 0 ? error.substr(file_.size()) : "elsewhere: " + error;
   };
-  EXPECT_EQ(error_of("data = x\ndatum = y"), ":2: 'datum' is no option of 'freshet run'");
+  EXPECT_EQ(error_of("data = x\nzebra = y"), ":2: 'zebra' is no option of 'freshet run'");
+  EXPECT_EQ(error_of("listn = y"), ":1: 'listn' is no option of 'freshet run' (did you mean 'listen'?)");
+  const std::string as_template = error_of("AWSTemplateFormatVersion: '2010-09-09'");
+  EXPECT_NE(as_template.find("; a template is named without --config, as in freshet run "), std::string::npos)
+      << as_template;
   EXPECT_EQ(error_of("help = 1"), ":1: 'help' is no option of 'freshet run'");
   EXPECT_EQ(error_of("--data = 1"), ":1: '--data' is no option of 'freshet run'");
   EXPECT_EQ(error_of("\njust words"), ":2: 'just words' is not of the form NAME = VALUE");

@@ -25,6 +25,22 @@ TEST(StartRefusal, ANearlyFullDiskIsToldWithItsFolderAndWhatIsNeeded) {
             "space there, or take smaller segments (--segment-bytes)");
 }
 
+TEST(StartRefusal, AUserWithoutTheRightIsToldWhoHasIt) {
+  const Error folder{ErrorCode::kIo, "cannot create some/folder/LOCK: Permission denied", {}};
+  EXPECT_EQ(open_refusal(folder, options_with("some/folder")).message,
+            folder.message +
+                " (the daemon's user may not write there: give it that folder, as chown does, or name one "
+                "of its own with --data)");
+  const Error port{ErrorCode::kIo, "cannot listen on 127.0.0.1:80: Permission denied", {}};
+  EXPECT_EQ(bind_refusal(port).message,
+            port.message +
+                " (ports below 1024 are for root, and for a program with CAP_NET_BIND_SERVICE; --listen "
+                "127.0.0.1:PORT chooses another port, and port 0 a free one)");
+  const Error taken{ErrorCode::kIo, "cannot listen on 127.0.0.1:7070: Address already in use", {}};
+  EXPECT_EQ(bind_refusal(taken).message,
+            taken.message + " (--listen 127.0.0.1:PORT chooses another port, and port 0 a free one)");
+}
+
 TEST(StartRefusal, AStoreThatDoesNotOpenSaysWhatToDo) {
   const Error full{ErrorCode::kDiskFull, "cannot allocate space for some/folder/spare-1: No space left on device", {}};
   EXPECT_EQ(open_refusal(full, options_with("some/folder")).message,

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 namespace freshet::cli {
 namespace {
 
@@ -112,6 +114,18 @@ TEST(StatsPage, TheShareInTimeOfTheLastMinuteStandsFirst) {
   EXPECT_EQ(first_line(R"({"ended": 2, "inTime": 2})"), "in time 100.0 % of 2 ended in the last minute\n\n");
   EXPECT_EQ(first_line(R"({"ended": 0, "inTime": 0, "refused": 3})"),
             "in time: no task ended in the last minute; 3 refused\n\n");
+}
+
+TEST(StatsPage, NoSentenceIsWiderThanTheScreen) {
+  Json stats = kStats;
+  stats["clockTrusted"] = false;
+  stats["pauses"] = Json::parse(
+      R"([{"of": "group", "name": "acme", "by": "ada", "reason": "their invoice of October is not paid"}])");
+  Screen narrow = kScreen;
+  narrow.terminal = true;
+  narrow.width = 40;
+  std::istringstream lines(stats_page(stats, narrow));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 40u) << line;
 }
 
 TEST(StatsPage, AnEarlierAnswerGivesRates) {

@@ -146,7 +146,7 @@ class Secure(unittest.TestCase):
         other_ca = folder / "other.crt"
         for name, ca, said, remedy in (
                 ("old", "ca.crt", "its certificate expired on ", "The daemon needs a new one (--tls-cert); or is this machine's clock wrong?"),
-                ("elsewhere", "ca.crt", "its certificate is for queue.example, 10.1.2.3, and not for 127.0.0.1", "Name the daemon so in --url"),
+                ("elsewhere", "ca.crt", "its certificate is for queue.example, 10.1.2.3, and not for 127.0.0.1", "Write such a name into --url"),
                 ("good", "other.crt", f"; none of '{other_ca}' has signed it", "--ca FILE"),
                 ("good", "ca.crt", "queue", "")):
             with endpoint.Endpoint("--tls-cert", str(folder / f"{name}.crt"), "--tls-key", str(folder / f"{name}.key")) as other:

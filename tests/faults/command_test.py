@@ -197,6 +197,12 @@ def wrong_words(freshet):
                         (["stats", "--url", "http://none.invalid:7070"], "Is the name of the host right? --url (or FRESHET_URL) is the daemon's address\n"),
                         (["stats", "--ca", "/nowhere"], "cannot use the certificates of '/nowhere': No such file or directory\n"),
                         (["put", "--file", "/nowhere"], "freshet: cannot read '/nowhere': No such file or directory\n"),
+                        (["invoke", "Greet", "--event", "{}"], "freshet: --event: cannot read '{}': No such file or directory; --event takes a "
+                         "file, and the event itself stands without --event, as in freshet invoke Greet '{\"name\": \"Ada\"}'\n"),
+                        (["ordered", "query"], "freshet: which items? Name the key of a partition, as in freshet ordered query User#1, or give "
+                         "--key-condition\n"),
+                        (["priority", "enqueue", "A", "--delay-ms", "5s"], "freshet priority enqueue: --delay-ms: '5s' is not a number of "
+                         "milliseconds (like 5000, without a unit)\nfreshet priority enqueue --help explains the options.\n"),
                         (["run", "--config", "/nowhere"], "freshet run: --config: cannot read '/nowhere': No such file or directory\n"),
                         (["run", "--max-data-bytes", "2GBB"], "--max-data-bytes: '2GBB' is not a size, like 4096, 64KiB or 2GB\n"),
                         (["run", "config/lifo.yaml", "--parameter", "A"], "--parameter 'A' must be NAME=VALUE\n"),
@@ -301,16 +307,36 @@ def queues_of_another_kind(binary, folder):
                     ROOT / "config/filtered-queue.json", "--ordered-writes", ROOT / "config/ordered-writes.json")
     try:
         freshet = Commands(binary, daemon.start(), folder)
-        for queue, words, told in (("Shipment", ["stats"], "'Shipment' is a priority queue: use freshet priority"),
-                                   ("QueueTable", ["priority", "stats"], "'QueueTable' is a queue of tasks"),
-                                   ("CallCenter", ["put", "{}"], "'CallCenter' is a filtered queue: use freshet filtered"),
-                                   ("Shipment", ["filtered", "stats"], "'Shipment' is a priority queue")):
-            run = freshet(*words, "--queue", queue, status=3)
-            assert told in run.stderr and "; --queue chooses another" in run.stderr, run
+        for queue, words, is_a, use, wanted in (
+                ("Shipment", ["stats"], "a priority queue", "freshet priority", "a queue of tasks"),
+                ("QueueTable", ["priority", "stats"], "a queue of tasks", "freshet stats", "a priority queue"),
+                ("CallCenter", ["put", "{}"], "a filtered queue", "freshet filtered", "a queue of tasks"),
+                ("Shipment", ["filtered", "stats"], "a priority queue", "freshet priority", "a filtered queue")):
+            said = freshet(*words, "--queue", queue, status=3).stderr
+            assert f"'{queue}' is {is_a}: use " in said and use in said and f"or name {wanted} with --queue (there " in said, said
             freshet.environment["FRESHET_QUEUE"] = queue
-            run = freshet(*words, status=3)
-            assert told in run.stderr and "; the name comes from FRESHET_QUEUE" in run.stderr, run
+            said = freshet(*words, status=3).stderr
+            assert f"FRESHET_QUEUE names '{queue}', which is {is_a}: use " in said, said
+            assert f"or name {wanted} with --queue, or change FRESHET_QUEUE (there " in said, said
             del freshet.environment["FRESHET_QUEUE"]
+        freshet.environment["FRESHET_ORDERED_TABLE"] = "QueueTable"
+        said = freshet("ordered", "scan", status=3).stderr
+        assert "FRESHET_ORDERED_TABLE names 'QueueTable', which is a queue of tasks: use " in said, said
+        assert "a table with ordered writes with --table, or change FRESHET_ORDERED_TABLE (there are Devices, Ratings)" in said, said
+    finally:
+        daemon.kill()
+    # Where there is none of the kind that the command is for, too.
+    daemon = Daemon(binary, folder / "tasks")
+    try:
+        freshet = Commands(binary, daemon.start(), folder)
+        freshet.environment["FRESHET_QUEUE"] = "QueueTable"
+        for kind in ("priority", "filtered"):
+            said = freshet(kind, "stats", status=3).stderr
+            assert "FRESHET_QUEUE names 'QueueTable', which is a queue of tasks: use " in said, said
+            assert f"(there is none yet: freshet run --{kind}-queue FILE defines some)" in said, said
+        del freshet.environment["FRESHET_QUEUE"]
+        said = freshet("priority", "stats", status=3).stderr
+        assert "there is no priority queue 'Shipment'; define one with --priority-queue FILE\n" in said, said
     finally:
         daemon.kill()
 

@@ -105,6 +105,7 @@ def commands(freshet, daemon):
     freshet("filtered", "delete", "a4")
     assert "not valid UTF-8" in freshet("filtered", "put", "\udcff", json.dumps(BILLY), status=2).stderr
     freshet("filtered", "get", "nobody", status=3)
+    assert "there are available, queued, attendingCall" in freshet("filtered", "list", "--status", "waiting", status=2).stderr
     run = freshet("filtered", "recount", "--queue", "Nowhere", status=3)
     assert "there is no filtered queue 'Nowhere'; there is CallCenter; --queue chooses another" in run.stderr, run
     freshet("filtered", "recount")

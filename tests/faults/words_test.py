@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -73,6 +74,7 @@ def the_only_queue_needs_no_name(binary, folder):
         assert "PENDING" in freshet("stats").stdout
         assert "nobody: " not in freshet("explain", task).stdout
         assert freshet("cancel", "--state", "PENDING").stdout == "1 cancelled\n"
+        assert "REQUEST_REFUSED" not in freshet("logs", "--all").stdout, "the log shows guesses at the queue's name"
         # A name that was given is not guessed at.
         for words in (("put", "x", "--queue", "QueueTable"), ("put", "x", "--queue", "job")):
             assert "this daemon has jobs" in freshet(*words, status=3).stderr
@@ -156,6 +158,32 @@ def the_end_is_told(binary, folder):
     assert queue.stop() == "", "with --json nothing else is printed"
 
 
+def a_redriven_task_is_counted_once(binary, folder):
+    """At the end it counts as what became of it at last, and what failed before this start is not this start's."""
+    data = folder / "jobs"
+
+    def give_up(queue, *ids):
+        for task in ids:
+            queue("put", "x", "--id", task)
+        take = urllib.request.Request(queue.url + "/queues/jobs/take", data=b'{"max": 9}')
+        for task in json.load(urllib.request.urlopen(take, timeout=PATIENCE))["tasks"]:
+            settle(queue, task, "fail" if task["taskId"] in ids else "complete")
+
+    def settle(queue, task, outcome):
+        body = {"settle": [{"taskId": task["taskId"], "lease": task["lease"], "outcome": outcome}]}
+        urllib.request.urlopen(urllib.request.Request(queue.url + "/queues/jobs/settle", data=json.dumps(body).encode()), timeout=PATIENCE)
+
+    queue = Queue(binary, folder, "--attempts", "1", data=data, log_options=())
+    give_up(queue, "old")
+    assert queue.stop().splitlines()[-1].startswith("stopped: 0 tasks were done, 1 failed, 0 wait.")
+    queue = Queue(binary, folder, "--attempts", "1", data=data, log_options=())
+    give_up(queue, "a", "b")
+    queue("redrive", "a")
+    queue("redrive", "old")
+    give_up(queue)
+    assert queue.stop().splitlines()[-1].startswith("stopped: 2 tasks were done, 1 failed, 0 wait.")
+
+
 def a_function_that_is_misspelt(binary, folder):
     with Queue(binary, folder) as freshet:
         said = freshet("invoke", "TriggerFuncton", status=3).stderr
@@ -176,7 +204,28 @@ def a_wrong_key_is_told_in_a_line(binary, folder):
         assert freshet("put", "x", "--credentials", folder / "right").stdout
 
 
+def what_a_user_may_not_do(binary, folder):
+    """A file, a data folder or a port that belongs to root says so, and who could use it."""
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    folder.chmod(0o755)
+    if subprocess.run([*user, str(binary), "--version"], capture_output=True, timeout=PATIENCE, check=False).returncode != 0:
+        print("SKIPPED: another user may not run the program", file=sys.stderr)
+        return
+    closed = folder / "closed"
+    closed.write_text("{}")
+    closed.chmod(0)
+    (folder / "data").mkdir()
+    (folder / "data").chmod(0o555)
+    serve = ("serve", "jobs", "--pull", "--data")
+    for words, said in ((("put", "x", "--credentials", closed), f"cannot read '{closed}': Permission denied (chmod or chown lets this user read it)"),
+                        (("put", "x", "--ca", closed), "Permission denied (chmod or chown lets this user read it)"),
+                        ((*serve, folder / "data", "--listen", "127.0.0.1:0"), "Permission denied (the daemon's user may not write there: give it")):
+        run = subprocess.run([*user, str(binary), *map(str, words)], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert run.returncode in (1, 2) and said in run.stderr, run
+
+
 if __name__ == "__main__":
     main(__doc__, "words", a_program_that_is_missing, the_only_queue_needs_no_name, of_several_queues_one_must_be_named,
          a_setting_that_is_misspelt, a_single_id_is_refused_in_one_line, what_lines_explain_prints_fit_the_screen,
-         data_goes_into_the_payload, a_function_that_is_misspelt, a_wrong_key_is_told_in_a_line, the_end_is_told)
+         data_goes_into_the_payload, a_function_that_is_misspelt, a_wrong_key_is_told_in_a_line, the_end_is_told,
+         a_redriven_task_is_counted_once, what_a_user_may_not_do)

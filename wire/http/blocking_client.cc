@@ -64,7 +64,11 @@ std::string names_of(X509* certificate) {
     if (!name.empty()) out += (out.empty() ? "" : ", ") + name;
   }
   GENERAL_NAMES_free(all);
-  return out;
+  if (!out.empty()) return out;
+  // Without any of these its subject's common name counts.
+  char name[256] = {};
+  const int length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, name, sizeof name);
+  return length > 0 ? name : "";
 }
 
 // Why the certificate at hand is refused.

@@ -30,7 +30,10 @@ std::string reason() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
   // OpenSSL has no text for what the system said.
-  if (ERR_SYSTEM_ERROR(code)) return std::generic_category().message(ERR_GET_REASON(code));
+  if (ERR_SYSTEM_ERROR(code)) {
+    const int error = ERR_GET_REASON(code);
+    return std::generic_category().message(error) + (error == EACCES ? " (chmod or chown lets this user read it)" : "");
+  }
   if (ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE) {
     return "it is not PEM text (-----BEGIN ...-----)";
   }

@@ -21,7 +21,12 @@ Result<std::vector<Definition>> read_definition_files(const std::string& option,
     auto text = read_text_file(file);
     if (!text) return invalid(option + ": " + text.error().message);
     auto definitions = read(*text);
-    if (!definitions) return invalid(option + " " + file + ": " + definitions.error().message);
+    if (!definitions) {
+      const std::string& why = definitions.error().message;
+      const bool no_json = why.starts_with("malformed JSON");  // A template, it may be.
+      return invalid(option + " " + file + ": " + why +
+                     (no_json ? "; definitions are JSON, as in config/" + option.substr(2) + ".json" : ""));
+    }
     std::move(definitions->begin(), definitions->end(), std::back_inserter(all));
   }
   return all;
