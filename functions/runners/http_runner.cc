@@ -98,7 +98,13 @@ Async<RunResult> HttpRunner::run(ItemRef task, std::string lease) {
   }
   out.kind = RunResult::Kind::kFailure;
   out.error = "the handler answered " + std::to_string(answer->status);
-  if (!answer->body.empty()) out.error += ": " + clean_text(answer->body, kMaxHttpErrorBytes);
+  if (const auto location = header(answer->headers, "Location"); answer->status < 400 && !location.empty()) {
+    out.error += " and sends on to " + clean_text(location, kMaxHttpErrorBytes) +
+                 ": name that address, as redirects are not followed";
+    co_return out;
+  }
+  const std::string_view body = std::string_view(answer->body).substr(0, answer->body.find_last_not_of(" \r\n") + 1);
+  if (!body.empty()) out.error += ": " + clean_text(body, kMaxHttpErrorBytes);
   co_return out;
 }
 

@@ -63,6 +63,21 @@ TEST_P(ProcessorTest, FillsFreeSlotsWithTheNewestWithoutABarrier) {
   EXPECT_EQ(world.http.most_in_work, 2);
 }
 
+TEST_P(ProcessorTest, AHandlerThatRedirectsIsToldWithItsAddress) {
+  Queue& queue = start();
+  create(queue, {"moved"});
+  world.http.answer = [](const HttpRequest&) {
+    HttpResponse response;
+    response.status = 302;
+    response.headers.emplace_back("Location", "https://api.example/new");
+    return response;
+  };
+  process();
+  EXPECT_EQ(world.read("moved").string_or("error"),
+            "the handler answered 302 and sends on to https://api.example/new: name that address, as redirects are not "
+            "followed");
+}
+
 TEST_P(ProcessorTest, FailuresBackOffAndBouncesGiveTheAttemptBack) {
   environment["MAX_ACTIVE_MS"] = "5000";  // The handler wants to be left alone for longer: nothing happens till then.
   Queue& queue = start();
@@ -72,7 +87,7 @@ TEST_P(ProcessorTest, FailuresBackOffAndBouncesGiveTheAttemptBack) {
     bool bounces = request.body.find("\"bounces\"") != std::string::npos;
     response.status = bounces ? 429 : 500;
     if (bounces) response.headers.emplace_back("retry-after", "30");
-    response.body = "no";
+    response.body = "no\n";
     return response;
   };
   EXPECT_EQ(process(),
