@@ -11,7 +11,8 @@
 namespace freshet::cli {
 namespace {
 
-constexpr size_t kMostShown = 1000;  // The limit for a text that is none of ours.
+constexpr std::string_view kNeedsRole = "this request needs the role ";  // In the refusal of a key by its role.
+constexpr size_t kMostShown = 1000;                                      // The limit for a text that is none of ours.
 
 std::string text_in(const Json& object, const char* name) {
   const auto member = object.find(name);
@@ -74,6 +75,9 @@ std::string hint_at_key(const RefusalText& refusal, const std::string& credentia
   }
   if (refusal.code == "UnrecognizedClientException" || refusal.code == "InvalidSignatureException") {
     return "; the access key is the first one in " + credentials + " (--credentials)";
+  }
+  if (!credentials.empty() && refusal.message.find(kNeedsRole) != std::string::npos) {
+    return "; the first key in " + credentials + " signs: name a file whose first key has that role";
   }
   return {};
 }

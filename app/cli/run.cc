@@ -101,6 +101,12 @@ void add_service_options(Command command, DaemonOptions& options) {
                   "File of access keys in the form of ~/.aws/credentials. Every request must then be signed with one")
       .file()
       .envname("FRESHET_CREDENTIALS");
+  command
+      .add_option("--session-idle-ms", options.session_idle_ms,
+                  "Milliseconds after which a browser that signed in to the dashboard and sends nothing is signed out")
+      .envname("FRESHET_SESSION_IDLE_MS")
+      .check(whole(1000, 3'600'000))
+      .capture_default_str();
   command.add_option("--tls-cert", options.tls_certificate, "PEM file of a certificate with its chain, to serve HTTPS")
       .file()
       .envname("FRESHET_TLS_CERT");

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "wire/auth/session_cookie.h"
+#include "wire/auth/sessions.h"
 #include "wire/auth/signature_gate.h"
+#include "wire/service/session_route.h"
 
 namespace freshet {
 
@@ -12,6 +15,30 @@ namespace {
 std::string url_of(const DaemonPlan& plan, const std::string& host, uint16_t port) {
   return (plan.tls ? "https://" : "http://") + (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" +
          std::to_string(port);
+}
+
+// Why no browser may sign in; empty: it may.
+std::string sign_in_refusal(const DaemonPlan& plan) {
+  const std::string& host = plan.listen.host;
+  if (plan.tls || host == "::1" || host.starts_with("127.")) return {};
+  return "signing in needs HTTPS here: the daemon listens on " + host +
+         " without TLS, so others could read the secret and the cookie on their way. Start it with --tls-cert and "
+         "--tls-key, or with --listen 127.0.0.1:PORT behind a proxy with TLS";
+}
+
+// The sessions of browsers, for the gate. Adds the route that begins them.
+SessionCheckOptions add_sessions(DaemonParts& parts, const HttpServerOptions& http, uint16_t port, Routes& routes) {
+  SessionCheckOptions check;
+  check.cookie = session_cookie_name(port, http.tls != nullptr);
+  check.host_names = http.host_names;
+  check.tls = http.tls != nullptr;
+  if (const auto& credentials = parts.plan.credentials) {
+    check.sessions =
+        std::make_shared<Sessions>(*credentials, parts.loop.clock(), milliseconds(parts.options.session_idle_ms));
+  }
+  routes.push_back(
+      make_session_route({check.sessions, check.cookie, check.tls, sign_in_refusal(parts.plan), parts.log}));
+  return check;
 }
 
 }  // namespace
@@ -32,9 +59,11 @@ Result<std::unique_ptr<HttpServer>> start_serving(DaemonParts& parts, HttpListen
                                   "any web page that is opened on this machine may read and write: name origins, or "
                                   "require signatures with --credentials"}});
   }
+  SessionCheckOptions sessions = add_sessions(parts, http, listener.port(), routes);
   if (plan.credentials) {
-    http.gate = make_signature_gate(
-        {*plan.credentials, options.deploy.account.region, options.open_metrics, parts.random.next()}, clock);
+    http.gate = make_signature_gate({*plan.credentials, options.deploy.account.region, options.open_metrics,
+                                     parts.random.next(), std::move(sessions)},
+                                    clock);
   }
   return HttpServer::start(std::move(http), std::move(listener), std::move(routes), parts.io_threads, clock, parts.loop,
                            parts.loop, [store = parts.store] { return store->durable(); });

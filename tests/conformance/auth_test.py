@@ -179,6 +179,91 @@ class Signed(unittest.TestCase):
         self.assertIn("NotFound", curl(f"{KEY}:{SECRET}", "/queues/My%20Queue/sheds?limit=1"))
         self.assertIn("InvalidSignatureException", curl(f"{KEY}:wrong", "/queues/My%20Queue/tasks/a?x=1"))
 
+    def session(self, method="GET", path="/session", body=None, server=None, **headers):
+        """Status, JSON and headers of an unsigned request, as a browser or curl sends it."""
+        data = None if body is None else json.dumps(body).encode()
+        more = {name.replace("_", "-"): value for name, value in headers.items()}
+        request = urllib.request.Request((server or SERVER).url + path, data, more, method=method)
+        if data is not None:
+            request.add_header("Content-Type", "application/json")
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.loads(answer.read()), answer.headers
+        except urllib.error.HTTPError as answer:
+            with answer:
+                return answer.code, json.loads(answer.read()), answer.headers
+
+    def sign_in(self, key=KEY, secret=SECRET, server=None, **more):
+        return self.session("POST", body={"accessKeyId": key, "secretAccessKey": secret, **more}, server=server)
+
+    def test_sessions(self):
+        status, answer, headers = self.sign_in("AKIDREADER", "reads")
+        self.assertEqual((status, answer["signedInBy"], answer["accessKeyId"], answer["role"]), (200, "session", "AKIDREADER", "read"))
+        value, *attributes = headers["Set-Cookie"].split("; ")
+        port = SERVER.url.rpartition(":")[2]
+        self.assertRegex(value, f"^freshet-session-{port}=[0-9a-f]{{64}}$")
+        self.assertEqual(attributes, ["Path=/", "HttpOnly", "SameSite=Strict"])
+        self.assertEqual(self.session(Cookie=value)[1]["accessKeyId"], "AKIDREADER")
+        self.assertEqual(self.session(path="/queues", Cookie=value)[1]["queues"], [])
+        status, answer, _ = self.session("POST", "/queues/Q/pause", {}, Cookie=value)
+        self.assertIn("must say that it is of the daemon's own page", answer["error"]["message"])
+        status, answer, _ = self.session("POST", "/queues/Q/pause", {}, Cookie=value, Origin=SERVER.url)
+        self.assertEqual((status, answer["error"]["code"]), (403, "AccessDeniedException"))
+        self.assertIn("AKIDREADER has the role read; this request needs the role operate", answer["error"]["message"])
+        self.assertEqual(self.session("DELETE", Cookie=value, Origin="http://localhost:1")[0], 403)
+        self.assertEqual(self.session("DELETE", Cookie=value, Origin=SERVER.url)[:2], (200, {}))
+        status, answer, _ = self.session(path="/queues", Cookie=value)
+        self.assertEqual((status, answer["error"]["code"]), (403, "ExpiredTokenException"))
+        self.assertEqual(self.session()[1]["error"]["code"], "MissingAuthenticationTokenException")
+
+    def test_sign_in_needs_the_secret(self):
+        for key, secret in ((KEY, "wrong"), ("AKIDNOBODY", SECRET), ("ASIACONFORMANCE", "other")):
+            status, answer, headers = self.sign_in(key, secret)
+            self.assertEqual((status, answer["error"]["code"], headers["Set-Cookie"]), (403, "AccessDeniedException", None))
+        self.assertEqual(self.sign_in("ASIACONFORMANCE", "other", sessionToken="token+/=")[0], 200)
+
+    def test_a_session_may_change_what_its_role_may_and_the_audit_log_names_its_key(self):
+        _, _, headers = self.sign_in()
+        cookie = headers["Set-Cookie"].split(";")[0]
+        name = "arn:aws:lambda:us-east-1:000000000000:function:nothing"
+        status, answer, _ = self.session("DELETE", f"/2015-03-31/functions/{name}", Cookie=cookie, Origin=SERVER.url)
+        self.assertEqual(status, 404, answer)
+        newest = self.session(path="/audit?limit=1", Cookie=cookie)[1]
+        self.assertEqual(newest["lines"][0]["who"], KEY, newest)
+
+    def test_a_restart_ends_sessions(self):
+        with endpoint.Endpoint("--credentials", str(CREDENTIALS)) as first:
+            cookie = self.sign_in(server=first)[2]["Set-Cookie"].split(";")[0]
+            port = first.url.rpartition(":")[2]
+        with endpoint.Endpoint("--credentials", str(CREDENTIALS), "--listen", f"127.0.0.1:{port}") as second:
+            self.assertEqual(self.session(server=second, Cookie=cookie)[1]["error"]["code"], "ExpiredTokenException")
+
+    def test_wrong_tries_are_bounded(self):
+        with endpoint.Endpoint("--credentials", str(CREDENTIALS)) as server:
+            answers = [self.sign_in(secret="wrong", server=server) for _ in range(12)]
+            self.assertEqual([status for status, _, _ in answers[:10]], [403] * 10)
+            status, answer, headers = answers[-1]
+            self.assertEqual((status, answer["error"]["code"]), (429, "TooManyRequestsException"))
+            self.assertGreater(int(headers["Retry-After"]), 0)
+
+    def test_beyond_loopback_signing_in_needs_tls(self):
+        with endpoint.Endpoint("--credentials", str(CREDENTIALS), "--listen", "0.0.0.0:0") as server:
+            server.url = server.url.replace("0.0.0.0", "127.0.0.1")
+            status, answer, _ = self.sign_in(server=server)
+            self.assertEqual((status, answer["error"]["code"]), (403, "AccessDeniedException"))
+            self.assertIn("--tls-cert", answer["error"]["message"])
+
+    def test_secrets_are_not_logged(self):
+        with endpoint.Endpoint("--credentials", str(CREDENTIALS), "--log-level", "debug") as server:
+            value = self.sign_in(server=server)[2]["Set-Cookie"].split(";")[0].partition("=")[2]
+            self.sign_in(secret="a-wrong-secret", server=server)
+            self.session("POST", "/queues/Q/pause", {}, server=server, Cookie=f"freshet-session={value}")
+            server.log.seek(0)
+            log = server.log.read().decode()
+        self.assertIn('"event":"SIGNED_IN","key":"AKIDCONFORMANCE"', log)
+        for secret in (value, SECRET, "a-wrong-secret"):
+            self.assertNotIn(secret, log)
+
     @unittest.skipUnless(shutil.which("aws"), "the aws CLI is not installed")
     def test_aws_cli(self):
         def aws(secret):
@@ -221,6 +306,14 @@ class Signed(unittest.TestCase):
         done = self.freshet(*command, "--credentials", str(CREDENTIALS))
         self.assertIn("there is no queue 'My Queue'", done.stderr)  # Let in.
         self.assertEqual(done.returncode, 3, done.stderr)
+
+    def test_the_command_line_says_which_key_signs_when_its_role_is_too_little(self):
+        reader = pathlib.Path(DIRECTORY.name) / "reader"
+        reader.touch(mode=0o600)
+        reader.write_text("[r]\naws_access_key_id = AKIDREADER\naws_secret_access_key = reads\n")
+        done = self.freshet("pause", "Q", "--url", SERVER.url, "--credentials", str(reader))
+        self.assertIn("this request needs the role operate", done.stderr)
+        self.assertIn(f"the first key in {reader} signs", done.stderr)
 
     def test_bad_options(self):
         def run(*arguments):

@@ -51,8 +51,8 @@ class Endpoint:
         binary = os.environ.get("FRESHET_BINARY", str(ROOT / "build" / "release" / "freshet"))
         self.directory = tempfile.TemporaryDirectory(prefix="freshet-conformance-")
         ready = pathlib.Path(self.directory.name) / "ready"
-        command = [binary, "run", "--data", ":memory:", "--listen", "127.0.0.1:0", "--ready-file", str(ready),
-                   *self.options]
+        listen = () if "--listen" in self.options else ("--listen", "127.0.0.1:0")
+        command = [binary, "run", "--data", ":memory:", *listen, "--ready-file", str(ready), *self.options]
         if os.environ.get("FRESHET_COMMAND") and not self.options:  # Another server with the same promise about its ready file.
             command = [part.replace("READY", str(ready)) for part in os.environ["FRESHET_COMMAND"].split()]
         self.log = open(pathlib.Path(self.directory.name) / "log", "wb+")

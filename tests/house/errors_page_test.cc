@@ -33,6 +33,7 @@ std::set<std::string> codes_of_sources() {
   std::set<std::string> all = found(text_of("base/result.cc"), R"re(return "(\w+)";)re");
   all.merge(found(text_of("wire/http/own_error.cc"), R"re(\{\d{3}, "\w+", "(\w+)"\})re"));
   all.merge(found(text_of("wire/auth/sigv4.cc"), R"re("(\w+Exception)")re"));
+  all.merge(found(text_of("wire/auth/session_check.cc"), R"re("(\w+Exception)")re"));
   return all;
 }
 

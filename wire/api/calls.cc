@@ -164,6 +164,11 @@ constexpr ApiLine kLines[] = {
      "table:Text! from:Text waitMs:Number", "", "application/x-ndjson"},
     {ApiCall::kDeploy, "deploy", "POST", "/deploy", kAdmin, "Apply a template", "", "Deploy!", "Deployed"},
     {ApiCall::kOpenApi, "openApi", "GET", "/openapi.json", kRead, "This description", "", "", "AnyObject"},
+    {ApiCall::kSession, "session", "GET", "/session", kRead, "The key that sends this request, and its role", "", "",
+     "Session"},
+    {ApiCall::kSignIn, "signIn", "POST", "/session", kRead, "Exchange an access key for the cookie of a session", "",
+     "SignIn!", "Session"},
+    {ApiCall::kSignOut, "signOut", "DELETE", "/session", kRead, "End the session", "", "", "Empty"},
 };
 
 constexpr bool is_in_order() {

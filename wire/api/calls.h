@@ -93,6 +93,9 @@ enum class ApiCall {
   kRecord,
   kDeploy,
   kOpenApi,
+  kSession,
+  kSignIn,
+  kSignOut,
 };
 
 struct ApiLine {

@@ -1,7 +1,7 @@
 #include "wire/auth/signature_gate.h"
 
 #include "wire/auth/canonical.h"
-#include "wire/auth/roles.h"
+#include "wire/auth/session_cookie.h"
 #include "wire/auth/sigv4.h"
 #include "wire/http/own_error.h"
 #include "wire/http/request_ids.h"
@@ -15,30 +15,32 @@ namespace {
 class SignatureGate final : public RequestGate {
  public:
   SignatureGate(SignatureGateOptions options, const Clock& clock)
-      : options_(std::move(options)), clock_(clock), ids_(options_.seed) {}
+      : options_(std::move(options)), clock_(clock), sessions_(options_.sessions), ids_(options_.seed) {}
 
   std::unique_ptr<HttpResponse> head_refusal(const HttpRequest& head) const override {
+    if (SessionCheck::is_sign_in(head)) return SessionCheck::sign_in_head_refusal(head);
+    std::optional<Session> session;
+    if (sessions_.applies_to(head)) return answer_to(head, sessions_.check(head, session));
     // Nothing that is open to all has a body worth waiting for.
     return answer_to(head, check_signature_head(head, options_.credentials, scope_of(head), clock_.wall()));
   }
 
-  std::unique_ptr<HttpResponse> refusal(const HttpRequest& request) const override {
+  std::unique_ptr<HttpResponse> admit(HttpRequest& request) const override {
     if (is_open(request)) return nullptr;
+    if (SessionCheck::is_sign_in(request)) return sessions_.sign_in_refusal(request);
+    if (sessions_.applies_to(request)) return admit_session(request);
     const AccessKey* signer = nullptr;
     auto fault = check_signature(request, options_.credentials, scope_of(request), clock_.wall(), signer);
-    if (!fault) fault = role_fault(request, *signer);
+    if (!fault) fault = role_fault(request, signer->id, signer->role);
     return answer_to(request, fault);
   }
 
  private:
-  static std::optional<SignatureFault> role_fault(const HttpRequest& request, const AccessKey& signer) {
-    if (signer.role == Role::kAdmin) return {};
-    const Role needed = role_needed(request);
-    if (signer.role >= needed) return {};
-    return SignatureFault{"AccessDeniedException",
-                          "the key " + signer.id + " has the role " + std::string(role_name(signer.role)) +
-                              "; this request needs the role " + std::string(role_name(needed)) +
-                              " (freshet_role in the credentials file; docs/security.md has the table)"};
+  std::unique_ptr<HttpResponse> admit_session(HttpRequest& request) const {
+    std::optional<Session> session;
+    const auto fault = sessions_.check(request, session);
+    if (session) request.headers.emplace_back("Authorization", session_authorization(session->key));
+    return answer_to(request, fault);
   }
   static bool is_protocol(const HttpRequest& request) {
     return sigv4::path_of(request.target) == "/" && request.method == "POST";
@@ -96,6 +98,7 @@ class SignatureGate final : public RequestGate {
 
   const SignatureGateOptions options_;
   const Clock& clock_;
+  const SessionCheck sessions_;
   mutable RequestIds ids_;  // Any thread.
 };
 

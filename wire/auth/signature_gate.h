@@ -1,6 +1,7 @@
 // Accepts requests that are signed with a configured access key. Requests of the DynamoDB protocols must be signed for
 // them and for this region, as must those of SNS; those of other routes may name any region and service. A key whose
-// role is too little for the request is refused (wire/auth/roles.h).
+// role is too little for the request is refused (wire/auth/roles.h). A browser's cookie of a session counts as the key
+// that the session was begun with (wire/auth/session_check.h).
 #pragma once
 
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "base/clock.h"
 #include "wire/auth/credentials.h"
+#include "wire/auth/session_check.h"
 #include "wire/http/request_gate.h"
 
 namespace freshet {
@@ -18,6 +20,7 @@ struct SignatureGateOptions {
   // True: GET /metrics and GET /queues/NAME/backlog need no signature, as health and readiness need none.
   bool open_metrics = false;
   uint64_t seed = 0;  // Seeds the request ids.
+  SessionCheckOptions sessions = {};
 };
 
 // The clock outlives the gate.

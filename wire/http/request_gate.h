@@ -7,16 +7,17 @@
 
 namespace freshet {
 
-// Immutable; any thread.
+// Any thread.
 class RequestGate {
  public:
   virtual ~RequestGate() = default;
   // Refuses a request by its head while the body is still arriving, so that requests that will be refused cannot fill
-  // the room for bodies. Null: undecided; refusal() is called for the complete request later.
+  // the room for bodies. Null: undecided; admit() is called for the complete request later.
   virtual std::unique_ptr<HttpResponse> head_refusal(const HttpRequest& head) const = 0;
   // Null to accept the request, else its response. It is complete, within the bounds for bodies; the body is as
-  // received: compressed, if it was.
-  virtual std::unique_ptr<HttpResponse> refusal(const HttpRequest& request) const = 0;
+  // received: compressed, if it was. An accepted request's Authorization header says who sent it: the gate adds one to a
+  // request that proves it in another way. Call it once for each request.
+  virtual std::unique_ptr<HttpResponse> admit(HttpRequest& request) const = 0;
 };
 
 }  // namespace freshet

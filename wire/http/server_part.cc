@@ -281,12 +281,12 @@ void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpReques
   submit_now(connection, request_number, std::move(request));
 }
 
-void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRequest request) {
+void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRequest request, bool is_admitted) {
   auto refused = refusal(request);
   if (!refused && Cors::is_preflight(request) && !page_of(request.headers).empty()) {
     return answer_at_once(connection, request_number, Cors::answer_preflight(request));
   }
-  if (!refused && shared_->options.gate) refused = shared_->options.gate->refusal(request);
+  if (!refused && !is_admitted && shared_->options.gate) refused = shared_->options.gate->admit(request);
   if (!refused) refused = overload(request);
   const bool reads = request.method == "GET" || request.method == "HEAD";
   if (!refused && request.method == "HEAD") request.method = "GET";  // The connection omits the body.
@@ -299,9 +299,7 @@ void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRe
   if (!refused && !reads) refused = decompress(request);
   if (!refused && !reads) refused = overload(request);
   if (refused) return answer_at_once(connection, request_number, std::move(*refused));
-  if (io_.lent() && route->is_slow()) {
-    return submit_late(connection, request_number, std::move(request));
-  }
+  if (io_.lent() && route->is_slow()) return submit_late(connection, request_number, std::move(request), true);
   InFlight in_flight(shared_->counters, request.body.size());
   const bool is_batch = request.body.size() >= kBatch;
   const ApiKind api = api_of(request.target);
@@ -310,10 +308,10 @@ void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRe
   if (is_batch) deliver();
 }
 
-void ServerPart::submit_late(uint64_t connection, uint64_t request_number, HttpRequest request) {
+void ServerPart::submit_late(uint64_t connection, uint64_t request_number, HttpRequest request, bool is_admitted) {
   InFlight in_flight(shared_->counters, request.body.size());
   ++late_of_[connection];
-  late_.push_back({connection, request_number, std::move(request), std::move(in_flight)});
+  late_.push_back({connection, request_number, std::move(request), std::move(in_flight), is_admitted});
 }
 
 // Not on the loop, but only once the thread has its turns back; and not all in one turn, as there may be many.
@@ -329,11 +327,11 @@ void ServerPart::run_late() {
   if (late_.empty()) return;
   until = shared_->clock.boot() + kLateSlice;
   do {
-    auto [connection, number, request, in_flight] = std::move(late_.front());
+    auto [connection, number, request, in_flight, is_admitted] = std::move(late_.front());
     late_.pop_front();
     { const InFlight counted_anew = std::move(in_flight); }
     if (const auto count = late_of_.find(connection); --count->second == 0) late_of_.erase(count);
-    if (connections_.contains(connection)) submit_now(connection, number, std::move(request));
+    if (connections_.contains(connection)) submit_now(connection, number, std::move(request), is_admitted);
   } while (!late_.empty() && shared_->clock.boot() < until);
 }
 

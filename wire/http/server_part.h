@@ -80,10 +80,12 @@ class ServerPart final : public IoThread::Service,
     uint64_t number;
     HttpRequest request;
     InFlight in_flight;
+    bool is_admitted;
   };
 
-  void submit_now(uint64_t connection, uint64_t request_number, HttpRequest request);
-  void submit_late(uint64_t connection, uint64_t request_number, HttpRequest request);
+  // `is_admitted`: the gate has accepted it.
+  void submit_now(uint64_t connection, uint64_t request_number, HttpRequest request, bool is_admitted = false);
+  void submit_late(uint64_t connection, uint64_t request_number, HttpRequest request, bool is_admitted = false);
   void run_late();
   bool respond(Job job);  // Returns true if that was a large response.
   // Each returns the refusal of a request that cannot be served, or null.

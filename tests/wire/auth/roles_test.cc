@@ -115,7 +115,7 @@ TEST(Roles, TheGateHoldsEachKeyToItsRole) {
   const auto gate = make_signature_gate({keys, "us-east-1", false, 7}, clock);
   const auto answer = [&](const std::string& key, HttpRequest request, const std::string& service) {
     sign_request(request, *keys.find(key), {"us-east-1", service}, kSignedAt);
-    return gate->refusal(request);
+    return gate->admit(request);
   };
   const std::tuple<HttpRequest, std::string, Role> requests[] = {
       {own("GET", "/queues/Q/tasks"), "freshet", Role::kRead},

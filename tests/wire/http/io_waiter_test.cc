@@ -111,6 +111,17 @@ class SlowCommits final : public TurnParticipant {
   std::counting_semaphore<1000> over_{0};
 };
 
+// Marks what it accepts, and refuses a request that has its mark.
+class MarkingGate final : public RequestGate {
+ public:
+  std::unique_ptr<HttpResponse> head_refusal(const HttpRequest&) const override { return nullptr; }
+  std::unique_ptr<HttpResponse> admit(HttpRequest& request) const override {
+    if (!header(request.headers, "Authorization").empty()) return std::make_unique<HttpResponse>();
+    request.headers.emplace_back("Authorization", "marked");
+    return nullptr;
+  }
+};
+
 class IoWaiterTest : public testing::Test {
  protected:
   IoWaiterTest() {
@@ -118,8 +129,11 @@ class IoWaiterTest : public testing::Test {
     waiter_.attach(*io_, loop_);
     std::vector<std::unique_ptr<Route>> routes;
     for (const bool slow : {false, true}) routes.push_back(std::make_unique<EchoRoute>(ran_, reader_, slow));
-    server_ = *HttpServer::start({}, *HttpListener::bind("127.0.0.1", 0), std::move(routes), {io_.get()}, system_,
-                                 loop_, loop_, []() -> Async<Result<void>> { return Result<void>{}; });
+    HttpServerOptions options;
+    options.gate = std::make_shared<MarkingGate>();
+    server_ =
+        *HttpServer::start(std::move(options), *HttpListener::bind("127.0.0.1", 0), std::move(routes), {io_.get()},
+                           system_, loop_, loop_, []() -> Async<Result<void>> { return Result<void>{}; });
     thread_ = std::thread([this] { loop_.run(); });
   }
   ~IoWaiterTest() override {
@@ -201,6 +215,7 @@ TEST_F(IoWaiterTest, TheThreadTakesOverFromALoopThatNeverSleeps) {
   idle.wait_for(1);  // Posted work has run.
 }
 
+// The gate judges each once, also one that has to wait until the thread has its turns back.
 TEST_F(IoWaiterTest, WhatTakesLongIsReadByTheThread) {
   const std::string gzip("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00", 20);
   for (const std::string& heavy :
