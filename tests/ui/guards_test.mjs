@@ -1,7 +1,5 @@
-// Who may reach the dashboard and what it works on: other hosts, other pages, other ports, and a daemon with keys.
-import fs from 'node:fs';
+// Who may reach the dashboard and what it works on: other hosts, other pages, other ports.
 import http from 'node:http';
-import path from 'node:path';
 import { topOf } from '../../app/ui/web/lib/series.js';
 import { Browser, Daemon, QUEUE, check, equal, run, tools, until } from './world.mjs';
 
@@ -92,22 +90,6 @@ const failed = await run({
       await context.close();
       site.closeAllConnections();
       site.close();
-    }
-  },
-  'with keys the page is there and says why it can do nothing': async () => {
-    const keys = path.join(daemon.folder, 'keys');
-    fs.writeFileSync(keys, '[default]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY\n', { mode: 0o600 });
-    const guarded = await new Daemon(process.env.FRESHET_BINARY, '--credentials', keys).start();
-    try {
-      for (const target of ['/queues', '/metrics', `/queues/${QUEUE}/series`, `/queues/${QUEUE}/groups`, `/queues/${QUEUE}/holders`, '/schedules', '/functions', '/mappings', '/settings', '/audit']) {
-        equal((await guarded.raw('GET', target)).status, 403, target);
-      }
-      const page = await browser.page(guarded);
-      await page.goto(`${guarded.url}/ui/`);
-      await page.getByText('lets in signed requests only').waitFor();
-      await page.end();
-    } finally {
-      await guarded.remove();
     }
   },
 });

@@ -9,15 +9,14 @@ import { Queue } from './views/queue.js';
 import { Audit } from './views/audit.js';
 import { FunctionViews, PLACES } from './views/functions.js';
 import { TABLE_PLACES, TableViews } from './views/tables.js';
+import { RoleNote, SignIn, Who } from './views/sign_in.js';
+import { look, useWho } from './lib/who.js';
 import * as format from './lib/format.js';
-
-const REFUSED = 'This daemon lets in signed requests only (it runs with --credentials), and this page cannot sign them yet. Use the command line, as in “freshet queues”, with your access key.';
 
 function Connection() {
   const [now, setNow] = useState(connection());
   useEffect(() => onConnection(setNow), []);
   useTick();
-  if (now.state === 'refused') return html`<div class="banner bad" role="alert"><strong>Not signed in.</strong> ${REFUSED}</div>`;
   if (now.state === 'away') {
     return html`<div class="banner bad" role="alert"><strong>The daemon does not answer</strong> since ${format.age(Date.now() - now.since)}. What is shown is from before; this page goes on by itself when it is back.</div>`;
   }
@@ -27,10 +26,14 @@ function Connection() {
 function Live() {
   const [now, setNow] = useState(connection());
   useEffect(() => onConnection(setNow), []);
-  return html`<span class=${`live ${now.state}`} role="status">${now.state === 'live' ? 'live' : now.state === 'away' ? 'no answer' : 'refused'}</span>`;
+  return html`<span class=${`live ${now.state}`} role="status">${now.state === 'live' ? 'live' : now.state === 'away' ? 'no answer' : 'signed out'}</span>`;
 }
 
 function View({ parts, query }) {
+  const [now, setNow] = useState(connection());
+  useWho(); // Buttons go by the role.
+  useEffect(() => onConnection(setNow), []);
+  if (now.state === 'refused') return html`<${SignIn} />`;
   if (parts[0] === 'queues' && parts[1] !== undefined) return html`<${Queue} key=${parts[1]} name=${parts[1]} parts=${parts.slice(2)} query=${query} />`;
   if (parts[0] === 'audit') return html`<${Audit} />`;
   if (PLACES.includes(parts[0])) return html`<${FunctionViews} parts=${parts} query=${query} />`;
@@ -41,6 +44,7 @@ function View({ parts, query }) {
 function App() {
   const { parts, query } = useRoute();
   const title = parts.length ? `${parts.slice(parts[0] === 'queues' ? 1 : 0).join(' / ')} · Freshet` : 'Freshet';
+  useEffect(() => void look().catch(() => {}), []); // If it fails, the page asks to sign in.
   useEffect(() => {
     document.title = title;
   }, [title]);
@@ -50,9 +54,11 @@ function App() {
     <header class="top">
       <a class="brand" href="#/">Freshet</a>
       <nav aria-label="Views"><a href="#/" aria-current=${at('')}>Queues</a><a href=${link(['functions'])} aria-current=${PLACES.includes(parts[0]) ? 'page' : undefined}>Functions</a><a href=${link(['tables'])} aria-current=${TABLE_PLACES.includes(parts[0]) ? 'page' : undefined}>Tables</a><a href=${link(['audit'])} aria-current=${at('audit')}>Audit</a></nav>
+      <${Who} />
       <${Live} />
     </header>
     <${Connection} />
+    <${RoleNote} />
     <main id="main" tabindex="-1"><${View} parts=${parts} query=${query} /></main>
     <${Messages} />`;
 }

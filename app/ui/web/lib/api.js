@@ -8,7 +8,8 @@ export class ApiError extends Error {
   }
 }
 
-// 'live'; 'away': the daemon does not answer; 'refused': it lets nobody in without a signature.
+// 'live'; 'away': the daemon does not answer; 'refused': it wants somebody to sign in, and `message` says why if somebody
+// had.
 let standing = { state: 'live', since: Date.now(), message: '' };
 const watchers = new Set();
 
@@ -23,6 +24,13 @@ function become(state, message = '') {
   if (standing.state === state && standing.message === message) return;
   standing = { state, message, since: standing.state === state ? standing.since : Date.now() };
   for (const watcher of watchers) watcher(standing);
+}
+
+// Calls that are under way now may still be answered, and that does not count.
+let era = 0;
+export function refuse(message) {
+  ++era;
+  become('refused', message);
 }
 
 // The daemon's time less the reader's, in ms: ages are shown by the daemon's clock.
@@ -43,6 +51,7 @@ export async function callText(method, path, body, signal) {
 
 // An answer's text and headers. `headers`: more of them for the request.
 export async function ask(method, path, body, { signal, headers = {} } = {}) {
+  const begun = era;
   let response;
   try {
     response = await fetch(path, {
@@ -61,11 +70,11 @@ export async function ask(method, path, body, { signal, headers = {} } = {}) {
   learnTime(response);
   const text = await response.text();
   if (response.ok) {
-    become('live');
+    if (begun === era) become('live');
     return { text, headers: response.headers };
   }
   const failed = errorOf(response.status, text);
-  become(failed.isSignature ? 'refused' : 'live', failed.isSignature ? failed.message : '');
+  if (begun === era) become(failed.isSignature ? 'refused' : 'live', failed.code === 'ExpiredTokenException' ? failed.message : '');
   throw failed;
 }
 
@@ -74,6 +83,9 @@ function parts(answer) {
   if (answer.error) return answer.error;
   return { code: (answer.__type ?? answer.Type ?? 'Error').split('#').at(-1), message: answer.message ?? answer.Message ?? JSON.stringify(answer) };
 }
+
+// The item store answers 400 where the daemon's other routes answer 403.
+const NOBODY = ['MissingAuthenticationTokenException', 'ExpiredTokenException'];
 
 function errorOf(status, text) {
   let code = 'Error';
@@ -84,7 +96,7 @@ function errorOf(status, text) {
     // Not JSON: its text is all there is.
   }
   const error = new ApiError(status, code, message);
-  error.isSignature = status === 403 && /Authentication|Signature|Token|Unrecognized|Incomplete/.test(code);
+  error.isSignature = NOBODY.includes(code);
   return error;
 }
 

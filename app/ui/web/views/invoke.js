@@ -1,6 +1,7 @@
 // Calls a function with a payload: its result or error, and the end of its log.
 import { html, useState } from '../lib/html.js';
 import { invoke, invokeLater } from '../lib/functions.js';
+import { needs } from '../lib/who.js';
 import { parseExact, writeExact } from '../lib/exact.js';
 import { Failure } from '../parts/bits.js';
 import * as format from '../lib/format.js';
@@ -52,8 +53,8 @@ export function InvokeForm({ name, onDone }) {
   };
   return html`<form class="invoke" onSubmit=${submit}>
     <label class="field">Payload (JSON)<textarea rows="6" spellcheck=${false} value=${payload} onInput=${(event) => setPayload(event.target.value)}></textarea></label>
-    <p class="buttons"><button class="main" disabled=${busy}>Invoke</button>
-      <button type="button" disabled=${busy} title="An event: nobody waits for its result" onClick=${() => send(true)}>Invoke later</button>
+    <p class="buttons"><button class="main" disabled=${busy} ...${needs('work')}>Invoke</button>
+      <button type="button" disabled=${busy} title="An event: nobody waits for its result" onClick=${() => send(true)} ...${needs('work')}>Invoke later</button>
       ${busy && html`<span class="quiet" role="status">It runs …</span>`}</p>
     <${Failure} error=${error} />
     ${answer && html`<${Answer} answer=${answer} />`}

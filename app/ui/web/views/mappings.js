@@ -3,6 +3,7 @@ import { html, useState } from '../lib/html.js';
 import { get } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
 import { link } from '../lib/route.js';
+import { needs } from '../lib/who.js';
 import { functionOf, mappingsPath, nameOf, switchMapping } from '../lib/functions.js';
 import { Confirm, say } from '../parts/dialog.js';
 import { Failure, Table, Waiting } from '../parts/bits.js';
@@ -37,8 +38,8 @@ function Switch({ mapping, onChange }) {
     say(`${sourceOf(mapping)} is disabled.`, () => turn(true));
   };
   return html`${mapping.enabled
-    ? html`<button onClick=${() => setAsking(true)} aria-label=${`Disable ${sourceOf(mapping)}`}>Disable …</button>`
-    : html`<button onClick=${enable} aria-label=${`Enable ${sourceOf(mapping)}`}>Enable</button>`}
+    ? html`<button onClick=${() => setAsking(true)} aria-label=${`Disable ${sourceOf(mapping)}`} ...${needs('admin')}>Disable …</button>`
+    : html`<button onClick=${enable} aria-label=${`Enable ${sourceOf(mapping)}`} ...${needs('admin')}>Enable</button>`}
     <${Failure} error=${error} />
     ${asking && html`<${Confirm} title=${`Disable ${sourceOf(mapping)}?`} verb="Disable" onClose=${() => setAsking(false)} onDo=${disable}>
       <p>No record of ${mapping.table} calls the function any more. Records wait in the table's stream, which keeps them for 24 hours, and the mapping goes on where it stopped when somebody enables it.</p>

@@ -3,6 +3,7 @@ import { html, useState } from '../lib/html.js';
 import { get, queuePath } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
 import { link } from '../lib/route.js';
+import { needs } from '../lib/who.js';
 import { read, rate, sumOf, namesOf } from '../lib/series.js';
 import { Failure, QueueState, Facts, Waiting } from '../parts/bits.js';
 import { Spark } from '../parts/chart.js';
@@ -71,8 +72,8 @@ function Card({ queue, onChange }) {
     <${Failure} error=${error} />
     <p class="buttons">
       ${paused
-        ? html`<button onClick=${goOn} aria-label=${`Resume ${queue.name}`}>Resume</button>`
-        : html`<button onClick=${() => setPausing(true)} aria-label=${`Pause ${queue.name}`}>Pause …</button>`}
+        ? html`<button onClick=${goOn} aria-label=${`Resume ${queue.name}`} ...${needs('operate')}>Resume</button>`
+        : html`<button onClick=${() => setPausing(true)} aria-label=${`Pause ${queue.name}`} ...${needs('operate')}>Pause …</button>`}
       <a class="button" href=${link(['queues', queue.name, 'tasks'])} aria-label=${`Tasks of ${queue.name}`}>Tasks</a>
     </p>
     ${pausing && html`<${PauseDialog} queue=${queue.name} onClose=${() => setPausing(false)} onDone=${onChange} />`}

@@ -2,6 +2,7 @@
 import { html, useMemo, useState } from '../lib/html.js';
 import { get, post, queuePath } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
+import { needs } from '../lib/who.js';
 import { Confirm, say } from '../parts/dialog.js';
 import { Failure, Waiting } from '../parts/bits.js';
 
@@ -99,7 +100,7 @@ export function PolicyForm({ queue, onChange }) {
         value=${draft[name] ?? now[name] ?? ''} onChange=${(value) => setDraft({ ...draft, [name]: value })} />`)}</fieldset>`)}
     <${Failure} error=${error} />
     <p class="buttons sticky">
-      <button class="main" disabled=${!dirty}>Look at the change …</button>
+      <button class="main" disabled=${!dirty} ...${needs('operate')}>Look at the change …</button>
       <button type="button" disabled=${!dirty} onClick=${() => setDraft({})}>Take it back</button>
     </p>
     ${asked && html`<${Confirm} title=${`Change the policy of ${queue}?`} verb="Apply" onClose=${() => setAsked(null)} onDo=${apply}>

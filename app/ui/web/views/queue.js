@@ -2,6 +2,7 @@
 import { html, useState } from '../lib/html.js';
 import { get, queuePath } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
+import { needs } from '../lib/who.js';
 import { link } from '../lib/route.js';
 import { Failure, QueueState, Tabs, Waiting, When } from '../parts/bits.js';
 import { PauseDialog, partName, resume } from './pause.js';
@@ -33,7 +34,7 @@ function Pauses({ queue, pauses, onChange }) {
     ${pauses.slice(0, 100).map((pause) => {
       const part = pause.of === 'queue' ? {} : { [pause.of]: pause.name };
       return html`<p><strong>${partName(part)}</strong> is paused since <${When} at=${pause.since} /> by ${pause.by}${pause.reason ? `: ${pause.reason}` : ''}${pause.until ? html`, until <${When} at=${pause.until} />` : ''}${' '}
-        <button onClick=${() => resume(queue, part).then(onChange, setError)} aria-label=${`Resume ${partName(part)}`}>Resume</button></p>`;
+        <button onClick=${() => resume(queue, part).then(onChange, setError)} aria-label=${`Resume ${partName(part)}`} ...${needs('operate')}>Resume</button></p>`;
     })}
     <${Failure} error=${error} />
   </div>`;
@@ -81,8 +82,8 @@ export function Queue({ name, parts, query }) {
     <header class="head">
       <h1>${name}</h1>${stats && html`<${QueueState} state=${stats.state} />`}
       <span class="buttons">
-        ${stats && !paused && html`<button onClick=${() => setAsking('pause')}>Pause …</button>`}
-        <button onClick=${() => setAsking('purge')}>Purge …</button>
+        ${stats && !paused && html`<button onClick=${() => setAsking('pause')} ...${needs('operate')}>Pause …</button>`}
+        <button onClick=${() => setAsking('purge')} ...${needs('operate')}>Purge …</button>
       </span>
     </header>
     ${stats ? html`<${Pauses} queue=${name} pauses=${stats.pauses} onChange=${again} /><${Trouble} trouble=${stats.runnerTrouble} /><${Numbers} stats=${stats} />`

@@ -3,6 +3,7 @@ import { html, useState } from '../lib/html.js';
 import { daemonNow, get } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
 import { link } from '../lib/route.js';
+import { needs } from '../lib/who.js';
 import { functionOf, invokeLater, nameOf } from '../lib/functions.js';
 import { Confirm, say } from '../parts/dialog.js';
 import { Failure, Table, Waiting, When } from '../parts/bits.js';
@@ -31,7 +32,7 @@ function RunNow({ schedule }) {
     const id = await invokeLater(schedule.function, asked);
     say(`${nameOf(schedule.function)} is called with the event of ${schedule.name}: request ${id}.`);
   };
-  return html`<button aria-label=${`Run now: ${schedule.name}`} onClick=${() => setAsked(eventOf(schedule, daemonNow()))}>Run now …</button>
+  return html`<button aria-label=${`Run now: ${schedule.name}`} onClick=${() => setAsked(eventOf(schedule, daemonNow()))} ...${needs('work')}>Run now …</button>
     ${asked !== null && html`<${Confirm} title=${`Run ${schedule.name} now?`} verb="Run now" onClose=${() => setAsked(null)} onDo=${run}>
       <p>${nameOf(schedule.function)} gets this event in its queue, as if the schedule had run. The schedule itself stays as it is: its last and next run do not change.</p>
       <pre class="item" tabindex="0">${asked}</pre>

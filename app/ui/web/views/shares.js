@@ -2,6 +2,7 @@
 import { html, useState } from '../lib/html.js';
 import { get, queuePath } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
+import { needs } from '../lib/who.js';
 import { link } from '../lib/route.js';
 import { Failure, Table, Tabs, Waiting } from '../parts/bits.js';
 import { PauseDialog, resume } from './pause.js';
@@ -39,8 +40,8 @@ export function Shares({ queue, query, onChange }) {
     group.waiting === undefined ? html`<span class="quiet">–</span>` : html`<${Bar} value=${group.waiting} all=${waiting} />${group.waitingAtLeast ? ' or more' : ''}`,
     group.paused ? html`<strong>paused</strong>` : limitText(group),
     !named(group) ? null
-      : group.paused ? html`<button aria-label=${`Resume ${by} ${group.name}`} onClick=${() => resume(queue, part(group)).then(changed, setError)}>Resume</button>`
-      : html`<button aria-label=${`Pause ${by} ${group.name}`} onClick=${() => setPausing(part(group))}>Pause …</button>`,
+      : group.paused ? html`<button aria-label=${`Resume ${by} ${group.name}`} ...${needs('operate')} onClick=${() => resume(queue, part(group)).then(changed, setError)}>Resume</button>`
+      : html`<button aria-label=${`Pause ${by} ${group.name}`} ...${needs('operate')} onClick=${() => setPausing(part(group))}>Pause …</button>`,
   ]);
   return html`
     <${Tabs} name="By" now=${by} all=${[{ id: 'group', label: 'By group', href: link(['queues', queue, 'groups']) }, { id: 'key', label: 'By key', href: link(['queues', queue, 'groups'], { by: 'key' }) }]} />

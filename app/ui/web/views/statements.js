@@ -1,6 +1,7 @@
 // The PartiQL console. A statement in the address fills the field and does not run: whoever opens a link runs nothing.
 import { html, useState } from '../lib/html.js';
 import { replace } from '../lib/route.js';
+import { needs } from '../lib/who.js';
 import { PAGE, itemStore } from '../lib/items.js';
 import { Failure } from '../parts/bits.js';
 import { ItemTable } from '../parts/item_table.js';
@@ -36,7 +37,7 @@ export function Statements({ query }) {
   const reads = answer && /^\s*select\b/i.test(answer.text);
   return html`<form class="invoke" onSubmit=${submit}>
       <label class="field">Statement<textarea rows="4" spellcheck=${false} value=${statement} placeholder=${'SELECT * FROM "Orders" WHERE customer = \'ada\''} onInput=${(event) => setStatement(event.target.value)} onKeyDown=${keys}></textarea></label>
-      <p class="buttons"><button class="main" disabled=${busy || !statement.trim()}>Run</button>
+      <p class="buttons"><button class="main" disabled=${busy || !statement.trim()} ...${needs('work')}>Run</button>
         <span class="quiet">or Ctrl+Enter. SELECT reads ${PAGE} items at a time; INSERT, UPDATE and DELETE change items at once.</span></p>
     </form>
     <${Failure} error=${error} />

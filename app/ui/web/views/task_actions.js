@@ -2,6 +2,7 @@
 import { html, useState } from '../lib/html.js';
 import { call, callText, daemonNow, post, queuePath } from '../lib/api.js';
 import { link } from '../lib/route.js';
+import { needs } from '../lib/who.js';
 import { writeExact } from '../lib/exact.js';
 import { Confirm, Dialog, say } from '../parts/dialog.js';
 import { Failure } from '../parts/bits.js';
@@ -80,10 +81,10 @@ export function TaskActions({ queue, id, task, onChange }) {
   };
   const redrive = () => call('POST', queuePath(queue, 'redrive'), { state: status, taskIds: [id] }).then(done(`${id} is put back with all its attempts.`), setError);
   return html`<span class="buttons">
-    ${['DEAD', 'FAILURE', 'CANCELLED', 'SHED'].includes(status) && html`<button class="main" onClick=${redrive}>${status === 'CANCELLED' || status === 'SHED' ? 'Put back' : 'Retry'}</button>`}
-    ${status === 'DELAYED' && html`<button class="main" onClick=${() => runNow(queue, id).then(done(`${id} is due now.`), setError)}>Run now</button>`}
-    ${['PENDING', 'DELAYED', 'TAKEN'].includes(status) && html`<button onClick=${() => setAsking('cancel')}>Cancel …</button>`}
-    ${task && html`<button onClick=${() => setAsking('duplicate')}>Duplicate …</button>`}
+    ${['DEAD', 'FAILURE', 'CANCELLED', 'SHED'].includes(status) && html`<button class="main" onClick=${redrive} ...${needs('operate')}>${status === 'CANCELLED' || status === 'SHED' ? 'Put back' : 'Retry'}</button>`}
+    ${status === 'DELAYED' && html`<button class="main" onClick=${() => runNow(queue, id).then(done(`${id} is due now.`), setError)} ...${needs('work')}>Run now</button>`}
+    ${['PENDING', 'DELAYED', 'TAKEN'].includes(status) && html`<button onClick=${() => setAsking('cancel')} ...${needs('operate')}>Cancel …</button>`}
+    ${task && html`<button onClick=${() => setAsking('duplicate')} ...${needs('work')}>Duplicate …</button>`}
     <${Failure} error=${error} />
     ${asking === 'cancel' && html`<${Confirm} title=${`Cancel ${id}?`} verb="Cancel the task" danger onClose=${() => setAsking('')} onDo=${cancel}>
       <p>${status === 'TAKEN' ? 'It is in work: its holder is told to stop, and it becomes CANCELLED when that lets go of it.' : 'It becomes CANCELLED and is not started.'}</p></${Confirm}>`}

@@ -2,6 +2,7 @@
 import { html, useState } from '../lib/html.js';
 import { get, post, queuePath } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
+import { needs } from '../lib/who.js';
 import { link, replace } from '../lib/route.js';
 import { Confirm, say } from '../parts/dialog.js';
 import { Failure, Table, Waiting, When } from '../parts/bits.js';
@@ -100,8 +101,8 @@ export function Tasks({ queue, query, stats, onChange }) {
   return html`
     <${Filter} queue=${queue} query=${query} stats=${stats} />
     <p class="buttons">
-      ${actions.filter((one) => one !== 'purge').map((one) => html`<button disabled=${ids.length === 0} onClick=${() => setAsking({ marked: one })}>${name[one]} ${ids.length || 'marked ones'}</button>`)}
-      ${actions.map((one) => html`<button disabled=${Boolean(query.text)} title=${query.text ? 'Not with a text: jobs choose by state, attribute and age' : ''} onClick=${() => setAsking({ all: one })}>${name[one]} all that match …</button>`)}
+      ${actions.filter((one) => one !== 'purge').map((one) => html`<button disabled=${ids.length === 0} onClick=${() => setAsking({ marked: one })} ...${needs('operate')}>${name[one]} ${ids.length || 'marked ones'}</button>`)}
+      ${actions.map((one) => html`<button disabled=${Boolean(query.text)} title=${query.text ? 'Not with a text: jobs choose by state, attribute and age' : ''} onClick=${() => setAsking({ all: one })} ...${needs('operate')}>${name[one]} all that match …</button>`)}
     </p>
     <${Failure} error=${error} />
     ${!value && !error && html`<${Waiting} what="the tasks" />`}
