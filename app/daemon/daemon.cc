@@ -97,7 +97,8 @@ class DaemonPage final : public Daemon {
     store.log_chores = log_chores_thread_.get();
     store.backup_sync = backup_sync_thread_.get();
     store.memory_beside = [this] {
-      return server_ ? memory_of_clients(server_->connections(), server_->in_flight()) : 0;
+      const uint64_t held = parts_.memory_held ? parts_.memory_held() : 0;
+      return held + (server_ ? memory_of_clients(server_->connections(), server_->in_flight()) : 0);
     };
     const milliseconds every = log_is_for_people(options_.log_format) ? seconds(1) : seconds(10);
     store.on_reading = [notice = std::make_shared<ReadingNotice>(world_.clock(), log_, every)](

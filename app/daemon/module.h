@@ -91,7 +91,9 @@ struct DaemonParts {
   std::function<void(const std::string& folder)> on_code_left = nullptr;  // See RuntimeOptions.
   uint16_t span_port = 0;                                                 // Where programs may send spans by UDP.
   std::function<std::unique_ptr<Route>(std::unique_ptr<Route>)> around_route = nullptr;  // Wraps each module's routes.
-  TaskQueues* task_queues = nullptr;                                                     // In join().
+  TaskQueues* task_queues = nullptr;                                                     // In join(), as is the next.
+  // Returns the bytes that modules hold and that count against the memory limit. Null: they hold none.
+  std::function<uint64_t()> memory_held = nullptr;
 };
 
 class Module {

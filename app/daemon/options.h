@@ -67,6 +67,7 @@ struct DaemonOptions {
   std::string metrics_interval = "10s";    // Between two requests to it; parse_duration() reads it.
   uint64_t trace_bytes = 64u << 20;        // For each trace file; one older file is kept.
   uint64_t xray_port = 2000;               // UDP, if one of those is set; 0 picks a free one.
+  uint64_t recording_bytes = 64u << 20;    // The most memory of the flight recorder; 0: it is off.
   std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.
   bool quiet = false;  // People see warnings, errors and the output of functions only. The log keeps everything.
   // Called once, when all work has ended and the store is closed for clients: a sentence for people about what was done

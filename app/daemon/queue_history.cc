@@ -20,6 +20,7 @@ void QueueHistory::arm() {
 
 void QueueHistory::tick() {
   arm();
+  if (recorder_ != nullptr) recorder_->tick();
   if (reading_) return;
   reading_ = true;
   work_.spawn(read_all());
@@ -30,7 +31,9 @@ Async<void> QueueHistory::read_all() {
     TaskQueue* queue = queues_.find(name);
     if (queue == nullptr) continue;
     const auto reading = co_await queue->reading();
-    if (reading) book_.add(name, *reading, scheduler_.clock().boot());
+    if (!reading) continue;
+    book_.add(name, *reading, scheduler_.clock().boot());
+    if (recorder_ != nullptr) recorder_->read(name, *reading);
   }
   reading_ = false;
 }

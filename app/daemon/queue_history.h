@@ -1,9 +1,10 @@
 // Keeps the history of the queues that have a place in it (runtime/queue_series.h): reads each at the end of every
-// second. Loop thread; queues and scheduler outlive it.
+// second, for the flight recorder, too. Loop thread; queues, scheduler and recorder outlive it.
 #pragma once
 
 #include "base/async.h"
 #include "base/scheduler.h"
+#include "functions/queue/flight_recorder.h"
 #include "runtime/queue_series.h"
 #include "runtime/task_queue.h"
 
@@ -11,7 +12,9 @@ namespace freshet {
 
 class QueueHistory {
  public:
-  QueueHistory(TaskQueues& queues, Scheduler& scheduler) : queues_(queues), scheduler_(scheduler) {}
+  // `recorder` may be null.
+  QueueHistory(TaskQueues& queues, Scheduler& scheduler, FlightRecorder* recorder = nullptr)
+      : queues_(queues), scheduler_(scheduler), recorder_(recorder) {}
   QueueHistory(const QueueHistory&) = delete;
   QueueHistory& operator=(const QueueHistory&) = delete;
   ~QueueHistory();
@@ -26,6 +29,7 @@ class QueueHistory {
 
   TaskQueues& queues_;
   Scheduler& scheduler_;
+  FlightRecorder* const recorder_;
   SeriesBook book_;
   TimerId timer_ = 0;
   bool reading_ = false;  // True while a slow store still answers for the previous second.

@@ -167,7 +167,7 @@ void Committer::apply_one(Change& change) {
     change.after.set_place(creation, LiveSegments::kUnplaced);
   }
   if (change.before) catalog_.live.leave(change.before);
-  change.table->apply(change);
+  const Table::Statuses statuses = change.table->apply(change);
   catalog_.count(*change.table);
   if (change.table->definition().system) {
     kept_memory_ += kept_beside(*change.table, change.after) - kept_beside(*change.table, change.before);
@@ -178,6 +178,13 @@ void Committer::apply_one(Change& change) {
   } else if (sequence) {
     change.table->stream().release_before(sequence + 1);
   }
+  if (watcher_ && statuses.from != statuses.to) tell_watcher(change, statuses);
+}
+
+void Committer::tell_watcher(const Change& change, const Table::Statuses& statuses) {
+  begin_batch();
+  watcher_->moved({change.table->number(), change.table->definition().name, statuses.from, statuses.to, change.before,
+                   change.after, change.cause == Cause::kTimeToLive, batch_time_});
 }
 
 uint64_t Committer::add_to_stream(const Change& change) {

@@ -12,6 +12,7 @@
 #include "tables/engine/catalog.h"
 #include "tables/engine/embedded.h"
 #include "tables/log/log.h"
+#include "tables/move_watcher.h"
 
 namespace freshet {
 
@@ -47,6 +48,9 @@ class Committer {
   void log_drop(const Table& table);  // Records that the table is dropped; the caller removes it from the catalog right
                                       // after.
   void log_closed(const ClosedEntry& closed);
+
+  // See EmbeddedTables::watch_moves().
+  void watch_moves(MoveWatcher* watcher) { watcher_ = watcher; }
 
   // Tells that one request causes most of this turn's changes, so that few clients wait for them.
   void expect_bulk() { in_bulk_ = true; }
@@ -100,6 +104,7 @@ class Committer {
   void apply_one(Change& change);
   uint64_t add_to_stream(const Change& change);
   void add_to_batch(const Change& change, uint64_t sequence);
+  void tell_watcher(const Change& change, const Table::Statuses& statuses);
   void begin_batch();
   void append_changed_flows();
   std::string checkpoint() const;
@@ -125,6 +130,7 @@ class Committer {
   Catalog& catalog_;
   const EmbeddedOptions& options_;
   std::unique_ptr<Log> log_;
+  MoveWatcher* watcher_ = nullptr;
 
   // The batch of this turn.
   std::string batch_;  // Empty if nothing was written.

@@ -144,6 +144,7 @@ class Engine final : public EmbeddedTables {
   EmbeddedStats stats() const override;
   WallGuard& wall_guard() override { return wall_guard_; }
   Result<void> keep_images(const std::string& table, bool keep) override;
+  void watch_moves(MoveWatcher* watcher) override { committer_.watch_moves(watcher); }
 
  private:
   template <class Output>

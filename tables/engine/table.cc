@@ -221,7 +221,7 @@ void Table::reload(TableDescription description) {
   if (same_books && books) books_ = std::move(books);  // Its flows are in the log already.
 }
 
-void Table::apply(const Change& change) {
+Table::Statuses Table::apply(const Change& change) {
   count(change.before, change.after);
   if (snapshot_) snapshot_->change(change.before, change.after);
   items_.change(change.place, change.before, change.after);
@@ -232,11 +232,12 @@ void Table::apply(const Change& change) {
     if (!covers(index->backfill, any)) continue;
     index->change(change.before, before, change.after, after);
   }
-  if (!ttl_ && !books_) return;
+  if (!ttl_ && !books_) return {};
   const Observed old = observed(change.before, before);
   const Observed now = observed(change.after, after);
   if (ttl_ && covers(ttl_backfill_, any)) ttl_->change(change.before, old.seen, change.after, now.seen);
   if (books_ && covers(books_backfill_, any)) books_->change(old.counted, now.counted, change.cause);
+  return {old.counted.status, now.counted.status};
 }
 
 void Table::build_observers(absl::FunctionRef<void(const ItemRef&)> each) {

@@ -100,8 +100,13 @@ class Table {
   TtlOrder* ttl() { return ttl_.get(); }
   const TtlOrder* ttl() const { return ttl_.get(); }
 
-  // Called by the write pipeline: updates the main structure, indexes, TTL order and books.
-  void apply(const Change& change);
+  // Called by the write pipeline: updates the main structure, indexes, TTL order and books. Returns the status before
+  // and after, in a table with books; views into the change's items.
+  struct Statuses {
+    std::string_view from;
+    std::string_view to;
+  };
+  Statuses apply(const Change& change);
   // Recovery: collects items and adds them to the main structure in large groups, on another thread. Then call only
   // build_observers(), which fills everything else, or drop().
   void load(const ItemRef& item, bool gone = false);  // For a removed item only the key matters.

@@ -1,9 +1,11 @@
 #include <algorithm>
 
+#include "app/cli/checks.h"
 #include "app/daemon/modules.h"
 #include "app/daemon/plan.h"
 #include "app/daemon/queue_history.h"
 #include "app/daemon/queue_metrics.h"
+#include "functions/queue/flight_recorder.h"
 #include "functions/queue/queues.h"
 #include "functions/register.h"
 #include "functions/settings.h"
@@ -44,7 +46,8 @@ class QueueModule final : public Module {
     queues_ = std::make_unique<Queues>(parts.runtime->services(), parts.log, std::move(identity), &parts.metrics,
                                        &parts.store->wall_guard(), parts.audit);
     parts.task_queues = queues_.get();
-    history_ = std::make_unique<QueueHistory>(*queues_, parts.loop);
+    record(parts);
+    history_ = std::make_unique<QueueHistory>(*queues_, parts.loop, recorder_.get());
     register_queue_functions(parts.natives, *queues_, parts.log);
     return {};
   }
@@ -105,10 +108,24 @@ class QueueModule final : public Module {
   void leave() override {
     starts_.clear();
     history_.reset();
+    if (recorder_) {
+      parts_->store->watch_moves(nullptr);
+      parts_->memory_held = nullptr;
+      recorder_.reset();
+    }
     queues_.reset();
   }
 
  private:
+  // The recorder uses at most a sixteenth of a small memory limit.
+  void record(DaemonParts& parts) {
+    if (parts.options.recording_bytes == 0) return;
+    const uint64_t most = std::min(parts.options.recording_bytes, parts.memory_limit / 16);
+    recorder_ = std::make_unique<FlightRecorder>(parts.loop.clock(), *queues_, most);
+    parts.memory_held = [this] { return recorder_->book().bytes(); };
+    parts.store->watch_moves(recorder_.get());
+  }
+
   // Functions that do tasks get ready before the first one: its owner learns at the start what keeps a function from
   // it.
   void start_workers() {
@@ -129,15 +146,26 @@ class QueueModule final : public Module {
 
   DaemonParts* parts_ = nullptr;
   std::unique_ptr<Queues> queues_;
+  std::unique_ptr<FlightRecorder> recorder_;
   std::unique_ptr<QueueHistory> history_;
   bool begun_ = false;
   Scope starts_;  // Last, so that it ends first.
 };
 
+void add_queue_options(cli::Command command, DaemonOptions& options) {
+  command
+      .add_option("--recording-bytes", options.recording_bytes,
+                  "Most memory of the flight recorder, which keeps what happened in each queue for up to an hour, for "
+                  "freshet recording; 0: off")
+      .envname("FRESHET_RECORDING_BYTES")
+      .size()
+      .check(cli::whole(0, int64_t{1} << 40));
+}
+
 }  // namespace
 
 ModuleKind queue_module() {
-  return {"queue", make_module<QueueModule>};
+  return {"queue", make_module<QueueModule>, add_queue_options, OptionGroup::kTraces};
 }
 
 }  // namespace freshet

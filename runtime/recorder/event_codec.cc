@@ -1,0 +1,213 @@
+#include "runtime/recorder/event_codec.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace freshet {
+namespace {
+
+// A move's first byte is 10 times the state before, plus the state after.
+constexpr unsigned char kStages = 10;
+constexpr unsigned char kLimits = 200;
+constexpr unsigned char kCount = 201;
+constexpr unsigned char kClockStep = 202;
+
+enum MoveFlag : unsigned char {
+  kAbout = 1,
+  kPulled = 2,
+  kGivenBack = 4,
+  kByTtl = 8,
+  kReplaced = 16,
+  kHasCost = 32,
+  kBecauseShift = 6,  // The two highest bits are the ShedBecause.
+};
+
+enum AboutFlag : unsigned {
+  kDue = 1,
+  kDueByTtl = 2,
+  kGroup = 4,
+  kKey = 8,
+  kPriority = 16,
+  kAge = 32,
+  kDelay = 64,
+  kReplaces = 128,
+  kMaxAttempts = 256,
+  kCost = 512,
+};
+
+char* put(char* out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *out++ = static_cast<char>(value | 0x80);
+  *out++ = static_cast<char>(value);
+  return out;
+}
+
+uint64_t folded(int64_t value) {
+  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+}
+
+int64_t unfolded(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
+char* put(char* out, milliseconds time) {
+  return put(out, folded(time.count()));
+}
+
+char* put(char* out, double value) {
+  std::memcpy(out, &value, sizeof value);
+  return out + sizeof value;
+}
+
+char* put(char* out, std::string_view name) {
+  const size_t size = std::min(name.size(), kMostNameBytes);
+  out = put(out, size);
+  std::memcpy(out, name.data(), size);
+  return out + size;
+}
+
+uint64_t take(std::string_view& in) {
+  uint64_t value = 0;
+  size_t used = 0;
+  for (int shift = 0;; shift += 7) {
+    const auto byte = static_cast<unsigned char>(in[used++]);
+    value |= uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) break;
+  }
+  in.remove_prefix(used);
+  return value;
+}
+
+int64_t take_signed(std::string_view& in) {
+  return unfolded(take(in));
+}
+
+milliseconds take_time(std::string_view& in) {
+  return milliseconds(take_signed(in));
+}
+
+double take_double(std::string_view& in) {
+  double value = 0;
+  std::memcpy(&value, in.data(), sizeof value);
+  in.remove_prefix(sizeof value);
+  return value;
+}
+
+std::string_view take_name(std::string_view& in) {
+  const size_t size = take(in);
+  const std::string_view name = in.substr(0, size);
+  in.remove_prefix(size);
+  return name;
+}
+
+char* begin(char* out, CodecPlace& place, unsigned char what, BootTime at) {
+  const int64_t now = std::max(std::chrono::floor<milliseconds>(at.time_since_epoch()).count(), place.at_ms);
+  *out++ = static_cast<char>(what);
+  out = put(out, static_cast<uint64_t>(now - place.at_ms));
+  place.at_ms = now;
+  return out;
+}
+
+char* put_about(char* out, const RecordedTask& task) {
+  const unsigned flags = (task.due_in ? kDue : 0u) | (task.due_by_ttl ? kDueByTtl : 0u) |
+                         (task.group.empty() ? 0u : kGroup) | (task.key.empty() ? 0u : kKey) |
+                         (task.priority != 0 ? kPriority : 0u) | (task.age ? kAge : 0u) | (task.delay ? kDelay : 0u) |
+                         (task.replaces ? kReplaces : 0u) | (task.max_attempts != 0 ? kMaxAttempts : 0u) |
+                         (task.cost ? kCost : 0u);
+  out = put(out, uint64_t{flags});
+  if (task.due_in) out = put(out, *task.due_in);
+  if (flags & kGroup) out = put(out, task.group);
+  if (flags & kKey) out = put(out, task.key);
+  if (flags & kPriority) out = put(out, folded(task.priority));
+  if (task.age) out = put(out, *task.age);
+  if (task.delay) out = put(out, *task.delay);
+  if (flags & kMaxAttempts) out = put(out, folded(task.max_attempts));
+  return task.cost ? put(out, *task.cost) : out;
+}
+
+RecordedTask take_about(std::string_view& in) {
+  const uint64_t flags = take(in);
+  RecordedTask task;
+  task.due_by_ttl = flags & kDueByTtl;
+  task.replaces = flags & kReplaces;
+  if (flags & kDue) task.due_in = take_time(in);
+  if (flags & kGroup) task.group = take_name(in);
+  if (flags & kKey) task.key = take_name(in);
+  if (flags & kPriority) task.priority = static_cast<int>(take_signed(in));
+  if (flags & kAge) task.age = take_time(in);
+  if (flags & kDelay) task.delay = take_time(in);
+  if (flags & kMaxAttempts) task.max_attempts = static_cast<int>(take_signed(in));
+  if (flags & kCost) task.cost = take_double(in);
+  return task;
+}
+
+RecordedMove take_move(std::string_view& in, CodecPlace& place, unsigned char what) {
+  RecordedMove move;
+  move.from = static_cast<TaskStage>(what / kStages);
+  move.to = static_cast<TaskStage>(what % kStages);
+  place.task += static_cast<uint64_t>(take_signed(in));
+  move.task = place.task;
+  const auto flags = static_cast<unsigned char>(in.front());
+  in.remove_prefix(1);
+  move.pulled = flags & kPulled;
+  move.given_back = flags & kGivenBack;
+  move.by_ttl = flags & kByTtl;
+  move.replaced = flags & kReplaced;
+  move.because = static_cast<ShedBecause>(flags >> kBecauseShift);
+  if (flags & kAbout) move.about = take_about(in);
+  if (flags & kHasCost) move.cost = take_double(in);
+  return move;
+}
+
+}  // namespace
+
+char* encode(char* out, CodecPlace& place, BootTime at, const RecordedMove& move) {
+  const auto what = kStages * static_cast<unsigned>(move.from) + static_cast<unsigned>(move.to);
+  out = begin(out, place, static_cast<unsigned char>(what), at);
+  out = put(out, folded(static_cast<int64_t>(move.task - place.task)));
+  place.task = move.task;
+  *out++ =
+      static_cast<char>((move.about ? kAbout : 0) | (move.pulled ? kPulled : 0) | (move.given_back ? kGivenBack : 0) |
+                        (move.by_ttl ? kByTtl : 0) | (move.replaced ? kReplaced : 0) | (move.cost ? kHasCost : 0) |
+                        (static_cast<unsigned>(move.because) << kBecauseShift));
+  if (move.about) out = put_about(out, *move.about);
+  return move.cost ? put(out, *move.cost) : out;
+}
+
+char* encode(char* out, CodecPlace& place, BootTime at, const RecordedLimits& limits) {
+  out = put(begin(out, place, kLimits, at), limits.rate_limit);
+  return put(out, limits.concurrency);
+}
+
+char* encode(char* out, CodecPlace& place, BootTime at, const RecordedCount& count) {
+  out = put(begin(out, place, kCount, at), static_cast<uint64_t>(count.flow));
+  return put(out, count.count);
+}
+
+char* encode_step(char* out, CodecPlace& place, BootTime at, milliseconds step) {
+  return put(begin(out, place, kClockStep, at), step);
+}
+
+RecordedEvent decode(std::string_view& in, CodecPlace& place) {
+  RecordedEvent event;
+  const auto what = static_cast<unsigned char>(in.front());
+  in.remove_prefix(1);
+  place.at_ms += static_cast<int64_t>(take(in));
+  event.at = BootTime(milliseconds(place.at_ms));
+  if (what == kLimits) {
+    event.kind = RecordedEvent::Kind::kLimits;
+    event.limits.rate_limit = take_double(in);
+    event.limits.concurrency = take(in);
+  } else if (what == kCount) {
+    event.kind = RecordedEvent::Kind::kCount;
+    event.count.flow = static_cast<QueueFlow>(take(in));
+    event.count.count = take(in);
+  } else if (what == kClockStep) {
+    event.kind = RecordedEvent::Kind::kClockStep;
+    event.step = take_time(in);
+  } else {
+    event.move = take_move(in, place, what);
+  }
+  return event;
+}
+
+}  // namespace freshet

@@ -1,0 +1,127 @@
+// One event of a queue's flight recorder (recording_book.h). It has no payload, no result, no error and no task id: a
+// task has a number, which is the same in all its events. Values; any thread.
+//
+// Times are on the boot clock, in whole milliseconds. Deadlines, delays and ages are relative to the event, so that a
+// step of the wall clock changes nothing in a recording.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/clock.h"
+#include "runtime/queue_views.h"
+
+namespace freshet {
+
+// The state of a task. kNone: it does not exist. kOther: a state that is none of a task's, which only a client can
+// write.
+enum class TaskStage : uint8_t {
+  kNone,
+  kPending,
+  kDelayed,
+  kTaken,
+  kSuccess,
+  kFailure,
+  kDead,
+  kShed,
+  kCancelled,
+  kOther
+};
+inline constexpr std::array<std::string_view, 10> kTaskStageNames = {
+    "", "PENDING", "DELAYED", "TAKEN", "SUCCESS", "FAILURE", "DEAD", "SHED", "CANCELLED", "OTHER"};
+
+// Called twice for each change of a task, so it compares with one name only.
+inline TaskStage stage_of(std::string_view state) {
+  if (state.empty()) return TaskStage::kNone;
+  TaskStage stage = TaskStage::kOther;
+  switch (state[0]) {
+    case 'P':
+      stage = TaskStage::kPending;
+      break;
+    case 'T':
+      stage = TaskStage::kTaken;
+      break;
+    case 'S':
+      stage = state.size() == 4 ? TaskStage::kShed : TaskStage::kSuccess;
+      break;
+    case 'D':
+      stage = state.size() == 4 ? TaskStage::kDead : TaskStage::kDelayed;
+      break;
+    case 'F':
+      stage = TaskStage::kFailure;
+      break;
+    case 'C':
+      stage = TaskStage::kCancelled;
+      break;
+    default:
+      break;
+  }
+  return kTaskStageNames[static_cast<size_t>(stage)] == state ? stage : TaskStage::kOther;
+}
+inline bool is_waiting(TaskStage stage) {
+  return stage == TaskStage::kPending || stage == TaskStage::kDelayed;
+}
+inline bool is_living(TaskStage stage) {
+  return is_waiting(stage) || stage == TaskStage::kTaken;
+}
+
+enum class ShedBecause : uint8_t { kUnknown, kTtl, kDeadline, kMargin };
+inline constexpr std::array<std::string_view, 4> kShedBecauseNames = {"", "ttl", "deadline", "deadline-margin"};
+
+// The properties of a task that decide how a queue treats it.
+struct RecordedTask {
+  std::optional<milliseconds> due_in;  // Until its deadline, or its TTL if that is earlier. Negative: it has passed.
+  bool due_by_ttl = false;             // True if that is its TTL.
+  std::optional<milliseconds> delay;   // For a DELAYED task: until it is due.
+  std::optional<milliseconds> age;     // Since its creation, if that was not just now.
+  std::string_view group;
+  std::string_view key;
+  bool replaces = false;  // True: it replaces waiting tasks with its key.
+  int priority = 0;
+  int max_attempts = 0;        // 0: as many as the queue says.
+  std::optional<double> cost;  // Empty: what the queue says.
+};
+
+// A task went from one state to another.
+struct RecordedMove {
+  uint64_t task = 0;
+  TaskStage from = TaskStage::kNone;
+  TaskStage to = TaskStage::kNone;
+  // At TAKEN: a pull worker took the task, not the daemon's processor. The recorder looks at every 16th start only, and
+  // says of the others what it has seen last.
+  bool pulled = false;
+  // From TAKEN: the attempt does not count, because the worker or the downstream refused the task.
+  bool given_back = false;
+  bool by_ttl = false;    // The TTL sweep removed the task.
+  bool replaced = false;  // At CANCELLED: a newer task with its key replaced it.
+  ShedBecause because = ShedBecause::kUnknown;
+  std::optional<double> cost;  // From TAKEN: the actual cost, if the task has a cost.
+  // Set where the task comes, where it is delayed, and in moves of tasks that waited for long.
+  std::optional<RecordedTask> about;
+};
+
+// The limits of the queue that apply from now on, set or learnt. 0: there is none.
+struct RecordedLimits {
+  double rate_limit = 0;  // Tasks per second.
+  uint64_t concurrency = 0;
+};
+
+// The last second had so many of these events.
+struct RecordedCount {
+  QueueFlow flow = QueueFlow::kOffered;
+  uint64_t count = 0;
+};
+
+struct RecordedEvent {
+  enum class Kind : uint8_t { kMove, kLimits, kCount, kClockStep };
+  Kind kind = Kind::kMove;
+  BootTime at{};
+  RecordedMove move;      // Views into the recording: valid until the next event is added.
+  RecordedLimits limits;  // The members are set according to the kind.
+  RecordedCount count;
+  milliseconds step{0};  // The wall clock was set forward so far.
+};
+
+}  // namespace freshet

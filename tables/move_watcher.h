@@ -1,0 +1,31 @@
+// Is told when an item of a table with books gets another status, comes, or goes. For the flight recorder. Loop thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/clock.h"
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+struct StatusMove {
+  uint32_t table = 0;     // The table's number: one that is made again under its name has another.
+  std::string_view name;  // The table's name.
+  std::string_view from;  // The status before, as the books name it; empty: the item comes.
+  std::string_view to;    // The status after; empty: it goes.
+  const ItemRef& before;  // Null if it comes.
+  const ItemRef& after;   // Null if it goes. Its creation() is set.
+  bool by_ttl = false;    // The TTL sweep removed it.
+  WallTime at{};          // The time of the batch that has the change.
+};
+
+class MoveWatcher {
+ public:
+  virtual ~MoveWatcher() = default;
+  // The change is applied, but not durable yet. Must not call the store. Views and references are valid during the
+  // call.
+  virtual void moved(const StatusMove& move) = 0;
+};
+
+}  // namespace freshet
