@@ -37,6 +37,7 @@ constexpr CommandRow kCommandRows[] = {
     {kFunctions, "logs", add_logs},
     {kExperiments, "demo", add_demo},
     {kExperiments, "record", add_record},
+    {kExperiments, "recording", add_recording},
     {kExperiments, "replay", add_replay},
     {kExperiments, "simulate", add_simulate},
     {kExperiments, "bench", add_bench},

@@ -55,6 +55,7 @@ void add_redrive(Command app, int& exit_status);
 void add_priority(Command app, int& exit_status);
 void add_filtered(Command app, int& exit_status);
 void add_record(Command app, int& exit_status);
+void add_recording(Command app, int& exit_status);
 void add_replay(Command app, int& exit_status);
 void add_bench(Command app, int& exit_status);
 void add_simulate(Command app, int& exit_status);

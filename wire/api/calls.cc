@@ -39,6 +39,8 @@ constexpr ApiLine kLines[] = {
      "The groups or keys that share a queue", "limit:PageSize by:GroupBy", "", "Groups"},
     {ApiCall::kQueueHolders, "queueHolders", "GET", "/queues/{queue}/holders", kRead, "The holders of tasks in work",
      "limit:PageSize", "", "Holders"},
+    {ApiCall::kQueueRecording, "queueRecording", "GET", "/queues/{queue}/recording", kRead,
+     "What the flight recorder has of a queue", "from:Text to:Text place:Text", "", "application/x-ndjson"},
     {ApiCall::kQueuePolicy, "queuePolicy", "GET", "/queues/{queue}/policy", kRead, "The settings in force", "", "",
      "Policy"},
     {ApiCall::kChangePolicy, "changePolicy", "POST", "/queues/{queue}/policy", kOperate,

@@ -29,6 +29,7 @@ enum class ApiCall {
   kQueueSeries,
   kQueueGroups,
   kQueueHolders,
+  kQueueRecording,
   kQueuePolicy,
   kChangePolicy,
   kCancelTasks,

@@ -1,0 +1,61 @@
+// A flight recording of a queue: reads the answers of GET /queues/NAME/recording and writes them as a fixture that
+// `freshet simulate` reads. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/recorder/recording_book.h"
+#include "streams/fixture.h"
+#include "tables/value/json_reader.h"
+
+namespace freshet::lab {
+
+// Times are wall times, held as times of the boot clock.
+class Flight {
+ public:
+  // Adds an answer's lines; the first one has the head. kSerialization or kValidation, naming the line.
+  Result<void> add(std::string_view lines);
+
+  const std::string& queue() const { return queue_; }
+  // The bounds between which it is complete.
+  WallTime from() const { return from_; }
+  WallTime to() const { return to_; }
+  uint64_t events() const { return events_; }
+
+  // Writes the fixture of what happened from `start` on, line by line. Tasks that were in work at `start` are left out
+  // until they wait again. Returns the number of records. `write` returns false to end it.
+  uint64_t write_fixture(WallTime start, const std::function<bool(const std::string& line)>& write) const;
+
+ private:
+  struct Waiting {
+    uint64_t task = 0;
+    TaskStage stage = TaskStage::kPending;
+    BootTime at;
+    RecordedTask about;   // Without group and key,
+    std::string group{};  // which are here.
+    std::string key{};
+  };
+  Result<void> add_line(const JsonView& line);
+  Result<void> add_head(const JsonView& line);
+  Result<void> add_event(const JsonView& line, BootTime at);
+
+  std::string queue_;
+  WallTime from_{};
+  WallTime to_{};
+  std::map<std::string, std::string> policy_;
+  std::vector<FixturePolicy> changes_;
+  std::unique_ptr<RecordingBook> book_ = std::make_unique<RecordingBook>(size_t{1} << 40, milliseconds::max());
+  std::vector<Waiting> waiting_;
+  uint64_t lines_ = 0;
+  uint64_t events_ = 0;
+
+  friend class FixtureWriter;
+};
+
+}  // namespace freshet::lab
