@@ -55,8 +55,8 @@ export function Facts({ rows }) {
 // The class of a cell: its words stay whole, unless one is so long that it would make the table too wide.
 function widthOf(cell) {
   if (typeof cell !== 'string') return '';
-  if (cell.length > 60) return 'long';
-  return cell.split(/\s/).every((word) => word.length <= 24) ? 'words' : '';
+  if (cell.length > 60) return 'prose';
+  return cell.split(/\s/).every((word) => word.length <= 24) ? 'short' : '';
 }
 
 // `columns`: [{ name, number }]; `rows`: arrays of cells.
