@@ -39,6 +39,9 @@ void TasksJudge::touch(Task& task, BootTime by) {
 
 void TasksJudge::begin_create(const NewTask& task) {
   tasks_[task.id].facts = task;
+  if (!task.replaces) return;
+  // Should no answer come, it may have replaced them all the same.
+  for (const std::string& id : of_key_[task.key]) touch(tasks_.at(id), BootTime{});
 }
 
 void TasksJudge::created(const std::string& id, const Span& span) {
