@@ -227,6 +227,7 @@ sim)
   ;;
 release)
   build release
+  FRESHET_UI_MS=1000 unit release -R '^ui.many$'
   black_box
   damage
   sim 1

@@ -126,6 +126,9 @@ void add_recording(Command app, int& exit_status) {
       .add_option("--last", options.last,
                   "How much of it to save, up to now, like 10m [default: all there is, an hour at most]")
       .check(duration(milliseconds(1), kLongest));
+  commands.examples(
+      "freshet recording save trouble.jsonl --queue QueueTable --last 10m\n"
+      "freshet simulate trouble.jsonl --set RATE_LIMIT=15");
 }
 
 }  // namespace freshet::cli

@@ -15,7 +15,10 @@
 namespace freshet {
 namespace {
 
-constexpr size_t kMostEvents = 2'000;  // In one answer: about a millisecond of the loop.
+// Events from before the asked time that are sent, too: the starts of tasks that were young then do not describe them.
+constexpr milliseconds kLead = FlightRecorder::kOldAfter + milliseconds(5000);
+constexpr int64_t kFarthestMs = int64_t{1} << 42;  // The year 2109. Nanoseconds hold twice that.
+constexpr size_t kMostEvents = 2'000;              // In one answer: about a millisecond of the loop.
 constexpr uint32_t kMostWaiting = 500;
 constexpr uint64_t kMostWaitingInAll = 200'000;
 
@@ -71,6 +74,9 @@ std::optional<RecordingPlace> recording_place(std::string_view text) {
   const bool numbers = whole_number_in(parts[0], out.ahead_ms) && whole_number_in(parts[1], out.from_ms) &&
                        whole_number_in(parts[2], out.to_ms);
   if (!numbers) return std::nullopt;
+  for (const int64_t ms : {out.ahead_ms, out.from_ms, out.to_ms}) {
+    if (ms < -kFarthestMs || ms > kFarthestMs) return std::nullopt;
+  }
   if (parts.size() == 4) {
     if (!whole_number_in(parts[3], out.events.chunk) || !whole_number_in(text, out.events.event)) return std::nullopt;
     return out;
@@ -116,6 +122,9 @@ class RecordingExchange final : public Exchange {
     auto place = first_place();
     if (!place) co_return fail(std::move(place.error()));
     if (place->begins) begin(*queue, *place);
+    if (is_beyond(name, *place)) {
+      co_return invalid("'place' is of a recording that has ended: the daemon was started anew. Begin without it");
+    }
     if (place->state.empty()) co_return read_events(name, std::move(*place));
     co_return co_await read_waiting(*queue, std::move(*place));
   }
@@ -145,6 +154,7 @@ class RecordingExchange final : public Exchange {
       if (member == target_.query.end()) continue;
       if (!whole_number_in(member->second, bound))
         return invalid(std::string("'") + name + "' must be epoch milliseconds");
+      bound = std::clamp(bound, -kFarthestMs, kFarthestMs);
       if (bound < 0) bound += epoch_ms(now);
       *to = name == std::string_view("from") ? std::max(*to, bound) : std::min(*to, bound);
     }
@@ -163,6 +173,8 @@ class RecordingExchange final : public Exchange {
       place.from_ms = std::max(place.from_ms, epoch_ms(place.wall(*oldest + FlightRecorder::kOldAfter)));
     } else if (oldest) {
       place.from_ms = std::max(place.from_ms, epoch_ms(place.wall(*oldest)));
+    } else if (head.forgot) {
+      place.from_ms = place.to_ms;  // Other queues have taken all of its room.
     }
     head.from = WallTime(milliseconds(place.from_ms));
     head.to = WallTime(milliseconds(place.to_ms));
@@ -181,6 +193,12 @@ class RecordingExchange final : public Exchange {
     lines_ += later;
   }
 
+  // True if no event stands there yet.
+  bool is_beyond(const std::string& queue, const RecordingPlace& place) const {
+    const QueueRecording* recording = recorder_->book().find(queue);
+    return recording != nullptr && place.state.empty() && place.events.chunk > recording->end().chunk;
+  }
+
   std::optional<RecordingPlace> read_events(const std::string& queue, RecordingPlace place) {
     const QueueRecording* recording = recorder_->book().find(queue);
     bool over = recording == nullptr;
@@ -189,7 +207,7 @@ class RecordingExchange final : public Exchange {
       const BootTime to = place.boot(place.to_ms);
       place.events = recording->read(place.events, kMostEvents, [&](const RecordedEvent& event) {
         over = event.at > to;
-        if (!over && event.at >= from) append_event(lines_, place.wall(event.at), event);
+        if (!over && event.at >= from - kLead) append_event(lines_, place.wall(event.at), event);
         return !over;
       });
       over = over || place.events == recording->end();

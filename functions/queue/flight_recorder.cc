@@ -168,7 +168,8 @@ void FlightRecorder::tick() {
   if (now - marked_ >= kRecorderMark) {
     marked_ = now;
     old_ = newest_;
-    if (seen_ > 0) newest_ = seen_;
+    // Before the first creation, moves tell nothing about which tasks are young: all are older than this daemon.
+    if (begun_) newest_ = seen_;
   }
 }
 

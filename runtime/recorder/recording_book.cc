@@ -98,7 +98,9 @@ void RecordingBook::tick(WallTime wall, BootTime now) {
   if (step == milliseconds(0)) return;
   steps_.push_back({now, step});
   if (steps_.size() > kMostSteps) steps_.pop_front();
-  for (const auto& [name, queue] : queues_) queue->add_clock_step(step, now);
+  for (const auto& [name, queue] : queues_) {
+    if (!queue->chunks_.empty()) queue->add_clock_step(step, now);
+  }
 }
 
 WallTime RecordingBook::wall_of(BootTime at) const {

@@ -106,8 +106,8 @@ class EmbeddedTables : public Tables, public TurnParticipant {
   virtual WallGuard& wall_guard() = 0;
   // Makes the table's stream keep both images whatever its view is, for a recorder, or ends that. kResourceNotFound.
   virtual Result<void> keep_images(const std::string& table, bool keep) = 0;
-  // Tells `watcher` (move_watcher.h) of every change of a status from now on, until it is set to null. One at a time; it
-  // outlives that.
+  // Tells `watcher` (move_watcher.h) of every change of a status from now on, until it is set to null. One at a time;
+  // it outlives that.
   virtual void watch_moves(MoveWatcher* watcher) = 0;
 };
 

@@ -142,6 +142,37 @@ TEST_F(RecordingOfADaemon, HasTheTasksThatWaitedAllTheTime) {
   ASSERT_TRUE(house_.stop());
 }
 
+// Its start after `from` does not describe it, and at the end it does not wait any more.
+TEST_F(RecordingOfADaemon, HasATaskThatCameShortlyBeforeTheAskedTime) {
+  ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
+  const auto post = [&](const std::string& what, const std::string& body) {
+    ASSERT_EQ(house_.call("POST", "/queues/QueueTable/" + what, body).status, 200);
+  };
+  post("pause", "{}");
+  post("tasks", R"({"taskId": "young", "payload": 1, "group": "g"})");
+  house_.pass(seconds(5));
+  post("cancel", R"({"taskIds": ["young"]})");
+  house_.pass(milliseconds(500));
+  const lab::Flight flight = fetch("?from=-1000");
+  std::string text;
+  flight.write_fixture(flight.from(), [&](const std::string& line) {
+    text += line;
+    return true;
+  });
+  const auto fixture = read_fixture(text, "saved");
+  ASSERT_TRUE(fixture) << fixture.error().message << text;
+  ASSERT_EQ(fixture->snapshot.size(), 1u) << text;
+  EXPECT_EQ(fixture->snapshot[0].string_or("group"), "g");
+  // A place that only a longer recording has.
+  const HttpResponse beyond = house_.call("GET", "/queues/QueueTable/recording?place=0.0.4000000000000.9999.0");
+  EXPECT_EQ(beyond.status, 400) << beyond.body;
+  EXPECT_THAT(beyond.body, HasSubstr("started anew"));
+  const HttpResponse far =
+      house_.call("GET", "/queues/QueueTable/recording?from=9300000000000&to=-9223372036854775808");
+  EXPECT_EQ(far.status, 200) << far.body;
+  ASSERT_TRUE(house_.stop());
+}
+
 TEST_F(RecordingOfADaemon, RefusesWhatItDoesNotUnderstand) {
   ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
   const auto refused = [&](const std::string& path, int status, const std::string& why) {

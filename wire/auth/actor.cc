@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "wire/auth/canonical.h"
 #include "wire/http/request_ids.h"
 
 namespace freshet {
@@ -14,15 +13,12 @@ std::string key_of(std::string_view credential) {
   return std::string(credential.substr(0, std::min(credential.find('/'), credential.find(','))));
 }
 
-// The id of the access key that the request is signed with, in its headers or its query; empty: none.
+// The id of the access key that the gate has written down; empty: none.
 std::string access_key_of(const HttpRequest& request) {
   constexpr std::string_view kName = "Credential=";
   const std::string_view authorization = header(request.headers, "Authorization");
   const size_t place = authorization.find(kName);
-  if (place != std::string_view::npos) return key_of(authorization.substr(place + kName.size()));
-  const auto query = sigv4::parse_query(request.target);
-  const std::string* credential = sigv4::find_member(query, "X-Amz-Credential");
-  return credential == nullptr ? std::string() : key_of(*credential);
+  return place == std::string_view::npos ? std::string() : key_of(authorization.substr(place + kName.size()));
 }
 
 bool is_loopback(std::string_view peer) {

@@ -6,8 +6,7 @@
 
 namespace freshet {
 
-// `is_signed`: every request must have a valid signature, so the access key that this one names has signed it,
-// or is the key of its session (session_authorization()).
+// `is_signed`: the gate has checked every request, and its Authorization header names the key (session_cookie.h).
 // Otherwise `who` is "local" for a client on this machine and "unsigned" for others. Any thread.
 Actor actor_of(const HttpRequest& request, bool is_signed);
 

@@ -6,6 +6,7 @@
 #include "wire/auth/roles.h"
 #include "wire/auth/session_cookie.h"
 #include "wire/http/own_error.h"
+#include "wire/sns/sns_route.h"
 
 namespace freshet {
 namespace {
@@ -51,7 +52,8 @@ SessionCheck::Page SessionCheck::page_of(const HttpRequest& request) const {
   return page;
 }
 
-std::optional<SignatureFault> SessionCheck::check(const HttpRequest& request, std::optional<Session>& session) const {
+std::optional<SignatureFault> SessionCheck::check(const HttpRequest& request, std::optional<Session>& session,
+                                                  Part part) const {
   const Page page = page_of(request);
   if (page == Page::kForeign) {
     return SignatureFault{"AccessDeniedException",
@@ -69,7 +71,9 @@ std::optional<SignatureFault> SessionCheck::check(const HttpRequest& request, st
                           "the session has ended: by signing out, for lack of requests, or with the daemon that began "
                           "it. Sign in again"};
   }
-  auto fault = role_fault(request, used->key, used->role);
+  std::optional<SignatureFault> fault;
+  const bool is_known = part == Part::kWhole || !is_query_request(request);
+  if (is_known) fault = role_fault(request, used->key, used->role);
   if (!fault) session = std::move(used);
   return fault;
 }

@@ -30,9 +30,11 @@ class SessionCheck {
   explicit SessionCheck(SessionCheckOptions options);
   // True if the cookie says who sends the request: it has one and no signature.
   bool applies_to(const HttpRequest& request) const;
+  // The body of a head is still on its way.
+  enum class Part { kHead, kWhole };
   // Requires applies_to(). Sets `session` if the request is accepted, which counts as a use of the session. The role is
-  // checked, too.
-  std::optional<SignatureFault> check(const HttpRequest& request, std::optional<Session>& session) const;
+  // checked, too, unless only the body will say what is asked for.
+  std::optional<SignatureFault> check(const HttpRequest& request, std::optional<Session>& session, Part part) const;
 
   // POST /session, which needs no proof but the secret in its body.
   static bool is_sign_in(const HttpRequest& request);

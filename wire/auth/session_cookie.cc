@@ -61,6 +61,10 @@ std::string session_authorization(std::string_view key) {
   return std::string(kScheme) + "Credential=" + std::string(key);
 }
 
+std::string signature_authorization(std::string_view key) {
+  return "Freshet-Signature Credential=" + std::string(key);
+}
+
 bool is_session_authorization(std::string_view authorization) {
   return authorization.starts_with(kScheme);
 }

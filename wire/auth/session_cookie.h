@@ -20,9 +20,10 @@ std::string_view session_cookie(const HttpRequest& request, std::string_view nam
 std::string set_session_cookie(std::string_view name, std::string_view value, bool secure);
 std::string remove_session_cookie(std::string_view name, bool secure);
 
-// The Authorization header that the gate gives to an accepted request of a session, and from which actor_of() learns
-// the key. A client that sends it is refused, because it is no signature.
+// The Authorization header that the gate gives to an accepted request, of a session or with a signature, and from which
+// actor_of() learns the key. A client that sends one of them is refused, because it is no signature.
 std::string session_authorization(std::string_view key);
+std::string signature_authorization(std::string_view key);
 bool is_session_authorization(std::string_view authorization);
 
 }  // namespace freshet

@@ -20,7 +20,7 @@ class SignatureGate final : public RequestGate {
   std::unique_ptr<HttpResponse> head_refusal(const HttpRequest& head) const override {
     if (SessionCheck::is_sign_in(head)) return SessionCheck::sign_in_head_refusal(head);
     std::optional<Session> session;
-    if (sessions_.applies_to(head)) return answer_to(head, sessions_.check(head, session));
+    if (sessions_.applies_to(head)) return answer_to(head, sessions_.check(head, session, SessionCheck::Part::kHead));
     // Nothing that is open to all has a body worth waiting for.
     return answer_to(head, check_signature_head(head, options_.credentials, scope_of(head), clock_.wall()));
   }
@@ -32,14 +32,20 @@ class SignatureGate final : public RequestGate {
     const AccessKey* signer = nullptr;
     auto fault = check_signature(request, options_.credentials, scope_of(request), clock_.wall(), signer);
     if (!fault) fault = role_fault(request, signer->id, signer->role);
+    if (!fault) set_sender(request, signature_authorization(signer->id));
     return answer_to(request, fault);
   }
 
  private:
+  // Replaces the client's own header, which may name another key than the one that was checked.
+  static void set_sender(HttpRequest& request, std::string authorization) {
+    std::erase_if(request.headers, [](const auto& one) { return sigv4::lower(one.first) == "authorization"; });
+    request.headers.emplace_back("Authorization", std::move(authorization));
+  }
   std::unique_ptr<HttpResponse> admit_session(HttpRequest& request) const {
     std::optional<Session> session;
-    const auto fault = sessions_.check(request, session);
-    if (session) request.headers.emplace_back("Authorization", session_authorization(session->key));
+    const auto fault = sessions_.check(request, session, SessionCheck::Part::kWhole);
+    if (session) set_sender(request, session_authorization(session->key));
     return answer_to(request, fault);
   }
   static bool is_protocol(const HttpRequest& request) {

@@ -15,8 +15,8 @@ class RequestGate {
   // the room for bodies. Null: undecided; admit() is called for the complete request later.
   virtual std::unique_ptr<HttpResponse> head_refusal(const HttpRequest& head) const = 0;
   // Null to accept the request, else its response. It is complete, within the bounds for bodies; the body is as
-  // received: compressed, if it was. An accepted request's Authorization header says who sent it: the gate adds one to a
-  // request that proves it in another way. Call it once for each request.
+  // received: compressed, if it was. An accepted request has one Authorization header, of the gate, which names the key
+  // that was checked (wire/auth/session_cookie.h). Call it once for each request.
   virtual std::unique_ptr<HttpResponse> admit(HttpRequest& request) const = 0;
 };
 

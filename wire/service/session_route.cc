@@ -5,6 +5,7 @@
 #include "runtime/json_members.h"
 #include "wire/auth/actor.h"
 #include "wire/auth/session_cookie.h"
+#include "wire/http/host_check.h"
 #include "wire/http/own_error.h"
 #include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"
@@ -78,6 +79,11 @@ class SessionRoute final : public Route {
 
   HttpResponse sign_in(const HttpRequest& request) const {
     if (!options_.refusal.empty()) return own_error(403, "AccessDeniedException", options_.refusal);
+    if (comes_in_the_clear(request)) {
+      return own_error(403, "AccessDeniedException",
+                       "signing in needs HTTPS at this host, so that nobody can read the secret and the cookie on "
+                       "their way: open the page by https://");
+    }
     // No form of another page can send this type.
     if (!header(request.headers, "Content-Type").starts_with("application/json")) {
       return own_error(415, "UnsupportedMediaTypeException",
@@ -86,7 +92,7 @@ class SessionRoute final : public Route {
     const auto given = read_sign_in(request);
     if (!given) return tasks::error_answer(given.error());
     const auto made = options_.sessions->begin(*given, address_of(request));
-    if (!made) return tasks::error_answer(made.error());
+    if (!made) return refuse_sign_in(request, *given, made.error());
     // The browser replaces its cookie, so nobody could end the session before.
     options_.sessions->end(session_cookie(request, options_.cookie));
     options_.log.info("SIGNED_IN", {{"key", made->session.key},
@@ -95,6 +101,16 @@ class SessionRoute final : public Route {
     HttpResponse response = answer("session", made->session.key, made->session.role, &made->session);
     response.headers.emplace_back("Set-Cookie", set_session_cookie(options_.cookie, made->value, is_secure(request)));
     return response;
+  }
+
+  // A key that the file does not have is not logged: it may be a secret in the wrong field.
+  HttpResponse refuse_sign_in(const HttpRequest& request, const SignIn& given, const Error& error) const {
+    if (error.code == ErrorCode::kAccessDenied) {
+      const bool is_known = options_.sessions->credentials().find(given.key) != nullptr;
+      options_.log.warn("SIGN_IN_REFUSED",
+                        {{"key", is_known ? given.key : "unknown"}, {"from", std::string(address_of(request))}});
+    }
+    return tasks::error_answer(error);
   }
 
   HttpResponse sign_out(const HttpRequest& request) const {
@@ -111,6 +127,10 @@ class SessionRoute final : public Route {
     return response;
   }
 
+  // True if the client used another name than a loopback one, and no page by HTTPS: there is a proxy without TLS.
+  bool comes_in_the_clear(const HttpRequest& request) const {
+    return !is_secure(request) && !HostCheck({}).allows(header(request.headers, "Host"));
+  }
   // A proxy before the daemon may speak TLS in its place; the Origin of the page says so.
   bool is_secure(const HttpRequest& request) const {
     return options_.tls || header(request.headers, "Origin").starts_with("https://");

@@ -32,6 +32,17 @@ std::vector<uint64_t> tasks_in(const QueueRecording& queue, Place from = {}, siz
   return out;
 }
 
+TEST(RecordingBook, AStepOfTheClockTakesNoRoomForAQueueWithoutEvents) {
+  RecordingBook book(1u << 20);
+  QueueRecording& quiet = book.of("quiet");
+  QueueRecording& busy = book.of("busy");
+  book.tick(WallTime(milliseconds(1'000'000)), at_ms(0));
+  busy.add(move_of(1, TaskStage::kNone, TaskStage::kPending), at_ms(1));
+  book.tick(WallTime(milliseconds(2'000'000)), at_ms(1'000));
+  EXPECT_EQ(quiet.chunks(), 0u);
+  EXPECT_EQ(busy.chunks(), 1u);
+}
+
 TEST(RecordingBook, AnArrivalComesBackAsItWentIn) {
   RecordingBook book(1u << 20);
   QueueRecording& queue = book.of("emails");
@@ -292,12 +303,14 @@ TEST(RecordingBook, WallTimesAreThoseOfTheClockAsItGoesNow) {
   EXPECT_EQ(book.wall_of(at_ms(700)), WallTime(milliseconds(1'000'200)));
   book.tick(WallTime(milliseconds(1'001'050)), at_ms(1'500));  // It drifts.
   EXPECT_EQ(queue.end(), queue.read({}, 0, [](const RecordedEvent&) { return true; }));
+  queue.add(move_of(1, TaskStage::kNone, TaskStage::kPending), at_ms(1'600));
+  const Place after = queue.end();
   book.tick(WallTime(milliseconds(1'062'000)), at_ms(2'500));  // It was set forward by a minute.
   EXPECT_EQ(book.wall_of(at_ms(700)), WallTime(milliseconds(1'060'200)));
   EXPECT_EQ(book.boot_of(WallTime(milliseconds(1'000'200))), at_ms(700)) << "as it was shown then";
   EXPECT_EQ(book.boot_of(WallTime(milliseconds(1'062'100))), at_ms(2'600));
   std::vector<milliseconds> steps;
-  queue.read({}, 10, [&](const RecordedEvent& event) {
+  queue.read(after, 10, [&](const RecordedEvent& event) {
     EXPECT_EQ(event.kind, RecordedEvent::Kind::kClockStep);
     steps.push_back(event.step);
     return true;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "wire/auth/session_cookie.h"
+
 #include <memory>
 #include <string>
 
@@ -18,16 +20,14 @@ HttpRequest from(const std::string& peer) {
   return request;
 }
 
-TEST(Actor, WithSignaturesTheAccessKeySaysWho) {
-  HttpRequest request = from("10.0.0.7:4711");
-  request.headers.emplace_back("authorization",
-                               "AWS4-HMAC-SHA256 Credential=AKID/20261124/us-east-1/freshet/aws4_request, "
-                               "SignedHeaders=host, Signature=00");
-  EXPECT_EQ(actor_of(request, true).who, "AKID");
-  EXPECT_EQ(actor_of(request, true).from, "10.0.0.7:4711");
-  HttpRequest presigned = from("10.0.0.7:4711");
-  presigned.target += "?X-Amz-Credential=AKID2%2F20261124%2Fus-east-1%2Ffreshet%2Faws4_request";
-  EXPECT_EQ(actor_of(presigned, true).who, "AKID2");
+TEST(Actor, TheKeyThatTheGateHasCheckedSaysWho) {
+  for (const std::string& checked : {signature_authorization("AKID"), session_authorization("AKID")}) {
+    HttpRequest request = from("10.0.0.7:4711");
+    request.target += "?X-Amz-Credential=OTHER%2F20261124%2Fus-east-1%2Ffreshet%2Faws4_request";
+    request.headers.emplace_back("authorization", checked);
+    EXPECT_EQ(actor_of(request, true).who, "AKID");
+    EXPECT_EQ(actor_of(request, true).from, "10.0.0.7:4711");
+  }
 }
 
 // A signature that nobody has checked says nothing.

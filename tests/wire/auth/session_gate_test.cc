@@ -137,8 +137,29 @@ TEST_F(SessionGate, ASignatureCountsBeforeACookie) {
   HttpRequest claim = request("POST", "/queues/Q/pause?X-Amz-Credential=READER%2F1", admin_, {{"Origin", kOwnPage}});
   EXPECT_EQ(gate_->admit(claim), nullptr);
   EXPECT_EQ(actor_of(claim, true).who, "ADMIN");
+  // The audit log reads the header, so a client's own one may not stay beside the gate's.
+  HttpRequest empty = request("POST", "/queues/Q/pause?X-Amz-Credential=READER%2F1", admin_,
+                              {{"Authorization", ""}, {"Origin", kOwnPage}});
+  EXPECT_EQ(gate_->admit(empty), nullptr);
+  EXPECT_EQ(actor_of(empty, true).who, "ADMIN");
   const std::string presigned = "/queues/Q/pause?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=READER%2F1";
   EXPECT_NE(refusal(request("POST", presigned, admin_, {{"Origin", kOwnPage}})), "");
+}
+
+// The check takes the last one of two Credential members.
+TEST_F(SessionGate, TheKeyThatWasCheckedIsTheOneThatIsNamed) {
+  HttpRequest signed_by_admin = request("POST", "/queues/Q/pause", "");
+  sign_request(signed_by_admin, *gate_keys().find("ADMIN"), {"us-east-1", "freshet"}, kGateNow);
+  for (auto& [name, value] : signed_by_admin.headers) {
+    if (name != "Authorization") continue;
+    value.insert(value.find("Credential="), "Credential=READER/1, ");
+  }
+  ASSERT_EQ(gate_->admit(signed_by_admin), nullptr);
+  EXPECT_EQ(actor_of(signed_by_admin, true).who, "ADMIN");
+  HttpRequest plain = request("POST", "/queues/Q/pause", "");
+  sign_request(plain, *gate_keys().find("ADMIN"), {"us-east-1", "freshet"}, kGateNow);
+  ASSERT_EQ(gate_->admit(plain), nullptr);
+  EXPECT_EQ(actor_of(plain, true).who, "ADMIN");
 }
 
 TEST_F(SessionGate, NobodyCanClaimASession) {

@@ -342,7 +342,8 @@ TEST(SignatureGate, AnswersAsTheProtocolDoes) {
     EXPECT_NE(refusal_of(*open_gate, {"GET", closed, {}, ""}), nullptr) << closed;
   }
   EXPECT_NE(refusal_of(*open_gate, {"POST", "/queues/Q/backlog", {}, ""}), nullptr);
-  EXPECT_NE(refusal_of(*make_signature_gate({keys(), "", false, 7}, clock), {"GET", "/queues/Q/backlog", {}, ""}), nullptr);
+  EXPECT_NE(refusal_of(*make_signature_gate({keys(), "", false, 7}, clock), {"GET", "/queues/Q/backlog", {}, ""}),
+            nullptr);
 }
 
 // All that can be said without the body: it may be long, and not be there yet.

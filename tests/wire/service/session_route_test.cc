@@ -27,6 +27,7 @@ class SessionRouteTest : public testing::Test {
   HttpResponse ask(const std::string& method, const std::string& body = "", HttpHeaders headers = {}) {
     HttpRequest request{method, "/session", std::move(headers), body};
     request.headers.emplace_back("Content-Type", "application/json");
+    request.headers.emplace_back("Host", "localhost:7070");  // A header of that name in `headers` comes first.
     request.peer = std::make_shared<const std::string>("127.0.0.1:4711");
     EXPECT_TRUE(route_->matches(request));
     auto exchange = route_->accept(std::move(request));
@@ -84,6 +85,15 @@ TEST_F(SessionRouteTest, SignsInLooksAndSignsOut) {
   EXPECT_THAT(lines_.text, Not(HasSubstr("sesame")));
 }
 
+TEST_F(SessionRouteTest, AProxyWithoutTlsIsNoPlaceToSignIn) {
+  const HttpHeaders clear = {{"Host", "dash.example.com"}, {"Origin", "http://dash.example.com"}};
+  EXPECT_EQ(ask("POST", kRight, clear).status, 403);
+  EXPECT_THAT(ask("POST", kRight, clear).body, HasSubstr("HTTPS"));
+  EXPECT_EQ(sessions_->size(), 0u);
+  const HttpHeaders sealed = {{"Host", "dash.example.com"}, {"Origin", "https://dash.example.com"}};
+  EXPECT_THAT(std::string(header(ask("POST", kRight, sealed).headers, "Set-Cookie")), HasSubstr("; Secure"));
+}
+
 TEST_F(SessionRouteTest, SaysWhatIsWrongWithASignIn) {
   const std::pair<const char*, int> wrong[] = {
       {R"({"accessKeyId":"READER","secretAccessKey":"wrong"})", 403},
@@ -103,7 +113,10 @@ TEST_F(SessionRouteTest, SaysWhatIsWrongWithASignIn) {
     EXPECT_THAT(response.body, Not(HasSubstr("sesame"))) << "a refusal is logged";
     EXPECT_EQ(header(response.headers, "Set-Cookie"), "");
   }
-  HttpRequest form{"POST", "/session", {{"Content-Type", "text/plain"}}, kRight};
+  EXPECT_THAT(lines_.text, HasSubstr(R"("event":"SIGN_IN_REFUSED","key":"READER","from":"127.0.0.1")"));
+  EXPECT_THAT(lines_.text, HasSubstr(R"("event":"SIGN_IN_REFUSED","key":"unknown","from":"127.0.0.1")"));
+  EXPECT_THAT(lines_.text, Not(HasSubstr("NOBODY"))) << "it may be a secret in the wrong field";
+  HttpRequest form{"POST", "/session", {{"Content-Type", "text/plain"}, {"Host", "localhost:7070"}}, kRight};
   auto exchange = route_->accept(form);
   auto work = exchange->run();
   EXPECT_EQ(exchange->respond().status, 415) << "what a form of another page can send";

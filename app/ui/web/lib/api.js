@@ -28,8 +28,11 @@ function become(state, message = '') {
 
 // Calls that are under way now may still be answered, and that does not count.
 let era = 0;
-export function refuse(message) {
+export function forgetCallsUnderWay() {
   ++era;
+}
+export function refuse(message) {
+  forgetCallsUnderWay();
   become('refused', message);
 }
 

@@ -1,6 +1,6 @@
 // Who uses the page: nobody has to sign in without keys, else the key of the session and its role.
 import { useEffect, useState } from './html.js';
-import { ApiError, get, refuse, remove } from './api.js';
+import { ApiError, forgetCallsUnderWay, get, onConnection, refuse, remove } from './api.js';
 
 const ROLES = ['read', 'work', 'operate', 'admin'];
 
@@ -39,8 +39,17 @@ export async function signIn(accessKeyId, secretAccessKey, sessionToken) {
     const { error } = await response.json();
     throw new ApiError(response.status, error.code, error.message);
   }
+  forgetCallsUnderWay(); // They had no cookie.
   await look();
 }
+
+// Nobody is signed in while the daemon refuses; another tab may have signed in as somebody else.
+onConnection(({ state }) => {
+  if (state === 'refused') become({ signedInBy: 'nobody', role: 'read' });
+});
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && now.signedInBy === 'session') look().catch(() => {});
+});
 
 export async function signOut() {
   await remove('/session');
