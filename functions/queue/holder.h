@@ -1,4 +1,4 @@
-// Who took a task, in a form to show to people.
+// The name of the holder of a task, as people see it.
 #pragma once
 
 #include <string_view>

@@ -25,7 +25,9 @@ def saves_what_happened_and_simulates_it(binary, folder):
             daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"payload": "secret", "deadlineMs": 1000}] * 6})
             created += 6
             time.sleep(0.05)
-        time.sleep(1.5)  # Until all have ended.
+        while any(daemon.stats()["depth"][state] for state in ("PENDING", "DELAYED", "TAKEN")):
+            assert time.monotonic() < until + 60, daemon.stats()
+            time.sleep(0.05)
         saved = freshet(binary, "recording", "save", recording, "--url", url)
         assert " s of QueueTable saved: " in saved.stderr and "secret" not in recording.read_text(), saved
         stats = daemon.stats()

@@ -253,7 +253,7 @@ std::string parameters_in_words(const ApiLine& line) {
 }
 
 Error not_implemented(ApiCall call) {
-  return {ErrorCode::kInternal, std::string(api_line(call).id) + " is not implemented", nullptr};
+  return {ErrorCode::kInternal, std::string(api_line(call).id) + " has a line in the table, but no route answers it", nullptr};
 }
 
 }  // namespace freshet

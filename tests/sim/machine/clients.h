@@ -91,7 +91,7 @@ Async<void> count_up(Stage& stage, Random random, std::string name);
 Async<void> put_and_delete(Stage& stage, Random random, std::string name);
 // Until the end, and then all that is left.
 Async<void> follow_stream(Stage& stage, Random random);
-// A function was told of changes: what it has seen stays.
+// An event of a function shows changes: what it has shown stays.
 void judge_event(Stage& stage, const nlohmann::json& event);
 // Reads every item once. For the end.
 Async<void> read_all_items(Stage& stage);

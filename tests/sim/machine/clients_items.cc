@@ -429,6 +429,7 @@ Async<bool> find_iterator(Stage& stage, Place& place) {
     place.begins_late = true;
   }
   if (reply.kind != Reply::Kind::kDone) co_return false;
+  if (place.begins_late && place.last.empty()) stage.items.stream_trimmed();
   place.iterator = reply.body["ShardIterator"].get<std::string>();
   co_return true;
 }

@@ -31,7 +31,7 @@ class ItemsJudge {
   uint64_t known(const std::string& key) const;
   void observed(const std::string& key, uint64_t version, const std::string& value, uint64_t known);
 
-  // A function was told of the write, perhaps not for the first time.
+  // A function got the write as an event, perhaps not for the first time.
   void told(const std::string& key, uint64_t version, const std::string& value) {
     pin(key, registers_[key], version, value, "told");
   }
@@ -45,6 +45,8 @@ class ItemsJudge {
 
   // The stream, record after record. `begins_late`: records before it may have been trimmed.
   void streamed(const std::string& key, uint64_t version, const std::string& value, bool begins_late);
+  // The reader starts again at the first record that is left: changes that have been tried until now may be trimmed.
+  void stream_trimmed();
   // At the end, when the stream has been read to its end.
   void stream_is_over();
 
@@ -56,6 +58,7 @@ class ItemsJudge {
     std::map<uint64_t, std::string> done;             // Those that are certain.
     uint64_t known = 0;
     uint64_t streamed = 0;
+    uint64_t trimmed = 0;  // Changes up to this version may have left the stream unread.
   };
   struct Counter {
     uint64_t begun = 0;
