@@ -193,12 +193,12 @@ fuzz | release) install_missing fuzz ;;
 esac
 case "${1:-all}" in
 all)
+  format
   node_modules
   install_for_clients
   tests/conformance/install.sh
   prometheus
   build release -DFRESHET_BENCH=ON
-  format
   unit release
   new_seeds 1000
   ;;

@@ -253,7 +253,8 @@ std::string parameters_in_words(const ApiLine& line) {
 }
 
 Error not_implemented(ApiCall call) {
-  return {ErrorCode::kInternal, std::string(api_line(call).id) + " has a line in the table, but no route answers it", nullptr};
+  return {ErrorCode::kInternal, std::string(api_line(call).id) + " has a line in the table, but no route answers it",
+          nullptr};
 }
 
 }  // namespace freshet
