@@ -22,6 +22,12 @@ struct InTimeCounts {
     if (ended() == 0) return std::nullopt;
     return static_cast<double>(in_time) / static_cast<double>(ended());
   }
+  // The counts since `earlier`, which are earlier counts of the same queue.
+  InTimeCounts operator-(const InTimeCounts& earlier) const {
+    return {in_time - earlier.in_time, no_deadline - earlier.no_deadline, late - earlier.late,
+            failed - earlier.failed,   shed - earlier.shed,               refused - earlier.refused,
+            calls - earlier.calls,     wasted - earlier.wasted};
+  }
 };
 
 struct InTimeStats {

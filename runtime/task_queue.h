@@ -123,6 +123,23 @@ struct RateLimitStats {
   uint64_t paused_ms = 0;    // The downstream asked for a pause of this length from now.
 };
 
+// Settings that decide how a queue treats its tasks, by the names in docs/settings.md.
+using QueuePolicy = std::map<std::string, std::string>;
+
+// When a changed policy goes back by itself.
+struct PolicyGuardTerms {
+  double points = 0;      // If the share in time is that many percentage points lower: above 0, at most 100,
+  milliseconds within{};  // within that time after the change: 10 s to 24 h.
+};
+// A policy that is watched.
+struct PolicyGuardState {
+  PolicyGuardTerms terms;
+  double share_before = 0;          // In the minute before the change, from 0 to 1.
+  std::optional<double> share_now;  // Since the change. Empty: fewer than 20 tasks have ended.
+  milliseconds left{};              // After that time the policy stays.
+  QueuePolicy back;                 // The settings of before that differ.
+};
+
 struct QueueStats {
   std::map<std::string, uint64_t> depth;  // By state.
   std::map<std::string, uint64_t> bytes;  // The stored size of the tasks in `depth`.
@@ -142,6 +159,7 @@ struct QueueStats {
   std::optional<KeyLimitStats> key_limits;      // Set if there are such limits.
   std::optional<RateLimitStats> rate_limit;     // Set if there is one.
   std::optional<ConcurrencyStats> concurrency;  // Where a task runner does the work.
+  std::optional<PolicyGuardState> guard;        // Set while a changed policy is watched.
   bool balanced = true;                         // False: the books do not balance.
   InTimeStats in_time;
 };
@@ -183,9 +201,6 @@ struct RedriveInput {
   TaskWhere where;
 };
 
-// Settings that decide how a queue treats its tasks, by the names in docs/settings.md.
-using QueuePolicy = std::map<std::string, std::string>;
-
 // Settings that apply from a moment on.
 struct PolicyChange {
   WallTime at{};
@@ -216,9 +231,14 @@ class TaskQueue {
   virtual QueuePolicy policy() = 0;
   // Changes some settings until the daemon restarts or the template is deployed: all of them, or none (kValidation with
   // the reason). Returns the new policy.
+  // A guard of an earlier change ends.
   virtual Result<QueuePolicy> change_policy(const QueuePolicy& changes) = 0;
   // Returns the policy that the changes would make, or the error. Changes nothing.
   virtual Result<QueuePolicy> check_policy(const QueuePolicy& changes) = 0;
+  // As change_policy(), and goes back by itself as the terms say, with a line in the audit log. kValidation also if no
+  // task has ended in the last minute: there is nothing to compare with.
+  virtual Result<QueuePolicy> change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms) = 0;
+  virtual Result<void> check_guard(const PolicyGuardTerms& terms) = 0;
   // The changes of the policy since the queue was opened, from that number on; they are numbered from 0. Those before
   // the last 1,000 are forgotten.
   virtual PolicyChanges policy_changes(uint64_t from) const = 0;

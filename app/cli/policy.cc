@@ -1,15 +1,18 @@
 // freshet policy: the settings of a running daemon's queue, and changing them.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
 #include <map>
 
+#include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/queue_name.h"
 #include "app/cli/remote.h"
 #include "app/cli/table.h"
 #include "app/cli/wrapped_lines.h"
+#include "base/duration_text.h"
 #include "base/plain_text.h"
 #include "base/terminal.h"
 #include "functions/settings.h"
@@ -21,10 +24,16 @@ constexpr const char* kHolds =
     "This holds until the next deployment of the queue's template or the daemon's next start: write it into the "
     "template to keep it";
 
+constexpr milliseconds kLeastGuard = std::chrono::seconds(10);
+constexpr milliseconds kMostGuard = std::chrono::hours(24);
+
 struct PolicyOptions {
   Remote remote;
   std::vector<std::string> changes;  // NAME=VALUE each.
   bool dry_run = false;
+  double guard = 0;  // Percentage points; 0: none.
+  std::string within = "10m";
+  bool keep = false;
 };
 
 // The text of a row of the table in docs/settings.md, without its marks for code and links.
@@ -93,6 +102,10 @@ int change(const PolicyOptions& options, Json changes) {
   if (before.is_null()) return session.exit_status();
   Json request = changes;
   if (options.dry_run) request["dryRun"] = true;
+  if (options.guard > 0) {
+    const auto within = parse_duration(options.within, kLeastGuard, kMostGuard);
+    request["guard"] = {{"points", options.guard}, {"withinMs", within ? within->count() : 0}};
+  }
   const Json after = session.call("POST", "/policy", request);
   if (after.is_null()) return session.exit_status();
   if (options.remote.json) {
@@ -112,8 +125,44 @@ int change(const PolicyOptions& options, Json changes) {
     std::cout << "RATE_LIMIT=0 is no limit; to start nothing: freshet pause " << plain_text(options.remote.queue)
               << '\n';
   }
+  if (options.guard > 0 && !options.dry_run) {
+    std::cout << fmt::format(
+        "It goes back by itself if, within {}, the share of tasks done in time falls by more than {:.4g} percentage "
+        "points; to end that: freshet policy {} --keep\n",
+        options.within, options.guard, plain_text(options.remote.queue));
+  }
   std::cout << (options.dry_run ? "--dry-run: nothing was changed" : kHolds) << '\n';
   return kDone;
+}
+
+// Ends the guard of an earlier change.
+int keep(const PolicyOptions& options) {
+  Session session(options.remote);
+  const Json stats = session.call("GET", "/stats");
+  if (stats.is_null()) return session.exit_status();
+  if (!stats.contains("policyGuard")) {
+    std::cout << "no change of the policy is watched: nothing was changed\n";
+    return kDone;
+  }
+  const Json after = session.call("POST", "/policy", Json{{"guard", nullptr}});
+  if (after.is_null()) return session.exit_status();
+  if (options.remote.json) {
+    std::cout << after.dump() << '\n';
+  } else {
+    const WrappedLines wraps(std::cout, screen_of(STDOUT_FILENO));
+    std::cout << "the policy stays, and is not watched any more\n" << kHolds << '\n';
+  }
+  return kDone;
+}
+
+// The message about options that do not go together; "" if they do.
+std::string contradiction(const PolicyOptions& options, bool changes) {
+  if (options.keep && (changes || options.dry_run || options.guard > 0)) {
+    return "--keep stands alone: it keeps the policy of before and ends its guard";
+  }
+  if (!changes && options.guard > 0) return "--guard needs a change, as in ORDER=lifo";
+  if (!changes && options.dry_run) return "--dry-run needs a change, as in RATE_LIMIT=20";
+  return {};
 }
 
 int policy(const PolicyOptions& options) {
@@ -124,11 +173,12 @@ int policy(const PolicyOptions& options) {
               << '\n';
     return kUsage;
   }
-  if (!changes->empty()) return change(options, std::move(*changes));
-  if (options.dry_run) {
-    std::cerr << "freshet: --dry-run needs a change, as in RATE_LIMIT=20\n";
+  if (const auto wrong = contradiction(options, !changes->empty()); !wrong.empty()) {
+    std::cerr << "freshet: " << wrong << '\n';
     return kUsage;
   }
+  if (options.keep) return keep(options);
+  if (!changes->empty()) return change(options, std::move(*changes));
   Session session(options.remote);
   const Json answer = session.call("GET", "/policy");
   if (answer.is_null()) return session.exit_status();
@@ -149,11 +199,21 @@ void add_policy(Command app, int& exit_status) {
   add_queue_name(command, options->remote);
   command.add_option("changes", options->changes, "NAME=VALUE: settings to change; without one they are shown");
   command.add_flag("--dry-run", options->dry_run, "Check the change and show what it would be; change nothing");
+  const Option guard = command
+                           .add_option("--guard", options->guard,
+                                       "Go back by itself if the share of tasks done in time falls by more than that "
+                                       "many percentage points")
+                           .check(above_zero());
+  command.add_option("--within", options->within, "The time for which --guard watches [default: 10m]")
+      .check(duration(kLeastGuard, kMostGuard))
+      .needs(guard);
+  command.add_flag("--keep", options->keep, "Keep the policy and end the guard of an earlier change");
   command.footer(
       "A change holds until the template is deployed again or the daemon starts anew.\n"
       "  freshet policy jobs\n"
       "  freshet policy jobs ORDER=fifo RATE_LIMIT=19\n"
-      "  freshet policy jobs CONCURRENCY=adaptive --dry-run");
+      "  freshet policy jobs CONCURRENCY=adaptive --dry-run\n"
+      "  freshet policy jobs ORDER=fifo --guard 10 --within 10m");
   command.callback([options, &exit_status] { exit_status = policy(*options); });
 }
 

@@ -131,6 +131,21 @@ std::string paused_parts(const OrderedJson& stats) {
   return out;
 }
 
+// A changed policy that is watched. Empty without one.
+std::string guarded(const OrderedJson& stats) {
+  const OrderedJson guard = member(stats, "policyGuard");
+  if (!guard.is_object() || guard.empty()) return {};
+  std::string back;
+  for (const auto& [name, value] : member(guard, "back").items()) {
+    back += " " + plain_text(name) + "=" + plain_text(value.get<std::string>());
+  }
+  return fmt::format(
+      "the policy was changed: it goes back to{} if the share in time falls by more than {:.4g} points "
+      "below {} within {}\n",
+      back, guard.value("points", 0.0), percent(guard.value("inTimeBefore", 0.0)),
+      age_text(guard.value("leftMs", int64_t{0})));
+}
+
 std::string clock_trouble(const OrderedJson& stats) {
   if (stats.value("clockTrusted", true)) return {};
   return "The wall clock was set, or is far ahead of the last write: until it has run evenly for a minute, TTL and "
@@ -195,7 +210,7 @@ std::string stats_lines(const OrderedJson& stats) {
   OrderedJson shed = member(stats, "shed");
   if (stats.contains("shedTotal") && !shed.empty()) shed["total"] = stats["shedTotal"];
   append_counts(out, "shed", shed);
-  return out + in_time(stats) + remarks(stats) + rate_limit(stats) + trouble(stats);
+  return out + in_time(stats) + remarks(stats) + rate_limit(stats) + trouble(stats) + guarded(stats);
 }
 
 std::string stats_page(const OrderedJson& stats, const Screen& screen, const std::optional<StatsBefore>& before) {
@@ -232,7 +247,8 @@ std::string stats_page(const OrderedJson& stats, const Screen& screen, const std
       out += '\n' + reasons.text();
     }
   }
-  const std::string sentences = wrapped_lines(remarks(stats) + rate_limit(stats) + trouble(stats), screen);
+  const std::string sentences =
+      wrapped_lines(remarks(stats) + rate_limit(stats) + trouble(stats) + guarded(stats), screen);
   return out + (sentences.empty() ? "" : "\n") + sentences;
 }
 

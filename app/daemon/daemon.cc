@@ -27,6 +27,7 @@
 #include "runtime/runtime.h"
 #include "tables/engine/embedded.h"
 #include "wire/http/client.h"
+#include "wire/service/audited_route.h"
 
 namespace freshet {
 namespace {
@@ -181,6 +182,8 @@ class DaemonPage final : public Daemon {
   Result<void> serve() {
     Routes routes = modules_.routes();
     routes.push_back(deployments_->make_route());
+    const bool is_signed = plan_.credentials.has_value();
+    for (auto& route : routes) route = make_audited_route(std::move(route), *parts_.audit, is_signed);
     if (parts_.around_route) {
       for (auto& route : routes) route = parts_.around_route(std::move(route));
     }

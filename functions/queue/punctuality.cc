@@ -79,9 +79,16 @@ InTimeStats Punctuality::stats(BootTime now) const {
   InTimeStats out;
   out.since_start = total_;
   out.put_back = put_back_;
-  const int64_t number = second_of(now);
+  out.last_minute = counts_after(now - std::chrono::seconds(kWindow), now);
+  return out;
+}
+
+InTimeCounts Punctuality::counts_after(BootTime since, BootTime now) const {
+  const int64_t last = second_of(now);
+  const int64_t before = std::max(second_of(since), last - kWindow);
+  InTimeCounts out;
   for (const Second& second : seconds_) {
-    if (second.number > number - kWindow && second.number <= number) add(out.last_minute, second.counts);
+    if (second.number > before && second.number <= last) add(out, second.counts);
   }
   return out;
 }

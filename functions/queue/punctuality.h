@@ -80,6 +80,8 @@ class Punctuality {
   void worked(nanoseconds time) { work_.add(time); }
 
   InTimeStats stats(BootTime now) const;
+  // The counts of the seconds that began after `since`, of the last minute at most.
+  InTimeCounts counts_after(BootTime since, BootTime now) const;
   uint64_t ends(TaskEnd how) const { return ends_[static_cast<size_t>(how)]; }
   uint64_t wastes(WastedCall why) const { return wastes_[static_cast<size_t>(why)]; }
   uint64_t downstream_refusals(DownstreamRefusal how) const { return refusals_[static_cast<size_t>(how)]; }

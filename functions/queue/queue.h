@@ -23,6 +23,7 @@
 #include "functions/queue/named_turns.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/spells.h"
+#include "functions/queue/policy_guard.h"
 #include "functions/queue/policy_history.h"
 #include "functions/queue/punctuality.h"
 #include "functions/queue/shed_log.h"
@@ -130,6 +131,8 @@ class Queue final : public TaskQueue {
   QueuePolicy policy() override { return policy_environment(settings_); }
   Result<QueuePolicy> change_policy(const QueuePolicy& changes) override;
   Result<QueuePolicy> check_policy(const QueuePolicy& changes) override;
+  Result<QueuePolicy> change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms) override;
+  Result<void> check_guard(const PolicyGuardTerms& terms) override;
   PolicyChanges policy_changes(uint64_t from) const override { return policy_history_.from(from); }
   Async<Result<Pause>> pause(PauseInput input, Actor actor) override;
   Async<Result<void>> resume(Pause::Of of, std::string name, Actor actor) override;
@@ -300,6 +303,9 @@ class Queue final : public TaskQueue {
   std::string not_paused(Pause::Of of, std::string_view name) const;
   void resumed(Pause::Of of);
   void end_pauses();
+  // queue_policy.cc
+  std::optional<PolicyGuardState> guard_state() const;
+  Async<void> look_at_policy();
   Async<void> remove_pause(DeleteItemInput gone, Pause pause);
   void explain_pauses(Explanation& out);
 
@@ -428,6 +434,7 @@ class Queue final : public TaskQueue {
   QueueCore core_;
 
   PolicyHistory policy_history_;
+  PolicyGuard policy_guard_;
   Histogram* pickup_ = nullptr;
   WallGuard& wall_guard_;  // Tasks expired by its earliest() are shed; tasks expired by the wall clock are not started.
   Punctuality punctuality_;

@@ -247,38 +247,6 @@ Async<Result<void>> Queue::redrive_tasks(std::vector<ItemRef> tasks, uint64_t& d
   co_return out;
 }
 
-void Queue::set_settings(QueueSettings settings) {
-  const bool margin = settings.deadline_margin != settings_.deadline_margin;
-  const bool order = settings.order != settings_.order;
-  const LimitSettings limits = settings_.limits;
-  const QueuePolicy before = policy();
-  settings_ = std::move(settings);
-  if (QueuePolicy now = policy(); now != before) policy_history_.add({wall(), std::move(now)});
-  if (order) core_.lanes.shares().forget_places();
-  if (limits != settings_.limits) follow_limits(limits);
-  core_.window.follow_order();
-  core_.limits.follow_work();
-  for (Signal* signal : told_of_drain_) signal->notify();
-  // With another margin others are hopeless, and earlier.
-  if (margin && core_.agenda.begun()) due_by(epoch_ms(wall()));
-}
-
-Result<QueuePolicy> Queue::check_policy(const QueuePolicy& changes) {
-  auto settings = with_policy(settings_, changes);
-  if (!settings) return fail(settings.error());
-  return policy_environment(*settings);
-}
-
-Result<QueuePolicy> Queue::change_policy(const QueuePolicy& changes) {
-  auto settings = with_policy(settings_, changes);
-  if (!settings) return fail(settings.error());
-  set_settings(std::move(*settings));
-  for (const auto& [name, value] : changes) {
-    log_.info("POLICY_CHANGED", {{"queue", table_}, {"name", name}, {"value", value}});
-  }
-  return policy();
-}
-
 std::string Queue::state_now() {
   if (core_.agenda.draining()) return "draining";
   if (core_.pauses.all()) return "paused";
@@ -332,6 +300,7 @@ Async<Result<QueueStats>> Queue::stats() {
   }
   out.pauses = core_.pauses.list();
   out.in_time = punctuality_.stats(boot());
+  out.guard = guard_state();
   co_return out;
 }
 

@@ -47,6 +47,7 @@ Async<void> Queue::tick() {
   for (;;) {
     core_.agenda.round_began();
     end_pauses();
+    co_await look_at_policy();
     if (const auto limit = core_.limits.looked(boot())) scope_.spawn(write_learnt(*limit));
     if (auto keys = core_.limits.names_to_keep(boot())) scope_.spawn(write_learnt_keys(std::move(*keys)));
     auto reclaimed = co_await end_leases();
@@ -69,8 +70,8 @@ void Queue::arm() {
                     : std::min({core_.claims.leases().next_end(), core_.agenda.look_due(), core_.agenda.start_due()});
   if (!gone_) {
     const auto shown = wall();
-    next = std::min(
-        {next, core_.shedder.next_look(shown, now), core_.delays.next_look(shown, now), core_.limits.next_look(now)});
+    next = std::min({next, core_.shedder.next_look(shown, now), core_.delays.next_look(shown, now),
+                     core_.limits.next_look(now), policy_guard_.next_look()});
   }
   if (const auto end = core_.pauses.next_end()) {
     next = std::min(next, std::max(now + due_in(epoch_ms(*end), wall()), pause_look_));

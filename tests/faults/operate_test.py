@@ -224,6 +224,52 @@ def policy(binary, folder):
         daemon.stop()
 
 
+def complete(daemon, count):
+    """That many tasks end in time."""
+    put(daemon, [f"done-{i}" for i in range(count)])
+    taken = daemon.call("POST", QUEUE + "/take", {"max": count})["tasks"]
+    assert len(taken) == count, taken
+    settle = [{"taskId": task["taskId"], "lease": task["lease"], "outcome": "complete"} for task in taken]
+    daemon.call("POST", QUEUE + "/settle", {"settle": settle})
+
+
+def guarded_policy(binary, folder):
+    """A change with a guard goes back by itself when tasks are not done in time any more, and stays when it is kept."""
+    daemon = Daemon(binary, folder).start()
+    try:
+        freshet = Commands(daemon)
+        refused = freshet("policy", "QueueTable", "ORDER=fifo", "--guard", "10", status=2).stderr
+        assert "no task has ended in the last minute" in refused, refused
+        assert "--guard needs a change" in freshet("policy", "QueueTable", "--guard", "10", status=2).stderr
+        assert "--keep stands alone" in freshet("policy", "QueueTable", "ORDER=fifo", "--keep", status=2).stderr
+        freshet("policy", "QueueTable", "ORDER=fifo", "--guard", "0", status=2)
+        freshet("policy", "QueueTable", "ORDER=fifo", "--guard", "10", "--within", "9s", status=2)
+        freshet("policy", "QueueTable", "ORDER=fifo", "--within", "20s", status=2)
+        assert "nothing was changed" in freshet("policy", "QueueTable", "--keep").stdout
+        complete(daemon, 25)
+        said = freshet("policy", "QueueTable", "DEFAULT_DEADLINE_MS=20", "--guard", "10", "--within", "2m").stdout
+        assert "goes back by itself if, within 2m" in said and "--keep" in said, said
+        assert "it goes back to DEFAULT_DEADLINE_MS=0" in freshet("stats", "QueueTable").stdout.replace("\n", " ")
+        assert daemon.stats()["policyGuard"]["inTimeBefore"] == 1, daemon.stats()
+        assert lines(daemon)[0]["detail"].startswith("DEFAULT_DEADLINE_MS=20 (goes back"), lines(daemon)[0]
+        put(daemon, [f"late-{i}" for i in range(30)])
+        while daemon.call("GET", QUEUE + "/policy")["DEFAULT_DEADLINE_MS"] != "0":
+            time.sleep(0.1)
+        line = lines(daemon)[0]
+        assert line["who"] == "freshet" and line["from"] == "guard", line
+        assert line["detail"].startswith("went back: DEFAULT_DEADLINE_MS=0 (done in time: 100.0 % to "), line
+        freshet("policy", "QueueTable", "ORDER=fifo", "--guard", "10")
+        assert "the policy stays" in freshet("policy", "QueueTable", "--keep").stdout
+        assert "policyGuard" not in daemon.stats() and daemon.call("GET", QUEUE + "/policy")["ORDER"] == "fifo"
+        assert lines(daemon)[0]["detail"] == "kept, without its guard", lines(daemon)[0]
+        for wrong in ({"points": 0, "withinMs": 20000}, {"points": 10}, {"points": 10, "withinMs": 1}, {"points": "x"}, 5):
+            refused = refusal(lambda wrong=wrong: daemon.call("POST", QUEUE + "/policy", {"ORDER": "lifo", "guard": wrong}))
+            assert refused.status == 400 and "guard" in str(refused), (wrong, refused)
+        assert daemon.call("GET", QUEUE + "/policy")["ORDER"] == "fifo"
+    finally:
+        daemon.stop()
+
+
 def recorded_policy(binary, folder):
     """A recording holds each change of the policy, and simulate says them."""
     daemon = Daemon(binary, folder).start()
@@ -366,6 +412,7 @@ def as_printed(binary, folder):
     daemon = Daemon(binary, folder).start()
     try:
         freshet = Commands(daemon)
+        complete(daemon, 1)  # A guard compares with what has ended.
         put(daemon, [f"t-{i}" for i in range(20)], group="acme")
         time.sleep(0.01)
         for command in commands:
@@ -375,5 +422,5 @@ def as_printed(binary, folder):
 
 
 if __name__ == "__main__":
-    main(__doc__.splitlines()[0], "queues are run", pauses, bulk, name_typed, interrupted, policy, recorded_policy, killed, audited, all_kinds,
+    main(__doc__.splitlines()[0], "queues are run", pauses, bulk, name_typed, interrupted, policy, guarded_policy, recorded_policy, killed, audited, all_kinds,
          as_printed)

@@ -1,5 +1,8 @@
-// Bounds how often clients may try a wrong secret: ten times at once from one address and then once in six seconds, and
-// sixty times at once from all addresses and then once a second. One thread at a time.
+// Bounds how often clients may try a wrong secret: ten times at once from one network and then once in six seconds, and
+// sixty times at once from all networks and then once a second. A network with no wrong try of its own is exempt from
+// the second bound, so that somebody who goes on trying keeps nobody else out. An IPv4 address is a network by itself;
+// of an IPv6 address its first 64 bits are, because one client usually has all addresses behind them. One thread at a
+// time.
 #pragma once
 
 #include <map>
@@ -16,13 +19,16 @@ class WrongTries {
   static constexpr seconds kEach{6};
   static constexpr int kAtOnceOfAll = 60;
   static constexpr seconds kEachOfAll{1};
+  // Beyond that the network that is forgiven first is dropped.
+  static constexpr size_t kMostNetworks = 4096;
 
-  // The time after which a client at this address may try again; 0: now. `address` has no port.
+  // The time after which a client at this address may try again; 0: now. `address` has no port; an IPv6 address may
+  // stand in brackets.
   nanoseconds wait(std::string_view address, BootTime now) const;
   // Counts a wrong try of that address.
   void count(std::string_view address, BootTime now);
-  // The number of addresses that are remembered. The bound on all tries bounds it, too.
-  size_t addresses() const { return forgiven_at_.size(); }
+  // The number of networks that are remembered.
+  size_t networks() const { return forgiven_at_.size(); }
 
  private:
   // Each wrong try moves the time at which everything is forgiven.

@@ -295,11 +295,14 @@ void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRe
     const std::string path = request.target.substr(0, std::min<size_t>(request.target.find('?'), 200));
     refused = refuse(request, 404, nothing_served(request.method, path));
   }
+  // Before the body is decompressed: it comes here again.
+  if (!refused && io_.lent() && route->is_slow()) {
+    return submit_late(connection, request_number, std::move(request), true);
+  }
   // The body of a GET is never used, and it may have come without a signature.
   if (!refused && !reads) refused = decompress(request);
   if (!refused && !reads) refused = overload(request);
   if (refused) return answer_at_once(connection, request_number, std::move(*refused));
-  if (io_.lent() && route->is_slow()) return submit_late(connection, request_number, std::move(request), true);
   InFlight in_flight(shared_->counters, request.body.size());
   const bool is_batch = request.body.size() >= kBatch;
   const ApiKind api = api_of(request.target);

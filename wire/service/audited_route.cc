@@ -1,10 +1,18 @@
 #include "wire/service/audited_route.h"
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "tables/value/json_reader.h"
+#include "wire/api/calls.h"
 #include "wire/auth/actor.h"
+#include "wire/auth/roles.h"
 #include "wire/http/target.h"
+#include "wire/sns/query_form.h"
+#include "wire/sns/sns_route.h"
 #include "wire/tasks/answers.h"
 
 namespace freshet {
@@ -32,32 +40,116 @@ class AuditedExchange final : public Exchange {
   std::optional<Error> error_;
 };
 
+// Browsers send at least one of the two with each request that changes something; nobody else sends the first.
+bool is_of_page(const HttpRequest& request) {
+  return !header(request.headers, "Sec-Fetch-Site").empty() || !header(request.headers, "Origin").empty();
+}
+
+// Calls that write their own lines, which name what they change.
+bool has_own_line(ApiCall call) {
+  switch (call) {
+    case ApiCall::kCancelTasks:
+    case ApiCall::kRedriveTasks:
+    case ApiCall::kChangePolicy:
+    case ApiCall::kPause:
+    case ApiCall::kResume:
+    case ApiCall::kStartJob:
+    case ApiCall::kStopJob:
+    case ApiCall::kDeploy:
+    case ApiCall::kSignIn:
+    case ApiCall::kSignOut:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string shortened(std::string_view text) {
+  constexpr size_t kMost = 300;
+  if (text.size() <= kMost) return std::string(text);
+  size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // Not within a character.
+  return std::string(text.substr(0, end)) + "…";
+}
+
+// The operation, its table, and a statement.
+void describe_item_store(const HttpRequest& request, AuditLine& line) {
+  const std::string_view operation = header(request.headers, "X-Amz-Target");
+  line.what = operation.substr(std::min(operation.find('.') + 1, operation.size()));
+  if (line.what.empty()) line.what = "unknown";
+  JsonDocument document;
+  const auto body = document.parse(request.body);
+  if (!body) return;
+  if (const auto table = body->find("TableName")) line.queue = table->text();
+  if (const auto statement = body->find("Statement")) line.detail = shortened(statement->text());
+}
+
+void describe_topics(const HttpRequest& request, AuditLine& line) {
+  line.what = "topic";
+  const auto form = sns::QueryForm::parse(request.body);
+  if (!form) return;
+  line.detail = shortened(form->text("Action"));
+  for (const char* member : {"TopicArn", "Name"}) {
+    const std::string arn(form->text(member));
+    if (line.queue.empty()) line.queue = arn.substr(arn.rfind(':') + 1);
+  }
+}
+
+// Empty for a call that has its own line.
+std::optional<AuditLine> line_of(const HttpRequest& request) {
+  AuditLine line;
+  const auto target = parse_target(request.target);
+  if (is_query_request(request)) {
+    describe_topics(request, line);
+  } else if (!target || target->segments.empty()) {
+    describe_item_store(request, line);
+  } else if (const ApiLine* call = find_api_call(request.method, target->segments)) {
+    if (has_own_line(call->call)) return std::nullopt;
+    line.what = call->id;
+    if (call->path.find("{queue}") != std::string_view::npos) line.queue = target->segments[1];
+  } else {
+    line.what = "function";
+    if (target->segments.size() > 2 && target->segments[1] == "functions") line.queue = target->segments[2];
+  }
+  if (line.detail.empty()) line.detail = request.method + " " + shown_path(request.target);
+  return line;
+}
+
 class AuditedRoute final : public Route {
  public:
-  AuditedRoute(std::unique_ptr<Route> inner, std::string what, AuditLog& log, bool is_signed)
-      : inner_(std::move(inner)), what_(std::move(what)), log_(log), is_signed_(is_signed) {}
+  AuditedRoute(std::unique_ptr<Route> inner, AuditLog& log, bool is_signed)
+      : inner_(std::move(inner)), log_(log), is_signed_(is_signed) {}
+
   bool matches(const HttpRequest& request) const override { return inner_->matches(request); }
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
-    if (request.method == "GET" || request.method == "HEAD") return inner_->accept(std::move(request));
-    AuditLine line{what_, actor_of(request, is_signed_), {}, request.method + " " + shown_path(request.target), {}, {}};
+    auto line = needs_line(request) ? line_of(request) : std::nullopt;
+    if (!line) return inner_->accept(std::move(request));
+    line->actor = actor_of(request, is_signed_);
     auto exchange = inner_->accept(std::move(request));
-    return std::make_unique<AuditedExchange>(std::move(exchange), log_, std::move(line));
+    return std::make_unique<AuditedExchange>(std::move(exchange), log_, std::move(*line));
   }
   bool changes(const HttpRequest& request) const override { return inner_->changes(request); }
   bool is_slow() const override { return inner_->is_slow(); }
 
  private:
+  bool needs_line(const HttpRequest& request) const {
+    if (!inner_->changes(request)) return false;
+    const bool of_page = is_of_page(request);
+    // The calls of the task API that workers make all the time; those that need more have lines of their own.
+    if (!of_page && request.target.starts_with("/queues/")) return false;
+    const Role least = role_needed(request);
+    return least >= Role::kOperate || (of_page && least >= Role::kWork);
+  }
+
   const std::unique_ptr<Route> inner_;
-  const std::string what_;
   AuditLog& log_;
   const bool is_signed_;
 };
 
 }  // namespace
 
-std::unique_ptr<Route> make_audited_route(std::unique_ptr<Route> inner, std::string what, AuditLog& log,
-                                          bool is_signed) {
-  return std::make_unique<AuditedRoute>(std::move(inner), std::move(what), log, is_signed);
+std::unique_ptr<Route> make_audited_route(std::unique_ptr<Route> inner, AuditLog& log, bool is_signed) {
+  return std::make_unique<AuditedRoute>(std::move(inner), log, is_signed);
 }
 
 }  // namespace freshet

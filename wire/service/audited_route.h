@@ -1,17 +1,19 @@
-// A route that writes its changes to the audit log.
+// A route whose changes have lines in the audit log.
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "runtime/audit_log.h"
 #include "runtime/ports.h"
 
 namespace freshet {
 
-// Each request but GET and HEAD has its line before it is carried out, whatever comes of it: `what`, and its method and
-// path. If the line cannot be written, the request is refused. `is_signed` as actor_of() says. The log outlives it.
-std::unique_ptr<Route> make_audited_route(std::unique_ptr<Route> inner, std::string what, AuditLog& log,
-                                          bool is_signed);
+// These requests have their line before they are carried out, whatever comes of them:
+//   - those that need the role `operate` or `admin` (wire/auth/roles.h);
+//   - those of a web page that change anything: a person made them.
+// What workers and producers send all the time has none: it would push everything else out of the log. Calls of the
+// task API and deployments that write a better line by themselves are left to do so. If the line cannot be written, the
+// request is refused. `is_signed` as actor_of() says. The log outlives it.
+std::unique_ptr<Route> make_audited_route(std::unique_ptr<Route> inner, AuditLog& log, bool is_signed);
 
 }  // namespace freshet

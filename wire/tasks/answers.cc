@@ -256,6 +256,16 @@ void append_limits(std::string& out, const QueueStats& stats) {
   }
 }
 
+void append_guard(std::string& out, const PolicyGuardState& guard) {
+  JsonObject json(out);
+  json.raw("points") += fmt::format("{:.4g}", guard.terms.points);
+  json.number("withinMs", guard.terms.within.count());
+  json.number("leftMs", guard.left.count());
+  json.raw("inTimeBefore") += fmt::format("{:.4g}", guard.share_before);
+  if (guard.share_now) json.raw("inTimeNow") += fmt::format("{:.4g}", *guard.share_now);
+  json.raw("back") += policy_json(guard.back);
+}
+
 std::string stats_json(const QueueStats& stats, WallTime now) {
   std::string out = "{";
   append_counts(out, "depth", stats.depth);
@@ -278,6 +288,7 @@ std::string stats_json(const QueueStats& stats, WallTime now) {
   out += R"(,"state":")" + stats.state + '"';
   if (!stats.pauses.empty()) append_pauses(out += R"(,"pauses":)", stats.pauses);
   append_limits(out, stats);
+  if (stats.guard) append_guard(out += R"(,"policyGuard":)", *stats.guard);
   if (const auto& limits = stats.key_limits) {
     out += R"(,"keyLimits":{"by":")" + limits->by + R"(","atLimit":)" + std::to_string(limits->at_limit) +
            ",\"known\":" + std::to_string(limits->known) + ",\"bytes\":" + std::to_string(limits->bytes) + "}";

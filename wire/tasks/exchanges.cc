@@ -1,5 +1,7 @@
 #include "wire/tasks/exchanges.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -101,32 +103,54 @@ class Settle final : public TaskExchange {
   std::vector<Result<ItemRef>> results_;
 };
 
+// "a b c and 7 more": of many ids the first ten.
+std::string some_of(const std::vector<std::string>& ids) {
+  constexpr size_t kMost = 10;
+  std::string out;
+  for (size_t i = 0; i < std::min(ids.size(), kMost); ++i) out += (i == 0 ? "" : " ") + ids[i];
+  if (ids.size() > kMost) out += " and " + std::to_string(ids.size() - kMost) + " more";
+  return out;
+}
+
 class Cancel final : public TaskExchange {
  public:
-  Cancel(Desk& desk, std::string queue, std::vector<std::string> ids)
-      : TaskExchange(desk, std::move(queue)), ids_(std::move(ids)) {}
+  Cancel(Desk& desk, std::string queue, std::vector<std::string> ids, Actor actor)
+      : TaskExchange(desk, std::move(queue)), ids_(std::move(ids)), actor_(std::move(actor)) {}
 
  private:
-  Async<void> work(TaskQueue& queue) override { results_ = co_await queue.cancel(ids_); }
+  Async<void> work(TaskQueue& queue) override {
+    co_await note({"cancel", std::move(actor_), queue_name(), some_of(ids_), ids_.size(), {}});
+    if (!error_) results_ = co_await queue.cancel(ids_);
+  }
   std::string body() override { return cancelled_json(ids_, results_); }
 
   const std::vector<std::string> ids_;
+  Actor actor_;
   std::vector<Result<ItemRef>> results_;
 };
 
 class Redrive final : public TaskExchange {
  public:
-  Redrive(Desk& desk, std::string queue, RedriveInput input)
-      : TaskExchange(desk, std::move(queue)), input_(std::move(input)) {}
+  Redrive(Desk& desk, std::string queue, RedriveInput input, Actor actor)
+      : TaskExchange(desk, std::move(queue)), input_(std::move(input)), actor_(std::move(actor)) {}
 
  private:
   Async<void> work(TaskQueue& queue) override {
+    AuditLine line{"redrive", std::move(actor_), queue_name(), "from " + input_.state, {}, {}};
+    for (const auto& [name, value] : input_.where) line.detail += " " + name + "=" + value;
+    if (!input_.ids.empty()) {
+      line.detail += ": " + some_of(input_.ids);
+      line.count = input_.ids.size();
+    }
+    co_await note(std::move(line));
+    if (error_) co_return;
     auto count = co_await queue.redrive(std::move(input_));
     keep(std::move(count), count_);
   }
   std::string body() override { return R"({"redriven":)" + std::to_string(count_) + "}"; }
 
   RedriveInput input_;
+  Actor actor_;
   uint64_t count_ = 0;
 };
 
@@ -173,21 +197,33 @@ class Policy final : public TaskExchange {
  private:
   // The change's line in the audit log is there before the change.
   Async<void> work(TaskQueue& queue) override {
-    if (request_.changes.empty()) {
+    if (request_.changes.empty() && !request_.keeps) {
       policy_ = queue.policy();
       co_return;
     }
     keep(queue.check_policy(request_.changes), policy_);
-    if (error_ || request_.dry_run) co_return;
-    if (desk_.audit != nullptr) {
-      AuditLine line{"policy", std::move(actor_), queue_name(), {}, request_.changes.size(), {}};
-      for (const auto& [name, value] : request_.changes) {
-        line.detail += (line.detail.empty() ? "" : " ") + name + "=" + value;
-      }
-      auto added = co_await desk_.audit->add(std::move(line));
-      if (!added) error_ = std::move(added.error());
+    if (!error_ && request_.guard) {
+      auto checked = queue.check_guard(*request_.guard);
+      if (!checked) error_ = std::move(checked.error());
     }
-    if (!error_) keep(queue.change_policy(request_.changes), policy_);
+    if (error_ || request_.dry_run) co_return;
+    co_await note(line());
+    if (error_) co_return;
+    keep(request_.guard ? queue.change_policy_guarded(request_.changes, *request_.guard)
+                        : queue.change_policy(request_.changes),
+         policy_);
+  }
+  AuditLine line() {
+    AuditLine line{"policy", std::move(actor_), queue_name(), {}, request_.changes.size(), {}};
+    for (const auto& [name, value] : request_.changes) {
+      line.detail += (line.detail.empty() ? "" : " ") + name + "=" + value;
+    }
+    if (request_.changes.empty()) line.detail = "kept, without its guard";
+    if (const auto& guard = request_.guard) {
+      line.detail += fmt::format(" (goes back if the share in time falls by more than {:.4g} points within {} s)",
+                                 guard->points, std::chrono::ceil<std::chrono::seconds>(guard->within).count());
+    }
+    return line;
   }
   std::string body() override { return policy_json(policy_); }
 
@@ -315,11 +351,11 @@ std::unique_ptr<Exchange> take(Desk& desk, std::string queue, TakeRequest reques
 std::unique_ptr<Exchange> settle(Desk& desk, std::string queue, std::vector<Settlement> settlements) {
   return std::make_unique<Settle>(desk, std::move(queue), std::move(settlements));
 }
-std::unique_ptr<Exchange> cancel(Desk& desk, std::string queue, std::vector<std::string> ids) {
-  return std::make_unique<Cancel>(desk, std::move(queue), std::move(ids));
+std::unique_ptr<Exchange> cancel(Desk& desk, std::string queue, std::vector<std::string> ids, Actor actor) {
+  return std::make_unique<Cancel>(desk, std::move(queue), std::move(ids), std::move(actor));
 }
-std::unique_ptr<Exchange> redrive(Desk& desk, std::string queue, RedriveInput input) {
-  return std::make_unique<Redrive>(desk, std::move(queue), std::move(input));
+std::unique_ptr<Exchange> redrive(Desk& desk, std::string queue, RedriveInput input, Actor actor) {
+  return std::make_unique<Redrive>(desk, std::move(queue), std::move(input), std::move(actor));
 }
 std::unique_ptr<Exchange> get(Desk& desk, std::string queue, std::string id) {
   return std::make_unique<Get>(desk, std::move(queue), std::move(id));

@@ -155,12 +155,13 @@ Result<std::vector<std::string>> read_ids(const JsonView& body) {
   });
 }
 
-// An object of texts and numbers; a number is the text that it is.
-Result<std::map<std::string, std::string>> read_texts(const JsonView& json) {
+// An object of texts and numbers; a number is the text that it is. The member `except` is left out.
+Result<std::map<std::string, std::string>> read_texts(const JsonView& json, std::string_view except = {}) {
   std::map<std::string, std::string> out;
   const auto object = object_in(json);
   if (!object) return fail(object.error());
   for (const JsonView member : *object) {
+    if (!except.empty() && member.name() == except) continue;
     const auto [place, fresh] = out.try_emplace(std::string(member.name()));
     if (!fresh) return invalid("'" + member.path() + "' is there twice");
     auto& text = place->second;
@@ -200,6 +201,19 @@ Result<std::vector<std::string>> read_states(const JsonView& json) {
     if (!state) return fail(state.error());
     return std::string(*state);
   });
+}
+
+Result<PolicyGuardTerms> read_guard(const JsonView& json) {
+  PolicyGuardTerms terms;
+  JsonMembers members(json, {"points", "withinMs"});
+  std::optional<milliseconds> within;
+  members.real("points", 0, 100, terms.points);
+  members.duration("withinMs", 10'000, 86'400'000, within);
+  if (members.error()) return fail(*members.error());
+  if (!(terms.points > 0)) return invalid("'guard.points' must be there: percentage points, above 0 and at most 100");
+  if (!within) return invalid("'guard.withinMs' must be there: milliseconds, 10000 to 86400000");
+  terms.within = *within;
+  return terms;
 }
 
 // An object of attributes and what they must be. `otherwise`: what is done without it.
@@ -270,13 +284,23 @@ Result<std::vector<std::string>> read_cancel(const JsonView& body) {
 
 Result<PolicyRequest> read_policy(const JsonView& body) {
   PolicyRequest request;
-  auto texts = read_texts(body);
+  // find() passes over a member that is null.
+  for (const JsonView member : body) {
+    if (member.name() != "guard") continue;
+    if (request.guard || request.keeps) return invalid("'guard' is there twice");
+    request.keeps = member.is(JsonKind::kNull);
+    if (request.keeps) continue;
+    auto terms = read_guard(member);
+    if (!terms) return fail(terms.error());
+    request.guard = *terms;
+  }
+  auto texts = read_texts(body, "guard");
   if (!texts) return fail(texts.error());
   if (const auto dry = texts->extract("dryRun"); !dry.empty()) {
     if (dry.mapped() != "true" && dry.mapped() != "false") return invalid("'dryRun' must be true or false");
     request.dry_run = dry.mapped() == "true";
   }
-  if (texts->empty()) return invalid("the request names no setting to change");
+  if (texts->empty() && (request.guard || !request.keeps)) return invalid("the request names no setting to change");
   request.changes = std::move(*texts);
   return request;
 }

@@ -25,6 +25,8 @@ struct TakeRequest {
 struct PolicyRequest {
   QueuePolicy changes;
   bool dry_run = false;  // True: only returns the policy that would result.
+  std::optional<PolicyGuardTerms> guard;
+  bool keeps = false;  // `"guard": null`: an earlier change stays, and is not watched any more.
 };
 
 // The part that a resume is for.

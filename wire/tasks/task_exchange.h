@@ -42,6 +42,12 @@ class TaskExchange : public Exchange {
     }
   }
   const std::string& queue_name() const { return queue_; }
+  // Adds a line to the audit log, if there is one, or sets the error. Await it before you make the change.
+  Async<void> note(AuditLine line) {
+    if (desk_.audit == nullptr) co_return;
+    auto added = co_await desk_.audit->add(std::move(line));
+    if (!added) error_ = std::move(added.error());
+  }
 
   Desk& desk_;
   std::optional<Error> error_;

@@ -202,9 +202,9 @@ class TaskRoute final : public Route {
       case ApiCall::kCreateTasks:
         return start(target, tasks::read_create(*body), tasks::create);
       case ApiCall::kCancelTasks:
-        return start(target, tasks::read_cancel(*body), tasks::cancel);
+        return start(request, target, tasks::read_cancel(*body), tasks::cancel);
       case ApiCall::kRedriveTasks:
-        return start(target, tasks::read_redrive(*body), tasks::redrive);
+        return start(request, target, tasks::read_redrive(*body), tasks::redrive);
       case ApiCall::kChangePolicy:
         return start(request, target, tasks::read_policy(*body), tasks::change_policy);
       case ApiCall::kPause:

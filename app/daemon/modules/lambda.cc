@@ -12,7 +12,6 @@
 #include "wire/lambda/management_route.h"
 #include "wire/lambda/runtime_api.h"
 #include "wire/lambda/view_routes.h"
-#include "wire/service/audited_route.h"
 
 namespace freshet {
 namespace {
@@ -46,13 +45,8 @@ class LambdaModule final : public Module {
     const DaemonOptions& options = parts_->options;
     Runtime& runtime = *parts_->runtime;
     Random& random = parts_->random;
-    auto management = make_lambda_management_route(runtime, *code_, parts_->loop.clock(),
-                                                   {options.read_only_functions, random.next()});
-    if (!options.read_only_functions) {
-      management =
-          make_audited_route(std::move(management), "function", *parts_->audit, parts_->plan.credentials.has_value());
-    }
-    routes.push_back(std::move(management));
+    routes.push_back(make_lambda_management_route(runtime, *code_, parts_->loop.clock(),
+                                                  {options.read_only_functions, random.next()}));
     routes.push_back(make_lambda_route(runtime.invoker(), [&runtime] { return runtime.functions(); },
                                        {runtime.account(), random.next(), options.read_only_functions}));
     for (auto& view : make_function_view_routes(runtime, parts_->loop.clock())) routes.push_back(std::move(view));

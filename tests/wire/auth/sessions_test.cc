@@ -170,7 +170,7 @@ TEST_F(SessionsTest, ThreadsShareThem) {
   EXPECT_EQ(sessions_.size(), 1u);
 }
 
-TEST(WrongTries, AreBoundedForAllAddressesTogether) {
+TEST(WrongTries, AreBoundedForAllNetworksThatHaveTriedTogether) {
   WrongTries tries;
   const BootTime now{};
   for (int i = 0; i < WrongTries::kAtOnceOfAll; ++i) {
@@ -178,19 +178,44 @@ TEST(WrongTries, AreBoundedForAllAddressesTogether) {
     EXPECT_EQ(tries.wait(address, now), nanoseconds(0)) << i;
     tries.count(address, now);
   }
-  EXPECT_EQ(tries.wait("10.9.9.9", now), seconds(1));
-  EXPECT_EQ(tries.wait("10.9.9.9", now + seconds(1)), nanoseconds(0));
+  EXPECT_EQ(tries.wait("10.0.0.1", now), seconds(1));
+  EXPECT_EQ(tries.wait("10.0.0.1", now + seconds(1)), nanoseconds(0));
 }
 
-TEST(WrongTries, RemembersFewAddresses) {
+TEST(WrongTries, KeepNobodyOutWhoHasMadeNone) {
   WrongTries tries;
   BootTime now{};
-  for (int i = 0; i < 10'000; ++i) {
-    const std::string address = std::to_string(i);
-    now += tries.wait(address, now);
-    tries.count(address, now);
-    EXPECT_LE(tries.addresses(), static_cast<size_t>(WrongTries::kAtOnceOfAll + WrongTries::kEach.count()));
+  for (int i = 0; i < 1000; ++i) {
+    tries.count("10.0.0." + std::to_string(i % 200), now);
+    EXPECT_EQ(tries.wait("10.9.9.9", now), nanoseconds(0));
   }
+  tries.count("10.9.9.9", now);
+  EXPECT_EQ(tries.wait("10.9.9.9", now), seconds(1));
+  now += WrongTries::kEach;  // Its only try is forgiven.
+  EXPECT_EQ(tries.wait("10.9.9.9", now), nanoseconds(0));
+}
+
+TEST(WrongTries, TakeTheFirst64BitsOfAnIpv6AddressForOneClient) {
+  WrongTries tries;
+  const BootTime now{};
+  for (int i = 0; i < WrongTries::kAtOnce; ++i) tries.count("[2001:db8:1:2::" + std::to_string(i) + "]", now);
+  EXPECT_EQ(tries.wait("2001:db8:1:2:ffff::1", now), WrongTries::kEach);
+  EXPECT_EQ(tries.wait("[2001:db8:1:3::1]", now), nanoseconds(0));
+  EXPECT_EQ(tries.networks(), 1u);
+  tries.count("[::ffff:10.0.0.1]", now);
+  tries.count("[::ffff:10.0.0.2]", now);
+  EXPECT_EQ(tries.networks(), 3u) << "an IPv4 address is one client, however it is written";
+  tries.count("10.0.0.1", now);
+  EXPECT_EQ(tries.networks(), 3u);
+}
+
+TEST(WrongTries, RememberABoundedNumberOfNetworks) {
+  WrongTries tries;
+  const BootTime now{};
+  for (size_t i = 0; i < 2 * WrongTries::kMostNetworks; ++i) tries.count(std::to_string(i), now);
+  EXPECT_EQ(tries.networks(), WrongTries::kMostNetworks);
+  tries.count("last", now + WrongTries::kEach);
+  EXPECT_EQ(tries.networks(), 1u);
 }
 
 HttpRequest with_cookies(const std::vector<std::string>& headers) {

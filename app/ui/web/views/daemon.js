@@ -20,10 +20,10 @@ export function DaemonFigures() {
       if (last.length > 0 && (now.commits.at(-1)?.[1] ?? 0) < (last.at(-1).commits.at(-1)?.[1] ?? 0)) last.length = 0;
       const out = { ...now, p99: commitP99(now, last[0]) };
       last.push(now);
-      if (last.length > 7) last.shift();
+      if (last.length > 3) last.shift();
       return out;
     },
-    5000,
+    10_000, // The daemon computes all its metrics for each answer.
     [],
   );
   if (!value) return null;

@@ -1,0 +1,131 @@
+// The settings of a queue while it works: changing them, and going back from a change that did harm.
+#include <cstdio>
+
+#include "functions/queue/queue.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr milliseconds kLeastGuard = std::chrono::seconds(10);
+constexpr milliseconds kMostGuard = std::chrono::hours(24);
+
+// The settings of `wanted` that `now` has otherwise or not at all.
+QueuePolicy differences(const QueuePolicy& now, const QueuePolicy& wanted) {
+  QueuePolicy out;
+  for (const auto& [name, value] : wanted) {
+    const auto found = now.find(name);
+    if (found == now.end() || found->second != value) out.emplace(name, value);
+  }
+  return out;
+}
+
+std::string as_text(const QueuePolicy& settings) {
+  std::string out;
+  for (const auto& [name, value] : settings) out += (out.empty() ? "" : " ") + name + "=" + value;
+  return out;
+}
+
+std::string percent(double share) {
+  char out[16];
+  std::snprintf(out, sizeof out, "%.1f", share * 100);
+  return out;
+}
+
+}  // namespace
+
+void Queue::set_settings(QueueSettings settings) {
+  const bool margin = settings.deadline_margin != settings_.deadline_margin;
+  const bool order = settings.order != settings_.order;
+  const LimitSettings limits = settings_.limits;
+  const QueuePolicy before = policy();
+  policy_guard_.end();
+  settings_ = std::move(settings);
+  if (QueuePolicy now = policy(); now != before) policy_history_.add({wall(), std::move(now)});
+  if (order) core_.lanes.shares().forget_places();
+  if (limits != settings_.limits) follow_limits(limits);
+  core_.window.follow_order();
+  core_.limits.follow_work();
+  for (Signal* signal : told_of_drain_) signal->notify();
+  // With another margin others are hopeless, and earlier.
+  if (margin && core_.agenda.begun()) due_by(epoch_ms(wall()));
+}
+
+Result<QueuePolicy> Queue::check_policy(const QueuePolicy& changes) {
+  auto settings = with_policy(settings_, changes);
+  if (!settings) return fail(settings.error());
+  return policy_environment(*settings);
+}
+
+Result<QueuePolicy> Queue::change_policy(const QueuePolicy& changes) {
+  auto settings = with_policy(settings_, changes);
+  if (!settings) return fail(settings.error());
+  set_settings(std::move(*settings));
+  for (const auto& [name, value] : changes) {
+    log_.info("POLICY_CHANGED", {{"queue", table_}, {"name", name}, {"value", value}});
+  }
+  return policy();
+}
+
+Result<void> Queue::check_guard(const PolicyGuardTerms& terms) {
+  const auto wrong = [](std::string message) {
+    return fail(Error{ErrorCode::kValidation, std::move(message), nullptr});
+  };
+  if (!(terms.points > 0) || terms.points > 100) return wrong("the points of a guard must be above 0 and at most 100");
+  if (terms.within < kLeastGuard || terms.within > kMostGuard) return wrong("the time of a guard must be 10 s to 24 h");
+  if (!punctuality_.stats(boot()).last_minute.share()) {
+    return wrong(
+        "no task has ended in the last minute, so a guard has nothing to compare with: change the policy without one, "
+        "or when tasks have ended");
+  }
+  return {};
+}
+
+Result<QueuePolicy> Queue::change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms) {
+  if (auto checked = check_guard(terms); !checked) return fail(checked.error());
+  QueueSettings before = settings_;
+  auto changed = change_policy(changes);
+  if (!changed) return changed;
+  const InTimeStats counts = punctuality_.stats(boot());
+  policy_guard_.begin(terms, std::move(before), *counts.last_minute.share(), counts.since_start, boot());
+  hurry(policy_guard_.next_look());
+  return changed;
+}
+
+std::optional<PolicyGuardState> Queue::guard_state() const {
+  if (!policy_guard_.on()) return std::nullopt;
+  PolicyGuardState out;
+  out.terms = policy_guard_.terms();
+  out.share_before = policy_guard_.share_before();
+  out.share_now = policy_guard_.share(punctuality_, boot());
+  out.left = std::chrono::ceil<milliseconds>(std::max(policy_guard_.until() - boot(), nanoseconds(0)));
+  out.back = differences(policy_environment(settings_), policy_environment(policy_guard_.before()));
+  return out;
+}
+
+// Keeps the changed policy, or goes back, when it is time.
+Async<void> Queue::look_at_policy() {
+  const auto verdict = policy_guard_.look(punctuality_, boot());
+  if (verdict == PolicyGuard::Verdict::kKeep) {
+    policy_guard_.end();
+    log_.info("POLICY_KEPT", {{"queue", table_}});
+  }
+  if (verdict != PolicyGuard::Verdict::kGoBack) co_return;
+  const uint64_t number = policy_guard_.number();
+  const auto back = differences(policy(), policy_environment(policy_guard_.before()));
+  const auto now = policy_guard_.share(punctuality_, boot());
+  const std::string fall = percent(policy_guard_.share_before()) + " % to " + percent(now.value_or(0)) + " %";
+  if (audit_ != nullptr) {
+    AuditLine line{"policy", {"freshet", "guard", ""}, table_, {}, back.size(), {}};
+    line.detail = "went back: " + as_text(back) + " (done in time: " + fall + ")";
+    // The policy goes back also where the log cannot be written: it does harm.
+    auto added = co_await audit_->add(std::move(line));
+    if (!added) log_.warn("AUDIT_LINE_LOST", {{"queue", table_}, {"message", added.error().message}});
+  }
+  // Somebody may have changed it meanwhile.
+  if (!policy_guard_.on() || policy_guard_.number() != number) co_return;
+  set_settings(QueueSettings(policy_guard_.before()));
+  log_.warn("POLICY_WENT_BACK", {{"queue", table_}, {"settings", as_text(back)}, {"inTime", fall}});
+}
+
+}  // namespace freshet

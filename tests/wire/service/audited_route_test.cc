@@ -1,0 +1,138 @@
+// Which requests have a line in the audit log, and what it says.
+#include "wire/service/audited_route.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "runtime/loop/sim_loop.h"
+#include "tables/engine/embedded.h"
+
+namespace freshet {
+namespace {
+
+class Answer final : public Exchange {
+ public:
+  Async<void> run() override { return {}; }
+  HttpResponse respond() override { return {}; }
+};
+
+class Anything final : public Route {
+ public:
+  bool matches(const HttpRequest&) const override { return true; }
+  std::unique_ptr<Exchange> accept(HttpRequest) override { return std::make_unique<Answer>(); }
+};
+
+class AuditedRouteTest : public ::testing::Test {
+ protected:
+  AuditedRouteTest() {
+    EmbeddedOptions options;
+    options.directory = std::string(kMemoryDirectory);
+    auto opened = open_embedded(nullptr, scheduler, random, options);
+    EXPECT_TRUE(opened) << opened.error().message;
+    store = std::move(*opened);
+    scheduler.add(*store);
+    log = std::make_unique<AuditLog>(*store, clock);
+    route = make_audited_route(std::make_unique<Anything>(), *log, false);
+  }
+  ~AuditedRouteTest() override { scheduler.remove(*store); }
+
+  template <class T>
+  T wait(Async<T> work) {
+    for (int i = 0; i < 1'000'000 && !work.is_ready(); ++i) {
+      scheduler.run_ready();
+      if (!work.is_ready()) scheduler.run_for(milliseconds(1));
+    }
+    EXPECT_TRUE(work.is_ready());
+    return work.take();
+  }
+
+  // "what queue: detail" of the line that the request gets; "" if it gets none.
+  std::string line(const std::string& method, const std::string& target, HttpHeaders headers = {},
+                   const std::string& body = "{}") {
+    HttpRequest request;
+    request.method = method;
+    request.target = target;
+    request.headers = std::move(headers);
+    request.body = body;
+    const size_t before = wait(log->newest(100, ""))->size();
+    const auto exchange = route->accept(std::move(request));
+    auto run = exchange->run();
+    for (int i = 0; i < 1'000'000 && !run.is_ready(); ++i) scheduler.run_for(milliseconds(1));
+    EXPECT_TRUE(run.is_ready());
+    const auto lines = wait(log->newest(100, ""));
+    if (lines->size() == before) return "";
+    EXPECT_EQ(lines->size(), before + 1);
+    const Item item = lines->front().decode();
+    return std::string(item.string_or("what")) + " " + std::string(item.string_or("queue")) + ": " +
+           std::string(item.string_or("detail"));
+  }
+  static HttpHeaders item_store(const std::string& operation, bool of_page = false) {
+    HttpHeaders out{{"X-Amz-Target", "DynamoDB_20120810." + operation}};
+    if (of_page) out.emplace_back("Sec-Fetch-Site", "same-origin");
+    return out;
+  }
+
+  SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
+  SimLoop scheduler{clock};
+  Random random{1};
+  std::unique_ptr<EmbeddedTables> store;
+  std::unique_ptr<AuditLog> log;
+  std::unique_ptr<Route> route;
+  const HttpHeaders page{{"Sec-Fetch-Site", "same-origin"}};
+};
+
+TEST_F(AuditedRouteTest, WorkOfProgramsHasNoLine) {
+  EXPECT_EQ(line("POST", "/queues/jobs/tasks"), "");
+  EXPECT_EQ(line("POST", "/queues/jobs/take"), "");
+  EXPECT_EQ(line("POST", "/priority/jobs/put"), "");
+  EXPECT_EQ(line("POST", "/", item_store("PutItem"), R"({"TableName":"T"})"), "");
+  EXPECT_EQ(line("POST", "/2015-03-31/functions/f/invocations"), "");
+}
+
+TEST_F(AuditedRouteTest, LooksHaveNoLine) {
+  EXPECT_EQ(line("GET", "/queues/jobs/tasks", page), "");
+  EXPECT_EQ(line("POST", "/", item_store("Query", true), R"({"TableName":"T"})"), "");
+  EXPECT_EQ(line("GET", "/2015-03-31/functions/f"), "");
+}
+
+TEST_F(AuditedRouteTest, WhatNeedsMoreThanWorkHasALine) {
+  EXPECT_EQ(line("POST", "/priority/jobs/redrive"), "priorityRedrive jobs: POST /priority/jobs/redrive");
+  EXPECT_EQ(line("POST", "/", item_store("DeleteTable"), R"({"TableName":"T"})"), "DeleteTable T: POST /");
+  EXPECT_EQ(line("PUT", "/2015-03-31/functions/f/code"), "function f: PUT /2015-03-31/functions/f/code");
+  EXPECT_EQ(line("POST", "/", {{"Content-Type", "application/x-www-form-urlencoded"}},
+                 "Action=DeleteTopic&Version=2010-03-31&TopicArn=arn:aws:sns:us-east-1:000000000000:news"),
+            "topic news: DeleteTopic");
+}
+
+TEST_F(AuditedRouteTest, WhatAPersonChangesOnAPageHasALine) {
+  EXPECT_EQ(line("POST", "/queues/jobs/tasks", page), "createTasks jobs: POST /queues/jobs/tasks");
+  EXPECT_EQ(line("POST", "/queues/jobs/tasks", {{"Origin", "http://127.0.0.1:1"}}),
+            "createTasks jobs: POST /queues/jobs/tasks");
+  EXPECT_EQ(line("POST", "/", item_store("PutItem", true), R"({"TableName":"T"})"), "PutItem T: POST /");
+  EXPECT_EQ(line("POST", "/", item_store("ExecuteStatement", true), R"({"Statement":"DELETE FROM T WHERE a = 1"})"),
+            "ExecuteStatement : DELETE FROM T WHERE a = 1");
+  EXPECT_EQ(line("POST", "/2015-03-31/functions/f/invocations", page),
+            "function f: POST /2015-03-31/functions/f/invocations");
+}
+
+TEST_F(AuditedRouteTest, CallsThatWriteTheirOwnLineGetNoSecondOne) {
+  for (const char* call : {"policy", "cancel", "redrive", "pause", "resume", "jobs"}) {
+    EXPECT_EQ(line("POST", std::string("/queues/jobs/") + call), "") << call;
+    EXPECT_EQ(line("POST", std::string("/queues/jobs/") + call, page), "") << call;
+  }
+  EXPECT_EQ(line("POST", "/deploy", page), "");
+}
+
+TEST_F(AuditedRouteTest, BrokenRequestsAndLongStatementsAreLogged) {
+  EXPECT_EQ(line("POST", "/", item_store("DeleteTable"), "{"), "DeleteTable : POST /");
+  EXPECT_EQ(line("POST", "/", item_store("Nothing")), "Nothing : POST /");
+  EXPECT_EQ(line("POST", "/", {}, ""), "unknown : POST /");
+  const std::string statement = "SELECT '" + std::string(400, 'x') + "'";
+  EXPECT_EQ(line("POST", "/", item_store("ExecuteStatement", true), R"({"Statement":")" + statement + "\"}"),
+            "ExecuteStatement : " + statement.substr(0, 300) + "…");
+}
+
+}  // namespace
+}  // namespace freshet
