@@ -24,6 +24,7 @@ namespace freshet::cli {
 namespace {
 
 constexpr std::chrono::hours kLongestAsked{24 * 366};
+constexpr int kNice = 10;  // The daemon, which may be on the same machine, comes first.
 
 struct WhatIfCommand {
   Remote remote;
@@ -139,6 +140,7 @@ Result<lab::WhatIf> compare(const lab::Recording& recording, const std::vector<l
 }
 
 int run_whatif(const WhatIfCommand& options) {
+  (void)::nice(kNice);
   const auto spec =
       options.downstream.empty() ? Result<lab::DownstreamSpec>() : lab::parse_downstream(options.downstream);
   if (!spec) return wrong_question(spec.error());

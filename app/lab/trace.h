@@ -57,7 +57,7 @@ struct Recording {
   std::map<std::string, std::string> policy = {};
   std::vector<PolicyStep> policy_changes = {};  // Later settings, by time.
   WallTime start{};                             // The time of the first change.
-  size_t waiting = 0;                           // So many tasks waited then: the first ones of the trace.
+  size_t waiting = 0;                           // The number of tasks that waited then: the first ones of the trace.
   std::vector<TraceCall> calls = {};            // By the times at which they began. Those of `trace` and the refused.
   std::vector<TraceWait> waits = {};            // By time.
   std::vector<nanoseconds> done = {};           // When each task of the trace was SUCCESS; kNeverDone: it was not.

@@ -1,5 +1,5 @@
-// What other policies would have made of a recording: its windows through the real queue, under each policy and beside
-// the clairvoyant, as they were and as chance might have had them. docs/simulate.md, "What if". One thread.
+// Compares what other policies would have made of a recording: its windows go through the real queue, under each policy
+// and beside the clairvoyant, as they were and as chance might have had them. docs/simulate.md, "What if". One thread.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct WhatIfOptions {
   nanoseconds last = std::chrono::hours(366);  // As in windows_of().
   int resamples = 5;                           // From 0. With fewer than 2 there are no intervals.
   uint64_t seed = 1;
-  nanoseconds budget = seconds(10);  // Of CPU time.
+  nanoseconds budget = seconds(10);  // CPU time.
   DownstreamSpec downstream = {};    // Without a limiter, the calls that were refused are refused again.
   std::function<nanoseconds()> cpu_time;
   std::function<void(size_t done, size_t all)> progress = [](size_t, size_t) {};  // In windows.

@@ -24,7 +24,7 @@ double percent_in_time(PlayCount count) {
 // The figure of one window in each of its plays, and how sure it is.
 struct WindowSample {
   double value = 0;
-  double variance = 0;  // Of a further play.
+  double variance = 0;  // For a further play.
   size_t degrees = 0;
   double off = 0;     // How far the simulation may be wrong, in either direction.
   double weight = 0;  // The tasks of the window.

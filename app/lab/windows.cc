@@ -9,7 +9,7 @@ namespace {
 // A share of tasks whose deadline is farther away than the play goes is not worth the time.
 constexpr double kPatient = 0.99;
 constexpr nanoseconds kLeastLead = seconds(5);
-constexpr nanoseconds kPiece = seconds(1);  // Of arrivals, as they are resampled.
+constexpr nanoseconds kPiece = seconds(1);  // Arrivals are resampled in pieces of this length.
 constexpr int64_t kPiecesAround = 5;
 constexpr size_t kCallsInBlock = 10;
 

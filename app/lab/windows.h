@@ -24,11 +24,11 @@ struct Window {
 // gaps. A recording that is shorter is one window. `last` may be longer than the recording.
 std::vector<Window> windows_of(const Recording& recording, nanoseconds length, nanoseconds last);
 
-// What is played of a window. Times are since its beginning.
+// The load that the play of a window has. Times are since its beginning.
 struct WindowLoad {
   Recording load;      // Its trace, its policy and changes of that; `real` is that of the whole recording, except:
                        // most_in_work.
-  size_t waiting = 0;  // So many tasks wait at its beginning: the first ones.
+  size_t waiting = 0;  // The number of tasks that wait at its beginning: the first ones.
   nanoseconds from{0};
   nanoseconds to{0};
   // The tasks that count, and the share of them that was done in time and before the end of the window's play.

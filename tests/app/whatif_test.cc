@@ -1,4 +1,4 @@
-// What other policies would have made of a recording: windows, what chance might have made of them, shares with their
+// Comparing other policies over a recording: windows, what chance might have made of them, shares with their
 // intervals, regret, and a budget that skips whole windows.
 #include "app/lab/whatif.h"
 
@@ -53,7 +53,7 @@ Recording steady(milliseconds patience) {
 
 TEST(Windows, LieBehindEachOtherAsLateAsPossible) {
   const auto windows = windows_of(steady(seconds(8)), seconds(20), std::chrono::hours(1));
-  // What becomes of a task is known after 8 s at most, so the last 8 s count for no window.
+  // A task's fate is known after 8 s at most, so the last 8 s count for no window.
   ASSERT_EQ(windows.size(), 4u);
   EXPECT_EQ(windows[0].from, seconds(12));
   EXPECT_EQ(windows[0].begins, seconds(4));
@@ -160,7 +160,7 @@ TEST(WhatIfFigures, RegretIsWhatTheBestKnownDoesMore) {
 }
 
 TEST(WhatIfFigures, AnIntervalIsThatOfAFurtherPlay) {
-  // Of the plays 48, 50 and 52 the deviation is 2; the 95th percentile of Student's distribution for two degrees is
+  // The deviation of the plays 48, 50 and 52 is 2; the 95th percentile of Student's distribution for two degrees is
   // 2.92, and a further play deviates by the square root of 4/3 more than that.
   const auto figures = figures_of({plays_of({{49, 48, 50, 52}, {80, 80, 80, 80}}, {90, 90, 90, 90}, 49)});
   const Bounds& share = figures.policies[0].all.share;
@@ -271,7 +271,7 @@ TEST(WhatIf, SaysWhatAnotherOrderWouldHaveDone) {
   const double share = 100.0 * static_cast<double>(recorded.in_time) / static_cast<double>(recorded.tasks);
   EXPECT_NEAR(policies[0].all.share.value, share, 5);
   EXPECT_GT(policies[1].all.share.value, policies[0].all.share.value + 10) << "newest first";
-  // What the same load came to when it was played under that policy from its beginning to its end.
+  // The same load came to that when it was played under that policy from its beginning to its end.
   const Recording lifo = overloaded({{"CONCURRENCY", "4"}, {"ORDER", "lifo"}});
   const double came_to = 100.0 * static_cast<double>(lifo.real.in_time) / static_cast<double>(lifo.real.tasks);
   EXPECT_NEAR(policies[1].all.share.value, came_to, 5);
@@ -338,6 +338,19 @@ TEST(WhatIf, RefusalsOfTheDownstreamAreThoseThatWereRecorded) {
   ASSERT_TRUE(without) << without.error().message;
   EXPECT_GT(without->figures.policies[1].all.share.value, 99);
   EXPECT_LT(with->figures.policies[1].all.share.value, 90);
+}
+
+TEST(WhatIf, TheBestKnownKeepsToARateLimit) {
+  Recording recording = steady(seconds(3));
+  recording.policy["RATE_LIMIT"] = "5";
+  const auto limited = what_if(recording, {}, options_of_test());
+  ASSERT_TRUE(limited) << limited.error().message;
+  // Ten tasks come a second, and five may start.
+  EXPECT_NEAR(limited->figures.best_known.all.share.value, 50, 3);
+  recording.policy["RATE_LIMIT"] = "0";
+  const auto free = what_if(recording, {}, options_of_test());
+  ASSERT_TRUE(free) << free.error().message;
+  EXPECT_GT(free->figures.best_known.all.share.value, 99);
 }
 
 TEST(WhatIf, WrongSettingsAreRefusedByName) {

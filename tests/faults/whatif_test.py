@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """`freshet whatif`: the flight recording of a running daemon, or a saved one, under other settings."""
+import concurrent.futures
+import functools
 import json
 import pathlib
 import subprocess
@@ -7,7 +9,7 @@ import time
 import urllib.parse
 import urllib.request
 
-from daemon import QUEUE, Daemon, main
+from daemon import QUEUE, Daemon, Refused, main
 
 
 def freshet(binary, *options, status=0, text=None):
@@ -17,7 +19,7 @@ def freshet(binary, *options, status=0, text=None):
 
 
 def check_figures(answer):
-    """What holds for every comparison, whatever was compared."""
+    """Each comparison has these properties, whatever was compared."""
     assert answer["from"] < answer["to"] and answer["windowMs"] > 0, answer
     played = [window["at"] for window in answer["bestKnown"]["windows"]]
     assert played == sorted(set(played)) and all(answer["from"] <= at < answer["to"] for at in played), answer
@@ -96,5 +98,61 @@ def refuses_what_it_cannot_play(binary, saved):
     assert "cannot" in freshet(binary, "whatif", "--file", "/nowhere/at/all", status=2).stderr
 
 
+def asks_the_daemon(binary, folder):
+    daemon = Daemon(binary, folder, "--durability", "none", "--set", "ProcessTasksFunction.FAKE_MS=50", "--set",
+                    "ProcessTasksFunction.FAKE_SLOTS=100", "--set", "ProcessTasksFunction.CONCURRENCY=4", "--set",
+                    "ProcessTasksFunction.ORDER=fifo", runner="fake").start()
+    ask = functools.partial(daemon.call, "POST", QUEUE + "/whatif")
+    try:
+        refused(400, ask)  # No task came.
+        overload(daemon)
+        answer = ask({"settings": [{"ORDER": "lifo"}, {"ORDER": "lifo", "DEADLINE_MARGIN": "p90"}], "windowMs": 5000, "budgetMs": 30000, "seed": 3})
+        check_figures(answer)
+        assert answer["seed"] == 3 and answer["windowMs"] == 5000 and answer["queue"] == "QueueTable", answer
+        by_name = {policy["name"]: policy for policy in answer["policies"]}
+        assert set(by_name) == {"in force", "ORDER=lifo", "DEADLINE_MARGIN=p90 ORDER=lifo"}, by_name
+        assert by_name["ORDER=lifo"]["percent"] > by_name["in force"]["percent"] + 20, by_name
+        for body, why in (({"settings": [{"ODER": "fifo"}]}, "ODER"), ({"settings": [{"--url": "x"}]}, "is the name of no setting"),
+                          ({"settings": [{"ORDER": "fifo LEASE_MS=1"}]}, "must be one word"), ({"settings": [{}]}, "1 to 32 settings"),
+                          ({"settings": [{"ORDER": ["fifo"]}]}, "must be a text or a number"), ({"settings": {}}, "must be a list"),
+                          ({"last": 5}, "is not known"), ({"lastMs": 10}, "lastMs"), ({"settings": [{"ORDER": "fifo"}] * 17}, "at most 16")):
+            assert why in refused(400, ask, body), (body, why)
+        refused(404, daemon.call, "POST", "/queues/Nowhere/whatif", {})
+        refused(405, daemon.call, "GET", QUEUE + "/whatif")
+        one_at_a_time(ask)
+    finally:
+        daemon.stop()
+    daemon = Daemon(binary, pathlib.Path(folder) / "off", "--recording-bytes", "0", runner="fake").start()
+    try:
+        assert "--recording-bytes 0" in refused(404, daemon.call, "POST", QUEUE + "/whatif", {})
+    finally:
+        daemon.stop()
+
+
+def refused(status, call, *arguments):
+    try:
+        answer = call(*arguments)
+    except Refused as refusal:
+        assert refusal.status == status, refusal
+        return str(refusal)
+    raise AssertionError(f"not refused: {answer}")
+
+
+def one_at_a_time(ask):
+    with concurrent.futures.ThreadPoolExecutor(1) as clients:
+        first = clients.submit(ask, {"windowMs": 2000, "budgetMs": 30000, "settings": [{"ORDER": "lifo"}, {"ORDER": "deadline"}]})
+        said = ""  # The first one has seconds of work.
+        while "one at a time" not in said:
+            assert not first.done(), first.result()
+            try:
+                ask({"lastMs": 1000, "settings": [{"ORDER": "lifo"}]})
+            except Refused as refusal:
+                said = str(refusal)
+            time.sleep(0.01)
+        assert said.startswith("429 "), said
+        check_figures(first.result())
+    check_figures(ask({"settings": [{"ORDER": "lifo"}], "windowMs": 5000, "budgetMs": 30000}))
+
+
 if __name__ == "__main__":
-    main(__doc__, "other settings are compared", says_what_other_settings_would_have_done)
+    main(__doc__, "other settings are compared", says_what_other_settings_would_have_done, asks_the_daemon)
