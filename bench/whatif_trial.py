@@ -3,7 +3,7 @@
 
     bench/whatif_trial.py [--runs 20] [--half 20] [--first-seed 1] [--json FILE]
 
-In each run the daemon (config/lifo.yaml, a store of its own) has more tasks than it can do, with times drawn for
+In each run the daemon (config/lifo.yaml, a store in memory) has more tasks than it can do, with times drawn for
 arrivals, deadlines and service, and an HTTP handler. After the first half `freshet whatif` is asked, of the recording
 of that half, what share the next policy would have done in time; then the policy is switched to that one. The share
 that the second half really did is counted from the events of its recording by this script, not by whatif. A run hits if
@@ -26,6 +26,7 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FRESHET = ROOT / "build/release/freshet"
 QUEUE = "/queues/QueueTable"
+CLIENTS = 4
 WARM_UP = 6  # Seconds before the first half.
 MEAN = 0.08  # Seconds of service.
 
@@ -89,12 +90,13 @@ class Client:
         return text, answer.headers
 
 
-def clients(address, seed, rate, deadlines, until):
-    """An open loop of tasks, at times of a Poisson process."""
+def create_tasks(address, seed, rate, deadlines, until):
+    """An open loop of tasks, at times of a Poisson process. Returns how far it was behind at the end, in seconds."""
     draw, client, due = random.Random(seed), Client(address), time.monotonic()
     while (due := due + draw.expovariate(rate)) < until:
         time.sleep(max(0, due - time.monotonic()))
         client.call("POST", QUEUE + "/tasks", {"payload": 1, "deadlineMs": draw.randint(*deadlines)})
+    return max(0, time.monotonic() - until)
 
 
 def share_done(client, begin_ms, end_ms):
@@ -124,7 +126,7 @@ def run(folder, seed, half):
     downstream, ready = Downstream(seed), folder / "ready"
     settings = [word for name, value in policy.items() for word in ("--set", f"ProcessTasksFunction.{name}={value}")]
     process = subprocess.Popen([FRESHET, "run", ROOT / "config/lifo.yaml", *settings, "--set",
-                                f"ProcessTasksFunction.TASK_RUNNER=http://127.0.0.1:{downstream.server_port}/", "--data", folder / "store",
+                                f"ProcessTasksFunction.TASK_RUNNER=http://127.0.0.1:{downstream.server_port}/", "--data", ":memory:",
                                 "--listen", "127.0.0.1:0", "--ready-file", ready, "--log-level", "error"])
     try:
         while not ready.exists():
@@ -133,14 +135,15 @@ def run(folder, seed, half):
             time.sleep(0.05)
         address = "127.0.0.1:" + ready.read_text().strip().rsplit(":", 1)[1]
         client, begin = Client(address), time.monotonic()
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            load_ends = pool.submit(clients, address, seed, rate, deadlines, begin + WARM_UP + 2 * half)
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            until = begin + WARM_UP + 2 * half
+            ends = [pool.submit(create_tasks, address, 100 * seed + i, rate / CLIENTS, deadlines, until) for i in range(CLIENTS)]
             time.sleep(begin + WARM_UP + half - time.monotonic())
             saved = folder / "first.jsonl"
             subprocess.run([FRESHET, "recording", "save", saved, "--url", "http://" + address], check=True, capture_output=True)
             switched = time.time() * 1000
             client.call("POST", QUEUE + "/policy", change)
-            load_ends.result()
+            behind = max(one.result() for one in ends)
         time.sleep(deadlines[1] / 1000 + 0.5)
         came_to, tasks = share_done(client, switched, switched + 1000 * (half - 1))
     finally:
@@ -153,7 +156,7 @@ def run(folder, seed, half):
     said = json.loads(asked.stdout)
     [other] = [one for one in said["policies"] if not one["inForce"]]
     return {"seed": seed, "from": policy, "to": change, "load": load, "deadlinesMs": deadlines, "recorded": said["recorded"]["percent"],
-            "said": other["percent"], "low": other["low"], "high": other["high"], "cameTo": round(came_to, 2), "tasks": tasks,
+            "said": other["percent"], "low": other["low"], "high": other["high"], "cameTo": round(came_to, 2), "tasks": tasks, "behindS": round(behind, 2),
             "hit": other["low"] <= came_to <= other["high"]}
 
 
