@@ -40,6 +40,7 @@ constexpr CommandRow kCommandRows[] = {
     {kExperiments, "recording", add_recording},
     {kExperiments, "replay", add_replay},
     {kExperiments, "simulate", add_simulate},
+    {kExperiments, "whatif", add_whatif},
     {kExperiments, "bench", add_bench},
     {kMoreQueues, "priority", add_priority},
     {kMoreQueues, "filtered", add_filtered},

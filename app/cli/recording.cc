@@ -9,11 +9,9 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
-#include "app/cli/progress.h"
-#include "app/cli/refusal.h"
+#include "app/cli/recording_fetch.h"
 #include "app/cli/remote.h"
 #include "app/cli/subcommands.h"
-#include "app/lab/flight.h"
 #include "base/duration_text.h"
 #include "base/out_file.h"
 #include "base/plain_text.h"
@@ -22,9 +20,6 @@ namespace freshet::cli {
 namespace {
 
 constexpr std::chrono::hours kLongest{24 * 366};
-// Moves of tasks that are older than half a minute say what decides about the task, so this much before the start is
-// enough to know all tasks that are there at the start.
-constexpr milliseconds kBefore{60'000};
 
 struct RecordingOptions {
   Remote remote;
@@ -37,53 +32,13 @@ int say(const std::string& what, int status) {
   return status;
 }
 
-// Fetches the recording, answer by answer.
-class Fetch {
- public:
-  Fetch(const Remote& remote, std::string queue, std::optional<milliseconds> last)
-      : remote_(remote), queue_(std::move(queue)), last_(last) {}
-
-  std::optional<lab::Flight> run(int& status) {
-    auto client = connect_to(remote_.url, remote_.credentials, remote_.ca);
-    if (!client) return status = say(client.error().message, kUsage), std::nullopt;
-    Progress progress("0 events");
-    std::optional<lab::Flight> flight(std::in_place);
-    std::string place;
-    do {
-      const auto answer = (*client)->call("GET", target(place), "");
-      if (!answer || answer->status != 200) progress.end();
-      if (!answer) return status = unreachable(answer.error()), std::nullopt;
-      if (answer->status != 200) return status = tell_refusal(*answer, remote_.credentials), std::nullopt;
-      if (auto added = flight->add(answer->body); !added) {
-        progress.end();
-        return status = say("the daemon's recording cannot be read: " + added.error().message, kFailed), std::nullopt;
-      }
-      place = std::string(header(answer->headers, "X-Freshet-Next"));
-      progress.show(std::to_string(flight->events()) + " events");
-    } while (!place.empty());
-    progress.end();
-    return flight;
-  }
-
- private:
-  std::string target(const std::string& place) const {
-    std::string out = "/queues/" + path_segment(queue_) + "/recording";
-    if (!place.empty()) return out + "?place=" + path_segment(place);
-    return last_ ? out + "?from=-" + std::to_string((*last_ + kBefore).count()) : out;
-  }
-
-  const Remote& remote_;
-  const std::string queue_;
-  const std::optional<milliseconds> last_;
-};
-
 int save(const RecordingOptions& options) {
   std::optional<milliseconds> last;
   if (!options.last.empty()) last = *parse_duration(options.last, milliseconds(1), kLongest);
   Session session(options.remote);
   session.find_queue();
   int status = kDone;
-  const auto flight = Fetch(options.remote, session.queue(), last).run(status);
+  const auto flight = fetch_recording(options.remote, session.queue(), last, status);
   if (!flight) return status;
   std::ofstream file;
   if (options.file != "-") {

@@ -31,6 +31,8 @@ class Flight {
   // Writes the fixture of what happened from `start` on, line by line. Tasks that were in work at `start` are left out
   // until they wait again. Returns the number of records. `write` returns false to end it.
   uint64_t write_fixture(WallTime start, const std::function<bool(const std::string& line)>& write) const;
+  // The same fixture, without its text.
+  Fixture fixture(WallTime start) const;
 
  private:
   struct Waiting {

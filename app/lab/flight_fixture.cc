@@ -83,10 +83,53 @@ ItemRef image_of_known(uint64_t number, const KnownTask& task, const RecordedMov
 
 }  // namespace
 
+// Receives the parts of a fixture, in their order.
+class FixtureSink {
+ public:
+  virtual ~FixtureSink() = default;
+  virtual void header(FixtureHeader header) = 0;
+  virtual void item(const ItemRef& item) = 0;
+  virtual void record(ChangeRecord record) = 0;
+  virtual void policy(const FixturePolicy& change) = 0;
+  virtual bool goes_on() const { return true; }
+};
+
+namespace {
+
+class LineSink final : public FixtureSink {
+ public:
+  LineSink(std::string table, const std::function<bool(const std::string&)>& write)
+      : table_(std::move(table)), write_(write) {}
+  void header(FixtureHeader header) override { write(header_line(header)); }
+  void item(const ItemRef& item) override { write(snapshot_line(item)); }
+  void record(ChangeRecord record) override { write(record_line(record, table_, {})); }
+  void policy(const FixturePolicy& change) override { write(policy_line(change)); }
+  bool goes_on() const override { return goes_on_; }
+
+ private:
+  void write(const std::string& line) { goes_on_ = goes_on_ && write_(line); }
+
+  const std::string table_;
+  const std::function<bool(const std::string&)>& write_;
+  bool goes_on_ = true;
+};
+
+class MemorySink final : public FixtureSink {
+ public:
+  void header(FixtureHeader header) override { fixture.header = std::move(header); }
+  void item(const ItemRef& item) override { fixture.snapshot.push_back(item.decode()); }
+  void record(ChangeRecord record) override { fixture.records.push_back(std::move(record)); }
+  void policy(const FixturePolicy& change) override { fixture.policy_changes.push_back(change); }
+
+  Fixture fixture;
+};
+
+}  // namespace
+
 class FixtureWriter {
  public:
-  FixtureWriter(const Flight& flight, WallTime start, const std::function<bool(const std::string&)>& write)
-      : flight_(flight), start_(start), write_(write) {}
+  FixtureWriter(const Flight& flight, WallTime start, FixtureSink& sink)
+      : flight_(flight), start_(start), sink_(sink) {}
 
   uint64_t run() {
     find_older_tasks();
@@ -95,11 +138,11 @@ class FixtureWriter {
       if (event.kind == RecordedEvent::Kind::kMove && ms_of(event.at) <= epoch_ms(flight_.to_)) {
         apply(event.move, event.at);
       }
-      return goes_on_;
+      return sink_.goes_on();
     });
     if (!begun_) begin();
     for (const FixturePolicy& change : flight_.changes_) {
-      if (change.at > start_) write(policy_line(change));
+      if (change.at > start_) sink_.policy(change);
     }
     return sequence_;
   }
@@ -144,14 +187,14 @@ class FixtureWriter {
     for (const FixturePolicy& change : flight_.changes_) {
       if (change.at <= start_) header.policy = change.policy;
     }
-    write(header_line(header));
+    sink_.header(std::move(header));
     std::vector<uint64_t> waiting;
     for (auto& [number, task] : known_) {
       task.shown = is_waiting(task.stage);
       if (task.shown) waiting.push_back(number);
     }
     std::sort(waiting.begin(), waiting.end());
-    for (const uint64_t number : waiting) write(snapshot_line(image_of_known(number, known_[number], nullptr)));
+    for (const uint64_t number : waiting) sink_.item(image_of_known(number, known_[number], nullptr));
   }
 
   void apply(const RecordedMove& move, BootTime at) {
@@ -205,23 +248,27 @@ class FixtureWriter {
     record.keys.set(attribute::kId, any.find(attribute::kId)->decode());
     record.before = std::move(before);
     record.after = std::move(after);
-    write(record_line(record, flight_.queue_, {}));
+    sink_.record(std::move(record));
   }
-
-  void write(const std::string& line) { goes_on_ = goes_on_ && write_(line); }
 
   const Flight& flight_;
   const WallTime start_;
-  const std::function<bool(const std::string&)>& write_;
+  FixtureSink& sink_;
   std::unordered_map<uint64_t, KnownTask> known_;
   std::unordered_map<uint64_t, int> lives_;
   uint64_t sequence_ = 0;
   bool begun_ = false;
-  bool goes_on_ = true;
 };
 
 uint64_t Flight::write_fixture(WallTime start, const std::function<bool(const std::string& line)>& write) const {
-  return FixtureWriter(*this, start, write).run();
+  LineSink sink(queue_, write);
+  return FixtureWriter(*this, start, sink).run();
+}
+
+Fixture Flight::fixture(WallTime start) const {
+  MemorySink sink;
+  FixtureWriter(*this, start, sink).run();
+  return std::move(sink.fixture);
 }
 
 }  // namespace freshet::lab

@@ -10,6 +10,7 @@ size_t Ledger::add(const Arrival& arrival, int tries_left) {
 nanoseconds Ledger::start(size_t job, nanoseconds now) {
   leave(job, Job::Fate::kStarted, now);
   jobs_[job].failed = calls_.fails(starts_);
+  jobs_[job].refused = calls_.refuses(starts_);
   jobs_[job].cost_ratio = calls_.cost_ratio(starts_);
   jobs_[job].end = calls_.end(now, calls_.of(starts_++));
   return jobs_[job].end;

@@ -21,8 +21,10 @@ struct Job {
 
   double cost_ratio = 1;  // kStarted: CallTimes::cost_ratio() of its last call.
   bool failed = false;    // kStarted: its last call failed.
+  bool refused = false;   // kStarted: the downstream refused its last call.
 
-  bool in_time() const { return fate == Fate::kStarted && !failed && end <= milliseconds(arrival.deadline_ms); }
+  bool done() const { return fate == Fate::kStarted && !failed && !refused; }
+  bool in_time() const { return done() && end <= milliseconds(arrival.deadline_ms); }
 };
 
 class Ledger {

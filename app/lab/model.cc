@@ -25,6 +25,10 @@ class OverloadModel {
                : policy.from == TakeFrom::kAdaptive ? Order::kAdaptive
                                                     : Order::kOldestFirst) {
     patience_ = patience;
+    const Scenario& scenario = ledger_.scenario();
+    if (scenario.start_rate > 0) start_gap_ = nanoseconds(static_cast<int64_t>(1e9 / scenario.start_rate));
+    start_slack_ =
+        nanoseconds(static_cast<int64_t>((scenario.start_burst - 1) * static_cast<double>(start_gap_.count())));
     bound_ = bound_of(ledger.scenario());
   }
 
@@ -44,7 +48,11 @@ class OverloadModel {
         const Event event = events_.top();
         events_.pop();
         now_ = event.at;
-        event.start == Job::kNever ? client_looks(event.job) : worker_ends(event);
+        if (event.job == kNobody) {
+          dispatch();
+        } else {
+          event.start == Job::kNever ? client_looks(event.job) : worker_ends(event);
+        }
       }
     }
   }
@@ -56,6 +64,8 @@ class OverloadModel {
     nanoseconds start = Job::kNever;  // When a call ended.
     bool operator>(const Event& other) const { return std::pair(at, job) > std::pair(other.at, other.job); }
   };
+
+  static constexpr size_t kNobody = SIZE_MAX;  // The job of an event at which a further call may start.
 
   BootTime boot() const { return BootTime(now_); }
   WallTime wall() const { return WallTime(std::chrono::floor<milliseconds>(now_)); }
@@ -84,18 +94,30 @@ class OverloadModel {
   }
 
   void dispatch() {
-    while (free_ > 0) {
+    while (free_ > 0 && may_start()) {
       const auto number = policy_.clairvoyant                   ? pick_knowing()
                           : policy_.from == TakeFrom::kDeadline ? pick_urgent()
                                                                 : pick();
       if (!number) break;
       --free_;
+      allowed_at_ = std::max(allowed_at_, now_) + start_gap_;
       const nanoseconds end = ledger_.start(*number, now_);
       events_.push({end, *number, now_});
     }
     if (free_ == 0 || !waiting_.empty()) return;
     order_.found_empty(boot());
     server_codel_.empty(boot());
+  }
+
+  // The rate of starts, as a virtual schedule: one is due every gap, and may come earlier by the slack.
+  bool may_start() {
+    const nanoseconds earliest = allowed_at_ - start_slack_;
+    if (start_gap_ == nanoseconds(0) || earliest <= now_) return true;
+    if (!waiting_.empty() && wakes_at_ < earliest) {
+      wakes_at_ = earliest;
+      events_.push({earliest, kNobody});
+    }
+    return false;
   }
 
   std::optional<size_t> pick() {
@@ -181,6 +203,10 @@ class OverloadModel {
   std::set<std::pair<int64_t, size_t>> urgent_;  // The same, by deadline.
   nanoseconds next_arrival_{0};
   nanoseconds patience_{0};
+  nanoseconds start_gap_{0};
+  nanoseconds start_slack_{0};
+  nanoseconds allowed_at_{0};  // When the next start is due.
+  nanoseconds wakes_at_{-1};
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   TakeOrder order_;
   ServiceTimes service_times_;

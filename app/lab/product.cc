@@ -86,6 +86,12 @@ class LabRunner final : public Runner {
       line_.pop_front();
     }
     RunResult result;
+    if (ledger_.jobs()[number].refused) {
+      result.kind = RunResult::Kind::kBounced;
+      result.refusal = DownstreamRefusal::kTooManyRequests;
+      result.reason = "refused as recorded";
+      co_return result;
+    }
     if (ledger_.jobs()[number].failed) {
       result.kind = RunResult::Kind::kFailure;
       result.error = "failed as recorded";
@@ -120,7 +126,8 @@ class Product {
     const auto& scenario = ledger_.scenario();
     nanoseconds longest{0};
     for (const auto& arrival : arrivals_) longest = std::max(longest, milliseconds(arrival.deadline_ms) - arrival.at);
-    const nanoseconds length = scenario.duration + std::min<nanoseconds>(longest, kAfter) + seconds(1);
+    const nanoseconds after = std::min<nanoseconds>(longest, kAfter) + seconds(1);
+    const nanoseconds length = setup_.length.value_or(scenario.duration + after);
     ProcessSettings settings;
     settings.max_active = std::chrono::ceil<milliseconds>(length + seconds(60));
     settings.linger = settings.max_active;
@@ -307,7 +314,7 @@ class Product {
     uint64_t accepted = 0;
     for (const auto& job : ledger_.jobs()) {
       accepted += job.fate != Job::Fate::kRejected;
-      ended += job.fate == Job::Fate::kStarted && !job.failed && job.end <= now();
+      ended += job.done() && job.end <= now();
     }
     uint64_t stock = 0;
     for (const auto& [name, count] : books.stock) stock += count;

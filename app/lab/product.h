@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct ProductSetup {
   LimitedDownstream* downstream = nullptr;
   int downstream_slots = 0;  // Its slots, as for LimitedDownstream::begin().
   bool records = false;
+  std::optional<nanoseconds> length = {};  // The run ends then; empty: some time after the last arrival.
 };
 // The setup of the queue for one of the policies that are `product`.
 ProductSetup setup_of(const Policy& policy, const Scenario& scenario);

@@ -200,6 +200,10 @@ bool CallTimes::fails(size_t n) const {
   return scenario_->trace && n < scenario_->trace->failed.size() && scenario_->trace->failed[n];
 }
 
+bool CallTimes::refuses(size_t n) const {
+  return scenario_->trace && n < scenario_->trace->refused.size() && scenario_->trace->refused[n];
+}
+
 double CallTimes::cost_ratio(size_t n) const {
   if (scenario_->trace == nullptr || scenario_->trace->cost_ratios.empty()) return 1;
   return scenario_->trace->cost_ratios[n % scenario_->trace->cost_ratios.size()];

@@ -42,6 +42,8 @@ struct Scenario {
   double quiet_share = 0;    // Share of tasks that belong to the quiet group; 0: no groups.
   bool quiet_alone = false;  // True: without the loud group, to compare with.
   seconds duration{60};
+  double start_rate = 0;   // The most starts a second in a model, of so many at once; 0: as many as there are slots.
+  double start_burst = 1;  // From 1.
   // A trace replaces shape, load, service and deadline.
   const struct Trace* trace = nullptr;
 
@@ -70,6 +72,7 @@ struct Trace {
   std::vector<Arrival> arrivals;      // By time.
   std::vector<nanoseconds> services;  // As observed, in order of their starts.
   std::vector<bool> failed = {};      // Tells which of these calls failed. Empty: none did.
+  std::vector<bool> refused = {};     // Tells which of these calls the downstream refused. Empty: none.
   // The actual cost of each of those calls divided by its task's cost. Empty: 1 for each. As service times, they belong
   // to calls, not to tasks.
   std::vector<double> cost_ratios = {};
@@ -96,6 +99,8 @@ class CallTimes {
   nanoseconds of(size_t n);
   // True if the n-th call fails. Calls beyond the observed ones do not fail.
   bool fails(size_t n) const;
+  // True if the downstream refuses the n-th call: its task goes back to the queue. Likewise.
+  bool refuses(size_t n) const;
   // The cost that a call reports at its end, divided by the cost of its task; 1: it reports none.
   double cost_ratio(size_t n) const;
   // The end of a call that begins at `start` and takes `service`: later if the workers stall meanwhile.

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -46,12 +47,6 @@ class Reader {
     size_t number = 0;        // Among the arrivals.
     int64_t deadline_ms = 0;  // Since the origin.
     std::string status;       // As the last change left it; empty: none has, or it is gone.
-  };
-  struct Call {
-    nanoseconds began;
-    nanoseconds took;
-    bool failed;
-    double cost_ratio;  // The actual cost, divided by the cost that the task was created with.
   };
 
   Result<void> check_whole() const {
@@ -141,6 +136,20 @@ class Reader {
     arrivals_.emplace_back(arrival, details_of(task, origin_ + std::chrono::floor<milliseconds>(at)));
     TraceTask& details = arrivals_.back().second;
     if (!details.cost) details.cost = cost_of_unnamed(at);
+    note_wait(task, seen.number, at);
+  }
+
+  // `task` is null if it has gone.
+  void note_wait(const ItemRef& task, size_t number, nanoseconds at) {
+    TraceWait wait;
+    wait.at = at;
+    wait.task = number;
+    const auto status = task ? text_of(task, attribute::kStatus) : std::string_view();
+    wait.waits = is_live(status) && status != state::kTaken;
+    if (status == state::kDelayed) {
+      wait.due = since_origin(WallTime(milliseconds(int_of(task, attribute::kNotBefore, 0))));
+    }
+    out_.waits.push_back(wait);
   }
 
   Result<void> waiting_at_the_start() {
@@ -153,6 +162,7 @@ class Reader {
       return int_of(a, attribute::kCreated, 0) < int_of(b, attribute::kCreated, 0);
     });
     for (const auto& task : waiting) come(task, nanoseconds(0));
+    out_.waiting = waiting.size();
     return {};
   }
 
@@ -188,6 +198,7 @@ class Reader {
                                        record.sequence, id));
     }
     move(record, seen->second, now);
+    note_wait(record.kind == ChangeRecord::Kind::kRemove ? ItemRef() : record.after, seen->second.number, now);
     seen->second.status = record.kind == ChangeRecord::Kind::kRemove ? std::string_view() : status;
     return {};
   }
@@ -231,9 +242,12 @@ class Reader {
     const bool again = status == state::kPending || status == state::kDelayed;
     const bool given_back = again && int_of(record.after, attribute::kAttempt, 0) < attempt_before(record);
     out_.real.refused += given_back;
-    if (!done && (given_back || status == state::kCancelled || status == state::kShed)) return;
-    calls_.push_back(
-        {task.taken, std::max(now - task.taken, nanoseconds(1)), !done, done ? cost_ratio(record, task) : 1});
+    if (!done && (status == state::kCancelled || status == state::kShed)) return;
+    const bool refused = !done && given_back;
+    out_.calls.push_back({task.taken, std::max(now - task.taken, nanoseconds(1)), !done && !refused, refused,
+                          done ? cost_ratio(record, task) : 1});
+    if (refused) return;
+    if (done) done_.emplace_back(task.number, now);
     out_.real.done += done;
     out_.real.failed += !done;
     out_.real.in_time += done && now <= milliseconds(task.deadline_ms);
@@ -254,21 +268,37 @@ class Reader {
       return invalid(
           "the trace holds no task that was done, so how long a call takes is not known: record for longer, "
           "while tasks are done");
-    std::stable_sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) { return a.began < b.began; });
-    for (const auto& call : calls_) {
+    std::stable_sort(out_.calls.begin(), out_.calls.end(),
+                     [](const TraceCall& a, const TraceCall& b) { return a.began < b.began; });
+    for (const auto& call : out_.calls) {
+      if (call.refused) continue;
       out_.trace.services.push_back(call.took);
       out_.trace.failed.push_back(call.failed);
       out_.trace.cost_ratios.push_back(call.cost_ratio);
     }
-    std::stable_sort(arrivals_.begin(), arrivals_.end(),
-                     [](const auto& a, const auto& b) { return a.first.at < b.first.at; });
-    for (auto& [arrival, details] : arrivals_) {
-      out_.trace.arrivals.push_back(arrival);
-      out_.trace.tasks.push_back(std::move(details));
-    }
+    sort_arrivals();
     out_.real.tasks = out_.trace.arrivals.size();
     out_.length = end_;
+    out_.start = origin_;
     return std::move(out_);
+  }
+
+  void sort_arrivals() {
+    std::vector<size_t> order(arrivals_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return arrivals_[a].first.at < arrivals_[b].first.at; });
+    std::vector<size_t> index(order.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      index[order[i]] = i;
+      out_.trace.arrivals.push_back(arrivals_[order[i]].first);
+      out_.trace.tasks.push_back(std::move(arrivals_[order[i]].second));
+    }
+    out_.done.assign(order.size(), kNeverDone);
+    for (const auto& [number, at] : done_) out_.done[index[number]] = at;
+    for (auto& wait : out_.waits) wait.task = index[wait.task];
+    std::stable_sort(out_.waits.begin(), out_.waits.end(),
+                     [](const TraceWait& a, const TraceWait& b) { return a.at < b.at; });
   }
 
   const Fixture& fixture_;
@@ -277,7 +307,7 @@ class Reader {
   std::map<nanoseconds, double> costs_;  // The cost of tasks that name none, each from a moment on. The first is 0.
   std::map<std::string, Seen> tasks_;
   std::vector<std::pair<Arrival, TraceTask>> arrivals_;
-  std::vector<Call> calls_;
+  std::vector<std::pair<size_t, nanoseconds>> done_;  // The numbers of tasks, and when.
   int in_work_ = 0;
   nanoseconds end_{0};
   Recording out_;

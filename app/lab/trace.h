@@ -29,6 +29,26 @@ struct PolicyStep {
   std::map<std::string, std::string> policy;
 };
 
+// A call as it was recorded.
+struct TraceCall {
+  nanoseconds began{0};
+  nanoseconds took{0};
+  bool failed = false;
+  bool refused = false;  // The worker gave the task back.
+  // The actual cost, divided by the cost that the task was created with.
+  double cost_ratio = 1;
+};
+
+// A task begins to wait, or waits no more.
+struct TraceWait {
+  nanoseconds at{0};
+  size_t task = 0;  // Its index among the arrivals.
+  bool waits = false;
+  nanoseconds due{0};  // It is delayed until then; a time in the past if it is not delayed.
+};
+
+inline constexpr nanoseconds kNeverDone{-1};
+
 struct Recording {
   Trace trace;
   RealRun real;
@@ -36,6 +56,11 @@ struct Recording {
   // The settings in force at the start; empty if the fixture does not hold them.
   std::map<std::string, std::string> policy = {};
   std::vector<PolicyStep> policy_changes = {};  // Later settings, by time.
+  WallTime start{};                             // The time of the first change.
+  size_t waiting = 0;                           // The number of tasks that waited then: the first ones of the trace.
+  std::vector<TraceCall> calls = {};            // By the times at which they began. Those of `trace` and the refused.
+  std::vector<TraceWait> waits = {};            // By time.
+  std::vector<nanoseconds> done = {};           // When each task of the trace was SUCCESS; kNeverDone: it was not.
 };
 
 // kValidation with what is missing: no arrivals, no finished work, missing changes (by their numbers), or a task that

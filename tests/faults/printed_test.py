@@ -59,7 +59,7 @@ def choosing(binary, folder):
     pages = "".join((ROOT / page).read_text() for page in ("docs/overload.md", "docs/simulate.md"))
     commands = list(dict.fromkeys(re.findall(r"(?m)^    freshet (.*)$", pages)))
     experiments = [command for command in commands if command.startswith("bench overload ")]
-    assert len(experiments) == 2 and len(commands) >= 9, commands
+    assert len(experiments) == 2 and len(commands) >= 13, commands
     for command in experiments:
         short = command.replace("--seconds 30", "--seconds 1 --seeds 1")
         assert short != command, command

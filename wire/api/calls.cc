@@ -41,6 +41,8 @@ constexpr ApiLine kLines[] = {
      "limit:PageSize", "", "Holders"},
     {ApiCall::kQueueRecording, "queueRecording", "GET", "/queues/{queue}/recording", kRead,
      "What the flight recorder has of a queue", "from:Text to:Text place:Text", "", "application/x-ndjson"},
+    {ApiCall::kWhatIf, "whatIf", "POST", "/queues/{queue}/whatif", kOperate,
+     "Compare what other settings would have made of the last minutes", "", "WhatIfQuestion", "WhatIf"},
     {ApiCall::kQueuePolicy, "queuePolicy", "GET", "/queues/{queue}/policy", kRead, "The settings in force", "", "",
      "Policy"},
     {ApiCall::kChangePolicy, "changePolicy", "POST", "/queues/{queue}/policy", kOperate,

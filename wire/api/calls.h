@@ -30,6 +30,7 @@ enum class ApiCall {
   kQueueGroups,
   kQueueHolders,
   kQueueRecording,
+  kWhatIf,
   kQueuePolicy,
   kChangePolicy,
   kCancelTasks,

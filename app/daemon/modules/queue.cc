@@ -6,6 +6,7 @@
 #include "app/daemon/queue_history.h"
 #include "app/daemon/queue_metrics.h"
 #include "app/daemon/recording_route.h"
+#include "app/daemon/whatif_route.h"
 #include "functions/queue/flight_recorder.h"
 #include "functions/queue/queues.h"
 #include "functions/register.h"
@@ -83,6 +84,7 @@ class QueueModule final : public Module {
 
   void add_routes(Routes& routes) override {
     routes.push_back(make_recording_route(*queues_, recorder_.get(), parts_->loop.clock()));
+    routes.push_back(make_whatif_route(*queues_, recorder_.get(), parts_->loop, parts_->runtime->services().spawner));
     routes.push_back(make_task_route(*queues_, parts_->loop.clock(),
                                      {parts_->audit, parts_->plan.credentials.has_value(), &history_->book()}));
     const auto settings = [](const HttpRequest&) -> Async<HttpResponse> { return tasks::json_answer(settings_json()); };
