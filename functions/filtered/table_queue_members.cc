@@ -1,10 +1,13 @@
 // Members: put, list, into the queues, out of them, free again.
 #include <algorithm>
 
+#include "base/cursor.h"
 #include "functions/filtered/table_queue.h"
 
 namespace freshet::filtered {
 namespace {
+
+constexpr std::string_view kMembersList = "filtered members";
 
 // Lists of strings become sets where the queue filters by sets: plain JSON has none.
 void make_sets(const Settings& settings, Item& attributes) {
@@ -88,7 +91,9 @@ Async<Result<MemberPage>> TableQueue::list_members(ListMembersInput input) {
                       states.queued + ", " + states.assigned);
   }
   MemberPage out;
-  Item start = input.cursor.empty() ? Item() : items_.member_key(input.cursor);
+  const auto place = place_of_cursor(kMembersList, input.cursor);
+  if (!place) co_return fail(place.error());
+  Item start = place->empty() ? Item() : items_.member_key(*place);
   const uint32_t limit = std::clamp<uint32_t>(input.limit, 1, 1000);
   const std::string& prefix = settings_.layout.member_prefix;
   auto page = co_await page_of(settings_.members_in(), settings_.layout.members, limit, std::move(start), true, prefix);
@@ -99,7 +104,7 @@ Async<Result<MemberPage>> TableQueue::list_members(ListMembersInput input) {
     if (member && (input.status.empty() || member->status == input.status)) out.members.push_back(std::move(*member));
   }
   const std::string_view last = page->last_evaluated_key.string_or(settings_.names.sort);
-  if (!last.empty()) out.cursor = last.substr(prefix.size());
+  if (!last.empty()) out.cursor = make_cursor(kMembersList, last.substr(prefix.size()));
   co_return out;
 }
 

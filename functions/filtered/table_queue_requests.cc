@@ -1,10 +1,16 @@
 // Requests that wait: who gets a member that becomes free, and out of the queues again.
 #include <algorithm>
 
+#include "base/cursor.h"
 #include "base/points.h"
 #include "functions/filtered/table_queue.h"
 
 namespace freshet::filtered {
+namespace {
+
+constexpr std::string_view kRequestsList = "filtered requests";
+
+}  // namespace
 
 // Goes past what is no entry of a request.
 Async<Result<std::optional<WaitingFacts>>> TableQueue::first_waiting(size_t queue) const {
@@ -156,7 +162,9 @@ Async<Result<FilteredRequest>> TableQueue::cancel_request(std::string id) {
 
 Async<Result<RequestPage>> TableQueue::list_requests(uint32_t limit, std::string cursor) {
   RequestPage out;
-  Item start = cursor.empty() ? Item() : items_.request_key(cursor);
+  const auto place = place_of_cursor(kRequestsList, cursor);
+  if (!place) co_return fail(place.error());
+  Item start = place->empty() ? Item() : items_.request_key(*place);
   const uint32_t most = std::clamp<uint32_t>(limit, 1, 1000);
   const std::string& prefix = settings_.layout.request_prefix;
   auto page = co_await page_of(settings_.table, settings_.layout.requests, most, std::move(start), true, prefix);
@@ -166,7 +174,7 @@ Async<Result<RequestPage>> TableQueue::list_requests(uint32_t limit, std::string
     if (facts) out.requests.push_back(std::move(facts->request));
   }
   const std::string_view last = page->last_evaluated_key.string_or(settings_.names.sort);
-  if (!last.empty()) out.cursor = last.substr(prefix.size());
+  if (!last.empty()) out.cursor = make_cursor(kRequestsList, last.substr(prefix.size()));
   co_return out;
 }
 

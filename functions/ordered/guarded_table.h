@@ -72,7 +72,7 @@ class GuardedTable final : public OrderedWrites {
   GetItemInput get_of(OrderedGet input) const;
   ItemRef shown(ItemRef item, bool tombstones) const;
   template <class Input>
-  void leave_out_tombstones(Input& input) const;
+  Result<void> leave_out_tombstones(Input& input) const;
 
   Tables& tables_;
   const Clock& clock_;

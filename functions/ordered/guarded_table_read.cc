@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "functions/ordered/guarded_table.h"
+#include "tables/expression/expression.h"
 
 namespace freshet::ordered {
 
@@ -49,12 +50,19 @@ Async<std::vector<Result<ItemRef>>> GuardedTable::batch_get(std::vector<OrderedG
 }
 
 // An item may have an attribute of that name of another type, if others write it: only `true` is a tombstone's.
+// The reader's filter is parsed on its own first: its errors then quote only what the reader wrote, and no bracket in
+// it can close the one around it.
 template <class Input>
-void GuardedTable::leave_out_tombstones(Input& input) const {
+Result<void> GuardedTable::leave_out_tombstones(Input& input) const {
+  if (!input.filter.empty()) {
+    const auto own = compile_condition(input.filter, ExpressionKind::kFilter);
+    if (!own) return fail(own.error());
+  }
   const std::string live = "(attribute_not_exists(#freshet_deleted) OR #freshet_deleted <> :freshet_true)";
   input.filter = input.filter.empty() ? live : "(" + input.filter + ") AND " + live;
   input.placeholders.names.emplace_back("#freshet_deleted", settings_.names.deleted);
   input.placeholders.values.set(":freshet_true", Value::boolean(true));
+  return {};
 }
 
 Async<Result<Page>> GuardedTable::query(OrderedQuery input) {
@@ -68,13 +76,17 @@ Async<Result<Page>> GuardedTable::query(OrderedQuery input) {
     query.placeholders.names.emplace_back("#freshet_partition", keys_.partition.name);
     query.placeholders.values.set(":freshet_partition", std::move(*input.partition));
   }
-  if (!input.tombstones) leave_out_tombstones(query);
+  if (!input.tombstones) {
+    if (auto right = leave_out_tombstones(query); !right) return Result<Page>(fail(right.error()));
+  }
   return tables_.query(std::move(query));
 }
 
 Async<Result<Page>> GuardedTable::scan(OrderedScan input) {
   input.scan.table = settings_.table;
-  if (!input.tombstones) leave_out_tombstones(input.scan);
+  if (!input.tombstones) {
+    if (auto right = leave_out_tombstones(input.scan); !right) return Result<Page>(fail(right.error()));
+  }
   return tables_.scan(std::move(input.scan));
 }
 

@@ -65,12 +65,21 @@ void read_states(JsonMembers& whole, States& states) {
     states.used = json->boolean();
     return;
   }
-  JsonMembers members(*json, {"initial", "ready", "processing", "completed", "dead"});
+  JsonMembers members(*json, {"initial", "ready", "processing", "completed", "dead", "others"});
   members.text("initial", states.initial);
   members.text("ready", states.ready);
   members.text("processing", states.processing);
   members.text("completed", states.completed);
   members.text("dead", states.dead);
+  if (const auto others = members.find("others")) {
+    auto list = list_in(*others);
+    if (!list) return whole.fail_with(list.error());
+    for (const JsonView one : *list) {
+      const auto name = text_in(one);
+      if (!name) return whole.fail_with(name.error());
+      states.others.emplace_back(*name);
+    }
+  }
   check(whole, members);
 }
 

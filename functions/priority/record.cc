@@ -171,25 +171,25 @@ std::string id_of(const ItemRef& item, const KeySchema& keys, char separator) {
 }
 
 // For two keys: the length of the first one stands before the id, because the first key may contain the separator.
-std::string cursor_of(const Item& key, const KeySchema& keys, char separator) {
+std::string place_of(const Item& key, const KeySchema& keys, char separator) {
   const std::string id = id_of(key, keys, separator);
   const Value* partition = key.find(keys.partition.name);
   if (!keys.sort || partition == nullptr) return id;
   return std::to_string(key_text(*partition).size()) + ":" + id;
 }
 
-Result<Item> key_at(const std::string& cursor, const KeySchema& keys, char separator) {
-  if (!keys.sort) return key_of(cursor, keys, separator);
+Result<Item> key_at(const std::string& place, const KeySchema& keys, char separator) {
+  if (!keys.sort) return key_of(place, keys, separator);
   size_t length = 0;
-  const char* last = cursor.data() + cursor.size();
-  const auto [end, error] = std::from_chars(cursor.data(), last, length);
+  const char* last = place.data() + place.size();
+  const auto [end, error] = std::from_chars(place.data(), last, length);
   if (error != std::errc{} || end == last || *end != ':') return invalid("no length");
   const std::string_view rest(end + 1, last);
   if (rest.size() <= length || rest[length] != separator) return invalid("wrong length");
   Item key;
   for (const auto& [text, attribute] :
        {std::pair(rest.substr(0, length), &keys.partition), {rest.substr(length + 1), &*keys.sort}}) {
-    auto value = key_value(text, *attribute, cursor);
+    auto value = key_value(text, *attribute, place);
     if (!value) return fail(value.error());
     key.set(attribute->name, std::move(*value));
   }

@@ -69,8 +69,8 @@ Item key_in(const ItemRef& item, const KeySchema& keys);
 // The key of an id. kValidation if no item of the table can have that id (not a number, no separator, too long).
 Result<Item> key_of(const std::string& id, const KeySchema& keys, char separator);
 // A text for a key that an id cannot express: every item has one, and it names no other item.
-std::string cursor_of(const Item& key, const KeySchema& keys, char separator);
-Result<Item> key_at(const std::string& cursor, const KeySchema& keys, char separator);
+std::string place_of(const Item& key, const KeySchema& keys, char separator);
+Result<Item> key_at(const std::string& place, const KeySchema& keys, char separator);
 
 // kValidation naming attribute and item if a type or value is not one that a queue writes; `now_ms` distinguishes
 // seconds from milliseconds.

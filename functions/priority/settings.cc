@@ -98,6 +98,12 @@ Result<void> check_keys(const TableDefinition& definition, const Settings& s) {
 
 }  // namespace
 
+std::vector<std::string> States::all() const {
+  std::vector<std::string> out{initial, ready, processing, completed, dead};
+  out.insert(out.end(), others.begin(), others.end());
+  return out;
+}
+
 const std::string& Settings::order_attribute() const {
   switch (order) {
     case Order::kPriority:
@@ -131,8 +137,7 @@ Result<void> validate(const Settings& s) {
         !ok) {
       return ok;
     }
-    const States& t = s.states;
-    if (auto ok = check_different("states", {t.initial, t.ready, t.processing, t.completed, t.dead}); !ok) return ok;
+    if (auto ok = check_different("states", s.states.all()); !ok) return ok;
     if (auto ok = check_numbers(s.numbers); !ok) return ok;
     if (auto ok = check_time("visibility_timeout_ms", s.visibility, milliseconds(1)); !ok) return ok;
     if (auto ok = check_time("delay_ms", s.delay, milliseconds(0)); !ok) return ok;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -30,6 +31,9 @@ struct States {
   std::string processing = "PROCESSING_SHIPMENT";
   std::string completed = "COMPLETED";
   std::string dead = "IN_DLQ";
+  std::vector<std::string> others;  // Statuses of your own: no call asks for them, and none sets them by itself.
+
+  std::vector<std::string> all() const;  // In the order above.
 };
 
 // The values of `queued` and of `DLQ`. Queues in one table have different values.

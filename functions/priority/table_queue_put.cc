@@ -1,6 +1,7 @@
 // Records as a whole: put, upsert, get, delete, list.
 #include <algorithm>
 
+#include "base/cursor.h"
 #include "functions/cancelled.h"
 #include "functions/priority/table_queue.h"
 
@@ -8,6 +9,7 @@ namespace freshet::priority {
 namespace {
 
 constexpr int kPutTries = 5;
+constexpr std::string_view kRecordList = "priority records";
 
 bool is_priority(const Value& value) {
   const auto* number = value.get_if<Decimal>();
@@ -35,6 +37,8 @@ Result<void> check_attributes(const PutRecordInput& input, const KeySchema& keys
                    std::to_string(-kLargestPriority) + " to " + std::to_string(kLargestPriority));
   }
   if (input.status.size() > 256) return invalid("the status of item '" + input.id + "' is longer than 256 bytes");
+  if (input.status.empty()) return {};
+  if (auto why = no_status(settings, input.status)) return invalid(std::move(*why));
   return {};
 }
 
@@ -193,9 +197,11 @@ Async<Result<RecordPage>> TableQueue::list(ListRecordsInput input) {
   ScanInput scan;
   scan.table = settings_.table;
   scan.limit = std::clamp<uint32_t>(input.limit, 1, 1000);
-  if (!input.cursor.empty()) {
-    auto start = key_at(input.cursor, keys_, settings_.key_separator);
-    if (!start) co_return invalid("'cursor' is none that a page of this queue ended with");
+  const auto place = place_of_cursor(kRecordList, input.cursor);
+  if (!place) co_return fail(place.error());
+  if (!place->empty()) {
+    auto start = key_at(*place, keys_, settings_.key_separator);
+    if (!start) co_return fail(start.error());
     scan.exclusive_start_key = std::move(*start);
   }
   auto page = co_await services_.tables.scan(std::move(scan));
@@ -215,7 +221,7 @@ Async<Result<RecordPage>> TableQueue::list(ListRecordsInput input) {
     }
   }
   if (!page->last_evaluated_key.empty())
-    out.cursor = cursor_of(page->last_evaluated_key, keys_, settings_.key_separator);
+    out.cursor = make_cursor(kRecordList, place_of(page->last_evaluated_key, keys_, settings_.key_separator));
   co_return out;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/cursor.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/where.h"
 #include "functions/queue/queue.h"
@@ -51,39 +52,20 @@ Error after(uint64_t redriven, Error error) {
   return error;
 }
 
-// A cursor is the encoded key where the page ended, in hexadecimal.
+constexpr std::string_view kTaskList = "tasks";
+
+// The place where a page ended is the encoded key.
 std::string to_cursor(const Item& key) {
   if (key.empty()) return {};
-  static constexpr std::string_view kDigits = "0123456789abcdef";
   std::string bytes;
   append_encoded(bytes, key);
-  std::string out;
-  for (unsigned char c : bytes) {
-    out += kDigits[c >> 4];
-    out += kDigits[c & 15];
-  }
-  return out;
-}
-
-int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
+  return make_cursor(kTaskList, bytes);
 }
 
 Result<Item> from_cursor(std::string_view cursor) {
-  std::string bytes;
-  for (size_t i = 0; i + 1 < cursor.size(); i += 2) {
-    int high = digit(cursor[i]);
-    int low = digit(cursor[i + 1]);
-    if (high < 0 || low < 0) return invalid("cursor is not one that a page ended with");
-    bytes += static_cast<char>(high * 16 + low);
-  }
-  if (cursor.size() % 2 != 0) return invalid("cursor is not one that a page ended with");
-  if (bytes.empty()) return Item();
-  auto key = decode_item(bytes);
-  if (!key) return invalid("cursor is not one that a page ended with");
-  return key;
+  const auto bytes = place_of_cursor(kTaskList, cursor);
+  if (!bytes) return fail(bytes.error());
+  return bytes->empty() ? Result<Item>(Item()) : decode_item(*bytes);
 }
 
 bool is_listed(const ItemRef& task, const ListInput& input, WallTime now) {

@@ -43,11 +43,23 @@ std::string did_you_mean_longer(std::string_view name, const std::vector<std::st
   std::string names;
   size_t count = 0;
   for (const std::string& one : known) {
-    const bool longer = one.size() > name.size() && one[name.size()] == '_' &&
+    const bool longer = one.size() > name.size() && (one[name.size()] == '_' || one[name.size()] == '-') &&
                         std::equal(name.begin(), name.end(), one.begin(), same_letter);
     if (longer && ++count <= kMost) names += (names.empty() ? "'" : " or '") + one + "'";
   }
   return names.empty() ? "" : " (did you mean " + names + "?)";
+}
+
+// For a name that goes on after a known one, as '--tls-certificate' does after '--tls-cert': null if none is long
+// enough to be meant.
+const std::string* longest_beginning(std::string_view name, const std::vector<std::string>& known) {
+  constexpr size_t kLeast = 6;
+  const std::string* best = nullptr;
+  for (const std::string& one : known) {
+    if (one.size() < kLeast || one.size() >= name.size() || (best != nullptr && best->size() >= one.size())) continue;
+    if (std::equal(one.begin(), one.end(), name.begin(), same_letter)) best = &one;
+  }
+  return best;
 }
 
 std::vector<Diagnostic> by_line(std::vector<Diagnostic> list) {
@@ -114,6 +126,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
       best_distance = distance;
     }
   }
+  if (best == nullptr) best = longest_beginning(name, known);
   return best ? " (did you mean '" + *best + "'?)" : "";
 }
 

@@ -64,8 +64,8 @@ class Diagnostics {
 // Names are guessed only among this many, so that a huge template costs no time.
 inline constexpr size_t kMaxCandidates = 500;
 
-// " (did you mean 'X'?)" if one of `known` is close to `name`, or begins with it and '_'; else "". Makes no guess among
-// more than kMaxCandidates names, or for a name that is too long.
+// " (did you mean 'X'?)" if one of `known` is close to `name`, begins with it and '_' or '-', or is its beginning; else
+// "". Makes no guess among more than kMaxCandidates names, or for a name that is too long.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
 
 // The same, or if none is close, the first of `known`: "; there are A, B and 49 others".

@@ -124,7 +124,8 @@ class Secure(unittest.TestCase):
         self.assertIn("certificate", untrusted)
         self.assertIn("--ca FILE", untrusted)
         self.assertNotIn("Is the daemon running?", untrusted)
-        self.assertIn("this port speaks HTTPS", self.freshet("stats", "--url", SERVER.url.replace("https", "http")).stderr)
+        self.assertEqual("freshet: this port speaks HTTPS: use https:// in the address\n",
+                         self.freshet("stats", "--url", SERVER.url.replace("https", "http")).stderr)
         self.assertIn("cannot use the certificates", self.freshet(*command, "--ca", "/nothing/here").stderr)
 
     def test_each_reason_to_refuse_a_certificate_has_its_own_remedy(self):

@@ -213,6 +213,8 @@ def wrong_words(freshet):
                         ([], "a command is missing\nThere are serve, put, "),
                         (["put", "x", "--priorty", 3], "freshet put: there is no option --priorty (did you mean '--priority'?); freshet put --help"),
                         (["priority", "peek", "--queu=A"], "freshet priority peek: there is no option --queu (did you mean '--queue'?)"),
+                        (["serve", "x", "--pull", "--tls-certificate", "c"], "there is no option --tls-certificate (did you mean '--tls-cert'?); "),
+                        (["serve", "x", "--pull", "--tls", "c"], "there is no option --tls (did you mean '--tls-cert' or '--tls-key'?); "),
                         (["put", "x", "--nothing-like-it", 3], "freshet put: there is no option --nothing-like-it; freshet put --help"),
                         (["put", "x", "y", "z"], "freshet put: 'y' is one argument too many; freshet put --help"),
                         (["run", "--data", "a", "--data", "b"], "freshet run: --data is given twice; it takes one value\nfreshet run --help"),

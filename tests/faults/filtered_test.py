@@ -105,6 +105,9 @@ def commands(freshet, daemon):
     freshet("filtered", "delete", "a4")
     assert "not valid UTF-8" in freshet("filtered", "put", "\udcff", json.dumps(BILLY), status=2).stderr
     freshet("filtered", "get", "nobody", status=3)
+    for command in ("list", "requests"):
+        run = freshet("filtered", command, "--cursor", "bad", status=2)
+        assert "'cursor' is none that a page of this list ended with" in run.stderr and run.stdout == "", run
     assert "there are available, queued, attendingCall" in freshet("filtered", "list", "--status", "waiting", status=2).stderr
     run = freshet("filtered", "recount", "--queue", "Nowhere", status=3)
     assert "there is no filtered queue 'Nowhere'; there is CallCenter; --queue chooses another" in run.stderr, run

@@ -119,6 +119,12 @@ def sample_commands(freshet, daemon):
         pages.append([one["id"] for one in page["records"]])
         cursor = ("--cursor", page["cursor"]) if "cursor" in page else None
     assert sorted(sum(pages, [])) == ["D", "E", "F"] and len(pages) >= 2, pages
+    # A status or a place that does not exist is a mistake, and the answer names the right ones.
+    for words in (("put", "D", "--status", "NOPE"), ("upsert", "D", "--status", "NOPE"), ("set-status", "D", "NOPE")):
+        run = freshet("priority", *words, status=4)
+        assert "'NOPE' is no status of queue 'Shipment': there are UNDER_CONSTRUCTION, READY_TO_SHIP, " in run.stderr, run
+    assert asked("get", "D")["status"] == "READY_TO_SHIP"
+    assert "'cursor' is none that a page of this list ended with" in freshet("priority", "list", "--cursor", "bad", status=2).stderr
     asked("purge")
 
 

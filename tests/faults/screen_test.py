@@ -59,7 +59,8 @@ def fits(text, columns):
 
 
 def lists(screen, daemon):
-    daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": f"order-{i}", "payload": {"text": "x" * 200}} for i in range(3)]})
+    daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": f"order-{i}", "payload": {"text": "x" * 200}, **({"group": "a & b"} if i == 1 else {})}
+                                                           for i in range(3)]})
     for columns in (40, 80, 120):
         said = screen("list", columns=columns)
         fits(said, columns)
@@ -77,6 +78,17 @@ def lists(screen, daemon):
         empty = screen.piped(*words)
         assert empty.stdout == "" and empty.stderr == "no task is DEAD (--state names another state)\n", empty
     assert screen.piped("list", "--state", "DEAD", "--json").stderr == ""
+    # The filters of cancel, redrive and purge choose what is listed, too.
+    for words in (["--where", "group=a & b"], ["--text", "order-1"], ["--where", "group=a & b", "--older-than", "0s"]):
+        chosen = screen.piped("list", *words)
+        assert chosen.stdout.startswith("order-1 ") and chosen.stdout.count("\n") == 1, chosen
+    none = screen.piped("list", "--where", "gruop=acme")
+    assert none.stdout == "" and none.stderr == "no task that is PENDING matches, of 3 looked at (--state names another state)\n", none
+    assert screen.piped("list", "--older-than", "1h").stdout == ""
+    assert ESCAPE.sub("", screen("list", "--where", "group=a & b")).count("TASK ID") == 1
+    for words, why in ((["--where", "group"], "--where 'group' must be NAME=VALUE"), (["--older-than", "5"], "--older-than"),
+                       (["--text", ""], "--text: must not be empty")):
+        assert why in screen.piped("list", *words, status=2).stderr
     assert "none of PENDING" in screen.piped("list", "--state", "PENDNG", status=2).stderr
 
 

@@ -460,7 +460,10 @@ TEST_P(QueueTest, ListsAStateInPages) {
   input.oldest_first = true;
   EXPECT_EQ(world.wait(queue.list(input))->tasks[0].decode().string_or("taskId"), "a");
   input.cursor = "xyz";
-  EXPECT_EQ(world.wait(queue.list(input)).error().message, "cursor is not one that a page ended with");
+  EXPECT_EQ(world.wait(queue.list(input)).error().message,
+            "'cursor' is none that a page of this list ended with: repeat the one in the answer before unchanged, or "
+            "leave it "
+            "out for the first page");
   input.state = "GONE";
   EXPECT_EQ(world.wait(queue.list(input)).error().message,
             "state 'GONE' is none of PENDING, DELAYED, TAKEN, SUCCESS, FAILURE, DEAD, SHED, CANCELLED");

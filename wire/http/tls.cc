@@ -80,7 +80,9 @@ void set_up(SSL_CTX* context) {
 // first, as the kernel would throw the answer away if the socket were closed with bytes unread.
 void answer_in_plain(int socket) {
   static constexpr std::string_view kBody =
-      "{\"__type\": \"ValidationException\", \"message\": \"this port speaks HTTPS: use https:// in the address\"}\n";
+      R"({"error":{"code":"ValidationException","message":"this port speaks HTTPS: use https:// in the address"},)"
+      R"("__type":"ValidationException","message":"this port speaks HTTPS: use https:// in the address"})"
+      "\n";
   static const std::string answer =
       "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
       std::to_string(kBody.size()) + "\r\n\r\n" + std::string(kBody);

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/cursor.h"
 #include "streams/arn.h"
 #include "wire/api/calls.h"
 #include "wire/http/target.h"
@@ -27,13 +28,16 @@ struct Part {
   bool wants(std::string_view name) const { return function.empty() || plain_name(name) == function; }
 };
 
-Result<Part> part_of(const HttpRequest& request) {
+// `list`: the member of the answer that has the list, "functions".
+Result<Part> part_of(std::string_view list, const HttpRequest& request) {
   auto target = parse_target(request.target);
   if (!target) return fail(std::move(target.error()));
   Part part;
   for (auto& [name, value] : target->query) {
     if (name == "cursor") {
-      part.after = std::move(value);
+      auto after = place_of_cursor(list, value);
+      if (!after) return fail(std::move(after.error()));
+      part.after = std::move(*after);
     } else if (name == "function") {
       part.function = std::move(value);
     } else if (name == "limit") {
@@ -69,7 +73,7 @@ std::string list_json(std::string_view member, const List& all, const Part& part
   {
     JsonObject json(out);
     json.raw(member) += '[' + list + ']';
-    if (more) json.text("cursor", last);
+    if (more) json.text("cursor", make_cursor(member, last));
   }
   return out;
 }
@@ -168,7 +172,7 @@ void append_mapping(std::string& out, const MappingView& view, WallTime now) {
 }
 
 HttpResponse functions_answer(Runtime& runtime, const HttpRequest& request) {
-  const auto part = part_of(request);
+  const auto part = part_of("functions", request);
   if (!part) return tasks::error_answer(part.error());
   const auto stats = runtime.invoker().stats();
   const auto name_of = [](const FunctionDefinition& one) -> std::string_view { return one.name; };
@@ -205,7 +209,7 @@ std::vector<std::unique_ptr<Route>> make_function_view_routes(Runtime& runtime, 
     return functions_answer(runtime, request);
   }));
   routes.push_back(make_api_route(ApiCall::kMappings, [&runtime, &clock](const HttpRequest& request) {
-    return mappings_answer(runtime, clock, part_of(request));
+    return mappings_answer(runtime, clock, part_of("mappings", request));
   }));
   return routes;
 }

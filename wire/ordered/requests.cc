@@ -165,7 +165,11 @@ void read_page(JsonMembers& members, bool typed, Input& input) {
   const auto text = text_in(*cursor);
   if (!text) return members.fail_with(text.error());
   auto key = parse_item_json(*text);
-  if (!key) return members.refuse(*cursor, "is none of an answer before");
+  if (!key)
+    return members.refuse(
+        *cursor,
+        "is none that a page ended with: repeat the one in the answer before unchanged, or leave it out for the "
+        "first page");
   input.exclusive_start_key = std::move(*key);
 }
 

@@ -1,6 +1,10 @@
 #include "functions/priority/policy/transitions.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/limits.h"
+#include "base/there_are.h"
 
 namespace freshet::priority {
 namespace {
@@ -69,10 +73,20 @@ Verdict may_change(const RecordFacts& facts, const RecordCall& call) {
   return {};
 }
 
+std::optional<std::string> no_status(const Settings& settings, const std::string& status) {
+  if (!settings.states.used) return {};
+  const auto all = settings.states.all();
+  if (std::find(all.begin(), all.end(), status) != all.end()) return {};
+  return "'" + status.substr(0, 100) + "' is no status of queue '" + settings.name + "': " + there_are(all) +
+         " (more with 'states.others' of its definition)";
+}
+
 Verdict may_update_status(const RecordFacts& facts, const Settings& settings, const std::string& status) {
   if (auto no = elsewhere(facts, settings)) return no;
   if (status == facts.status) return {};
-  return final_state(facts, settings);
+  if (auto no = final_state(facts, settings)) return no;
+  if (auto why = no_status(settings, status)) return Refusal{PriorityCode::kIllegalState, std::move(*why)};
+  return {};
 }
 
 Verdict may_enqueue(const RecordFacts& facts, const Settings& settings) {

@@ -398,13 +398,34 @@ TEST_P(FilteredTest, ListsInPages) {
   ASSERT_TRUE(enqueue("b"));
   auto page = world.wait(queue->list_members({"", 2, ""}));
   ASSERT_EQ(page->members.size(), 2u);
-  EXPECT_EQ(page->cursor, "b");
   page = world.wait(queue->list_members({"", 2, page->cursor}));
   ASSERT_EQ(page->members.size(), 1u);
   EXPECT_EQ(page->members.front().id, "c");
+  EXPECT_EQ(page->cursor, "");
   page = world.wait(queue->list_members({"queued", 10, ""}));
   ASSERT_EQ(page->members.size(), 1u);
   EXPECT_EQ(page->members.front().id, "b");
+}
+
+// A place that no page ended with would be read as the end of the list: an empty page.
+TEST_P(FilteredTest, RefusesACursorThatNoPageEndedWith) {
+  open();
+  for (const char* id : {"a", "b"}) ASSERT_TRUE(put(id, {"English"}, "F"));
+  for (const char* request : {"q", "r"}) EXPECT_EQ(given(assign_from("Q#English#F", request, true)), "waiting");
+  const auto members = world.wait(queue->list_members({"", 1, ""}));
+  const auto requests = world.wait(queue->list_requests(1, ""));
+  ASSERT_NE(members->cursor, "");
+  ASSERT_NE(requests->cursor, "");
+  for (const std::string& cursor : {std::string("bad"), std::string("a"), requests->cursor}) {
+    const auto page = world.wait(queue->list_members({"", 1, cursor}));
+    ASSERT_FALSE(page) << cursor;
+    EXPECT_EQ(page.error().code, ErrorCode::kValidation);
+    EXPECT_NE(page.error().message.find("'cursor' is none that a page of this list ended with"), std::string::npos);
+  }
+  for (const std::string& cursor : {std::string("bad"), std::string("q"), members->cursor}) {
+    EXPECT_FALSE(world.wait(queue->list_requests(1, cursor))) << cursor;
+  }
+  EXPECT_EQ(world.wait(queue->list_requests(1, requests->cursor))->requests.at(0).id, "r");
 }
 
 }  // namespace

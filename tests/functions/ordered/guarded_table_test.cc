@@ -285,6 +285,29 @@ TEST_P(GuardedTableTest, ReadsLeaveTombstonesOut) {
   EXPECT_EQ(stars("D"), 1);
 }
 
+// The filter is combined with one of the table's own, which the reader has not written.
+TEST_P(GuardedTableTest, AFiltersErrorQuotesOnlyTheReadersOwnText) {
+  open();
+  put(rating(3), at(-100));
+  erase(at(0));
+  for (const char* filter : {"Rating >", "(Rating > :r", "Rating", "Rating = :r) OR (Rating <> :r"}) {
+    OrderedScan scan;
+    scan.scan.filter = filter;
+    scan.scan.placeholders.values = Map{{":r", Value::number(9)}};
+    OrderedQuery query;
+    query.partition = Value("User#1");
+    query.query.filter = filter;
+    query.query.placeholders = scan.scan.placeholders;
+    for (const auto& page : {world.wait(table->scan(scan)), world.wait(table->query(query))}) {
+      ASSERT_FALSE(page) << filter;
+      EXPECT_EQ(page.error().code, ErrorCode::kValidation);
+      EXPECT_NE(page.error().message.find("Invalid FilterExpression: "), std::string::npos) << page.error().message;
+      EXPECT_EQ(page.error().message.find(") AND"), std::string::npos) << page.error().message;
+      EXPECT_EQ(page.error().message.find("freshet"), std::string::npos) << page.error().message;
+    }
+  }
+}
+
 TEST_P(GuardedTableTest, WrongCallsChangeNothingAndSayWhy) {
   open();
   put(rating(3), at(-100));

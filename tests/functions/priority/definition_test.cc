@@ -45,7 +45,7 @@ TEST(DefinitionTest, EverySetting) {
     "name": "q", "table": "T", "state_table": "S", "partition_key": {"name": "pk"},
     "sort_key": {"name": "sk", "type": "N"}, "attributes": {"queued": "Q", "DLQ": "D", "system_info": "sys",
     "last_updated_timestamp": "at", "priority": "p", "queue_order": "o", "visible_at": "v"},
-    "states": {"initial": "NEW", "ready": "READY", "processing": "BUSY", "completed": "DONE", "dead": "DEAD"},
+    "states": {"initial": "NEW", "ready": "READY", "processing": "BUSY", "completed": "DONE", "dead": "DEAD", "others": ["PACKING"]},
     "numbers": {"ready": 4, "in_flight": 5, "delayed": 6, "dead": 7}, "order": "priority", "newest_first": true,
     "lowest_priority_first": true, "queue_index": "a", "dlq_index": "b", "visible_index": "c", "in_flight": "in-place",
     "visibility_timeout_ms": 1000, "delay_ms": 5, "max_failures": 3, "backoff": {"base_ms": 1, "max_ms": 2,
@@ -54,6 +54,7 @@ TEST(DefinitionTest, EverySetting) {
   const Settings& s = read->front().settings;
   EXPECT_EQ(s.names.queued + s.names.dead + s.names.system_info + s.names.last_updated, "QDsysat");
   EXPECT_EQ(s.states.completed, "DONE");
+  EXPECT_EQ(s.states.all(), (std::vector<std::string>{"NEW", "READY", "BUSY", "DONE", "DEAD", "PACKING"}));
   EXPECT_EQ(s.numbers.dead, 7);
   EXPECT_EQ(s.order, Order::kPriority);
   EXPECT_TRUE(s.newest_first && s.lowest_first && s.in_place && s.strict && s.require_receipt);

@@ -1,5 +1,6 @@
 // Promises of docs/priority-queue.md that concern every call: ids are what they are, a completed record stays
 // completed, the dead-letter queue ends a life, one record that cannot be written stops no queue.
+#include "base/cursor.h"
 #include "base/limits.h"
 #include "tests/functions/priority/priority_world.h"
 
@@ -133,7 +134,9 @@ TEST_P(PriorityPromisesTest, WhateverLeavesTheDeadLetterQueueBeginsANewLife) {
 }
 
 TEST_P(PriorityPromisesTest, AStatusInFlightKeepsTheOldPlace) {
-  open();
+  Settings with_own = shipment_settings();
+  with_own.states.others = {"PACKING"};
+  open(with_own);
   queued({"A", "B"});
   const Value place = *item("A").find("last_updated_timestamp");
   ASSERT_EQ(peek(milliseconds(1000)).id, "A");
@@ -141,6 +144,34 @@ TEST_P(PriorityPromisesTest, AStatusInFlightKeepsTheOldPlace) {
   EXPECT_EQ(*item("A").find("last_updated_timestamp"), place);
   world.pass(milliseconds(1100));
   EXPECT_EQ(peek().id, "A") << "at its old place";
+}
+
+// A misspelt status would keep the record out of the queue without a word.
+TEST_P(PriorityPromisesTest, AStatusIsOneOfThoseThatExist) {
+  open();
+  const std::string why =
+      "'NOPE' is no status of queue 'shipments': there are UNDER_CONSTRUCTION, READY_TO_SHIP, PROCESSING_SHIPMENT, "
+      "COMPLETED, IN_DLQ (more with 'states.others' of its definition)";
+  const auto refused = [&](const PriorityResult& result) {
+    EXPECT_EQ(result.code, Code::kIllegalState);
+    EXPECT_EQ(result.detail, why);
+  };
+  refused(put("A", "NOPE"));
+  EXPECT_EQ(get("A").code, Code::kIdNotFound) << "nothing was written";
+  ASSERT_TRUE(put("A").ok());
+  const Item before = item("A");
+  PutRecordInput again;
+  again.id = "A";
+  again.status = "NOPE";
+  refused(world.wait(queue->upsert(again)));
+  refused(world.wait(queue->update_status(on("A"), "NOPE")));
+  EXPECT_EQ(item("A"), before);
+  // A queue without states takes any, as it reads none.
+  Settings without = shipment_settings();
+  without.states.used = false;
+  open(without);
+  EXPECT_TRUE(put("B", "NOPE").ok());
+  EXPECT_TRUE(world.wait(queue->update_status(on("B"), "OTHER")).ok());
 }
 
 TEST_P(PriorityPromisesTest, ARecordWithoutRoomIsNotTakenIn) {
@@ -314,8 +345,10 @@ TEST_P(PriorityPromisesTest, AnItemThatNoIdNamesEndsNoListAndNamesNoOther) {
   ASSERT_EQ(out->refused.size(), 1u);
   EXPECT_NE(out->refused[0].detail.find("no id names this item"), std::string::npos) << out->refused[0].detail;
   for (const char* cursor : {"a|b", "3:", "3", "9:a|b|5", "2:a|b|5", "x:a|b", "0:|s"}) {
-    list.cursor = cursor;
-    EXPECT_FALSE(world.wait(queue->list(list))) << cursor;
+    for (const std::string& given : {std::string(cursor), make_cursor("priority records", cursor)}) {
+      list.cursor = given;
+      EXPECT_FALSE(world.wait(queue->list(list))) << cursor;
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/cursor.h"
 #include "tests/runtime/invoke/mapping_world.h"
 
 namespace freshet {
@@ -64,12 +65,17 @@ TEST_F(ViewRoutesTest, VersionsCountForTheirFunction) {
 
 TEST_F(ViewRoutesTest, AListComesInParts) {
   for (const char* name : {"A", "B", "Z"}) world.add_function(name);
-  EXPECT_THAT(body("/functions?limit=2"), HasSubstr(R"("cursor":"B"})"));
-  const std::string rest = body("/functions?limit=2&cursor=B");
+  const std::string cursor = make_cursor("functions", "B");
+  EXPECT_THAT(body("/functions?limit=2"), HasSubstr(R"("cursor":")" + cursor + "\"}"));
+  const std::string rest = body("/functions?limit=2&cursor=" + cursor);
   EXPECT_THAT(rest, HasSubstr(R"("name":"F")"));
   EXPECT_THAT(rest, HasSubstr(R"("name":"Z")"));
   EXPECT_THAT(rest, Not(HasSubstr("cursor")));
-  EXPECT_EQ(body("/functions?cursor=Z"), "{\"functions\":[]}\n");
+  EXPECT_EQ(body("/functions?cursor=" + make_cursor("functions", "Z")), "{\"functions\":[]}\n");
+  for (const char* path : {"/functions?cursor=Z", "/mappings?cursor=bad"}) {
+    EXPECT_EQ(get(path).status, 400) << path;
+    EXPECT_THAT(get(path).body, HasSubstr("'cursor' is none that a page of this list ended with"));
+  }
   for (const char* limit : {"0", "101", "x", ""}) {
     EXPECT_EQ(get(std::string("/mappings?limit=") + limit).status, 400) << limit;
   }
@@ -137,8 +143,9 @@ TEST_F(ViewRoutesTest, MappingsComeInParts) {
     mapping.id = id;
     world.must(world.runtime->put_mapping(mapping));
   }
-  EXPECT_THAT(body("/mappings?limit=2"), HasSubstr(R"("cursor":"m2"})"));
-  const std::string rest = body("/mappings?limit=2&cursor=m2");
+  const std::string cursor = make_cursor("mappings", "m2");
+  EXPECT_THAT(body("/mappings?limit=2"), HasSubstr(R"("cursor":")" + cursor + "\"}"));
+  const std::string rest = body("/mappings?limit=2&cursor=" + cursor);
   EXPECT_THAT(rest, HasSubstr(R"({"mappings":[{"id":"m3")"));
   EXPECT_THAT(rest, Not(HasSubstr("cursor")));
 }
