@@ -144,7 +144,13 @@ class FixtureWriter {
     for (const FixturePolicy& change : flight_.changes_) {
       if (change.at <= start_) header.policy = change.policy;
     }
+    std::vector<FixturePause> pauses = pauses_at_start();
+    for (const FixturePause& pause : flight_.pauses_) {
+      if (pause.at > start_) pauses.push_back(pause);
+    }
+    header.has_pauses = !pauses.empty();
     write(header_line(header));
+    for (const FixturePause& pause : pauses) write(pause_line(pause));
     std::vector<uint64_t> waiting;
     for (auto& [number, task] : known_) {
       task.shown = is_waiting(task.stage);
@@ -152,6 +158,21 @@ class FixtureWriter {
     }
     std::sort(waiting.begin(), waiting.end());
     for (const uint64_t number : waiting) write(snapshot_line(image_of_known(number, known_[number], nullptr)));
+  }
+
+  std::vector<FixturePause> pauses_at_start() const {
+    std::map<std::pair<std::string, std::string>, FixturePause> there;
+    for (const FixturePause& pause : flight_.pauses_) {
+      if (pause.at > start_) continue;
+      if (pause.paused) {
+        there[{pause.of, pause.name}] = {start_, true, pause.of, pause.name};
+      } else {
+        there.erase({pause.of, pause.name});
+      }
+    }
+    std::vector<FixturePause> out;
+    for (auto& [part, pause] : there) out.push_back(std::move(pause));
+    return out;
   }
 
   void apply(const RecordedMove& move, BootTime at) {

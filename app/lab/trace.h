@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/lab/scenario.h"
+#include "runtime/queue_admin.h"
 #include "streams/fixture.h"
 
 namespace freshet::lab {
@@ -29,6 +30,14 @@ struct PolicyStep {
   std::map<std::string, std::string> policy;
 };
 
+// A part of the queue is paused, or not any more, from a moment of the recording on.
+struct PauseStep {
+  nanoseconds at{0};
+  bool paused = false;
+  Pause::Of of = Pause::Of::kQueue;
+  std::string name;  // Of the group or key.
+};
+
 struct Recording {
   Trace trace;
   RealRun real;
@@ -36,6 +45,7 @@ struct Recording {
   // The settings in force at the start; empty if the fixture does not hold them.
   std::map<std::string, std::string> policy = {};
   std::vector<PolicyStep> policy_changes = {};  // Later settings, by time.
+  std::vector<PauseStep> pauses = {};           // By time; those at the start are at 0.
 };
 
 // kValidation with what is missing: no arrivals, no finished work, missing changes (by their numbers), or a task that
