@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -204,13 +205,26 @@ struct RedriveInput {
 // Settings that apply from a moment on.
 struct PolicyChange {
   WallTime at{};
-  QueuePolicy policy;
+  std::shared_ptr<const QueuePolicy> policy;  // Never null.
 };
 struct PolicyChanges {
   PolicyChange first;                 // When the queue was opened, and its policy then. Each opening numbers anew.
   std::vector<PolicyChange> changes;  // Oldest first.
   uint64_t next = 0;                  // The number of the next change.
   uint64_t missing = 0;               // The number of requested changes that have been forgotten.
+};
+
+// A part of a queue was paused, or resumed.
+struct PauseChange {
+  WallTime at{};
+  bool paused = false;
+  Pause::Of of = Pause::Of::kQueue;
+  std::string name;  // Of the group or key.
+};
+struct PauseChanges {
+  std::vector<PauseChange> first;    // The parts that were paused before the first of `changes`, since `at`.
+  std::vector<PauseChange> changes;  // Oldest first; at most the last 1,000.
+  WallTime complete_from{};          // `first` and `changes` say what was paused at any time from here on.
 };
 
 class TaskQueue {
@@ -242,6 +256,9 @@ class TaskQueue {
   // The changes of the policy since the queue was opened, from that number on; they are numbered from 0. Those before
   // the last 1,000 are forgotten.
   virtual PolicyChanges policy_changes(uint64_t from) const = 0;
+  // The attribute `ttl` of its tasks, where it can only be milliseconds, is read as milliseconds.
+  virtual bool ttl_in_milliseconds() const = 0;
+  virtual PauseChanges pause_changes() const = 0;
   // Once answered, takes give out no task of that part, even after a restart, until it is resumed or its time is over.
   // Tasks in work continue, as do creation, deadlines and TTL. A pause of a paused part replaces its pause.
   // kValidation; kLimitExceeded beyond 1,000 pauses of a queue.

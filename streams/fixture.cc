@@ -113,6 +113,7 @@ Result<FixtureHeader> read_header(const JsonView& line) {
   }
   if (*version < 1) return invalid("version is missing");
   FixtureHeader header;
+  header.has_pauses = *version >= 3;
   auto table = line.string_or("table");
   auto view = line.string_or("view", "KEYS_ONLY");
   auto start = line.string_or("start");
@@ -272,6 +273,21 @@ Result<void> read_policy_change(const JsonView& line, Fixture& fixture) {
   return {};
 }
 
+Result<void> read_pause(const JsonView& line, const JsonView& of, bool paused, Fixture& fixture) {
+  const auto at = line.string_or("at");
+  const auto time = at ? parse_time(*at) : std::nullopt;
+  if (!time) return invalid("the 'at' of a pause must be a time such as \"2026-11-21T00:08:52.709Z\"");
+  const auto kind = of.as_string();
+  const auto name = line.string_or("name");
+  if (!kind || !name || (*kind != "queue" && *kind != "group" && *kind != "key") ||
+      (*kind == "queue") != name->empty()) {
+    return invalid(std::string("'") + (paused ? "paused" : "resumed") +
+                   "' must be \"queue\", or \"group\" or \"key\" with its 'name'");
+  }
+  fixture.pauses.push_back({*time, paused, std::string(*kind), std::string(*name)});
+  return {};
+}
+
 Result<void> read_line(const JsonView& line, int number, Fixture& fixture) {
   if (auto item = line.find("snapshot")) {
     if (!fixture.records.empty()) return invalid("a snapshot line after the first record");
@@ -284,6 +300,9 @@ Result<void> read_line(const JsonView& line, int number, Fixture& fixture) {
     return {};
   }
   if (line.find("policy")) return read_policy_change(line, fixture);
+  for (const bool paused : {true, false}) {
+    if (auto of = line.find(paused ? "paused" : "resumed")) return read_pause(line, *of, paused, fixture);
+  }
   auto record = read_record(line, fixture.header, fixture.records.size() + 1);
   if (!record) return fail(record.error());
   fixture.records.push_back(std::move(*record));
@@ -309,7 +328,7 @@ Error Fixture::in_file(Error error) const {
 }
 
 std::string header_line(const FixtureHeader& header) {
-  const int version = header.policy.empty() ? 1 : kFixtureVersion;
+  const int version = header.has_pauses ? kFixtureVersion : header.policy.empty() ? 1 : 2;
   std::string out = "{\"freshet\":\"fixture\",\"version\":" + std::to_string(version) + ",\"table\":";
   append_json_string(out, header.table);
   out += ",\"partitionKey\":";
@@ -353,9 +372,22 @@ std::string policy_line(const FixturePolicy& change) {
   return out + "}\n";
 }
 
+std::string pause_line(const FixturePause& pause) {
+  std::string out =
+      "{\"at\":\"" + iso8601(pause.at) + "\",\"" + (pause.paused ? "paused" : "resumed") + "\":\"" + pause.of + '"';
+  if (!pause.name.empty()) {
+    out += ",\"name\":";
+    append_json_string(out, pause.name);
+  }
+  return out + "}\n";
+}
+
 // A change of the policy is written before the first record after it.
 std::string write_fixture(const Fixture& fixture, const Account& account) {
-  std::string out = header_line(fixture.header);
+  FixtureHeader header = fixture.header;
+  header.has_pauses = !fixture.pauses.empty();
+  std::string out = header_line(header);
+  for (const FixturePause& pause : fixture.pauses) out += pause_line(pause);
   for (const Item& item : fixture.snapshot) out += snapshot_line(ItemRef::encode(item));
   auto change = fixture.policy_changes.begin();
   for (const ChangeRecord& record : fixture.records) {
@@ -402,6 +434,8 @@ Result<Fixture> read_fixture(std::string_view text, const std::string& file) {
   if (!has_header) return invalid(file + ":1: the file is empty; expected a fixture's header");
   std::stable_sort(fixture.policy_changes.begin(), fixture.policy_changes.end(),
                    [](const FixturePolicy& a, const FixturePolicy& b) { return a.at < b.at; });
+  std::stable_sort(fixture.pauses.begin(), fixture.pauses.end(),
+                   [](const FixturePause& a, const FixturePause& b) { return a.at < b.at; });
   return fixture;
 }
 

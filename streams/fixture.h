@@ -15,7 +15,7 @@
 
 namespace freshet {
 
-inline constexpr int kFixtureVersion = 2;
+inline constexpr int kFixtureVersion = 3;
 inline constexpr size_t kMaxFixtureLine = 4u << 20;
 
 struct FixtureHeader {
@@ -27,6 +27,7 @@ struct FixtureHeader {
   // For a queue's table: the settings at the beginning of the recording, by name. Empty: unknown. Only a fixture with
   // settings is of version 2; the others are still written as version 1, which older programs read.
   std::map<std::string, std::string> policy = {};
+  bool has_pauses = false;  // True: lines of pauses follow, so it is of version 3.
   bool operator==(const FixtureHeader&) const = default;
 };
 
@@ -37,12 +38,23 @@ struct FixturePolicy {
   bool operator==(const FixturePolicy&) const = default;
 };
 
+// A part of a queue is paused, or not any more, from a moment on.
+struct FixturePause {
+  WallTime at{};
+  bool paused = false;
+  std::string of;    // "queue", "group" or "key".
+  std::string name;  // Of the group or key.
+  bool operator==(const FixturePause&) const = default;
+};
+
 struct Fixture {
   FixtureHeader header;
   std::vector<Item> snapshot;
   std::vector<ChangeRecord> records;  // In the order of the lines, which may differ from that of their times.
   // Changes of the policy during the recording, by time. Only if the header has a policy.
   std::vector<FixturePolicy> policy_changes = {};
+  // Pauses and their ends, by time; those that were there at the start are of that time.
+  std::vector<FixturePause> pauses = {};
 
   // The position at which read_fixture() read each of them, from line 1; empty if it was made in memory.
   std::string file = {};
@@ -61,6 +73,7 @@ std::string header_line(const FixtureHeader& header);
 std::string snapshot_line(const ItemRef& item);
 std::string record_line(const ChangeRecord& record, const std::string& table, const Account& account);
 std::string policy_line(const FixturePolicy& change);
+std::string pause_line(const FixturePause& pause);
 std::string write_fixture(const Fixture& fixture, const Account& account);
 
 // kValidation with "FILE:LINE: what is wrong"; kUnsupportedFormat for a newer version. Blank lines and lines that begin

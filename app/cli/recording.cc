@@ -13,6 +13,7 @@
 #include "app/cli/remote.h"
 #include "app/cli/subcommands.h"
 #include "base/duration_text.h"
+#include "base/log.h"
 #include "base/out_file.h"
 #include "base/plain_text.h"
 
@@ -53,9 +54,9 @@ int save(const RecordingOptions& options) {
   });
   out.flush();
   if (!out) return say(cannot_write(options.file), kFailed);
-  std::cerr << fmt::format("{:.1f} s of {} saved: {} changes\n",
+  std::cerr << fmt::format("{:.1f} s of {} saved: {} changes since {}\n",
                            std::chrono::duration<double>(flight->to() - start).count(), plain_text(flight->queue()),
-                           records);
+                           records, iso8601(start));
   if (last && start > flight->to() - *last) {
     std::cerr << "The recording does not go back further: it keeps an hour at most, and what fits into "
                  "--recording-bytes\n";

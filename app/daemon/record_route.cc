@@ -186,7 +186,7 @@ class Recorder {
     if (next.opened != opening(news)) {
       news = queue->policy_changes(0);
       next.opened = opening(news);
-      piece.lines += policy_line({news.first.at, std::move(news.first.policy)});
+      piece.lines += policy_line({news.first.at, *news.first.policy});
     }
     if (news.missing > 0) {
       return fail(ErrorCode::kTrimmedDataAccess,
@@ -194,7 +194,7 @@ class Recorder {
                       (news.missing == 1 ? " change of its policy is" : " changes of its policy are") +
                       " forgotten; begin a new one, and read on before 1,000 further changes are made");
     }
-    for (auto& change : news.changes) piece.lines += policy_line({change.at, std::move(change.policy)});
+    for (auto& change : news.changes) piece.lines += policy_line({change.at, *change.policy});
     next.policy = news.next;
     return {};
   }

@@ -60,7 +60,7 @@ void append_head(std::string& out, const RecordingHead& head) {
     json.number("from", epoch_ms(head.from));
     json.number("to", epoch_ms(head.to));
     json.flag("forgot", head.forgot);
-    append_settings(json, head.policy);
+    append_settings(json, *head.policy);
   }
   out += '\n';
 }
@@ -69,7 +69,17 @@ void append_policy(std::string& out, const PolicyChange& change) {
   {
     JsonObject json(out);
     json.number("at", epoch_ms(change.at));
-    append_settings(json, change.policy);
+    append_settings(json, *change.policy);
+  }
+  out += '\n';
+}
+
+void append_pause(std::string& out, const PauseChange& change) {
+  {
+    JsonObject json(out);
+    json.number("at", epoch_ms(change.at));
+    json.text(change.paused ? "paused" : "resumed", pause_kind_name(change.of));
+    json.text_if("name", change.name);
   }
   out += '\n';
 }

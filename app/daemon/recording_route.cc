@@ -1,11 +1,13 @@
 #include "app/daemon/recording_route.h"
 
 #include <algorithm>
-#include <charconv>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "app/daemon/recording_lines.h"
+#include "app/daemon/recording_place.h"
 #include "base/there_are.h"
 #include "wire/api/calls.h"
 #include "wire/http/own_error.h"
@@ -17,9 +19,10 @@ namespace {
 
 // Events from before the asked time that are sent, too: the starts of tasks that were young then do not describe them.
 constexpr milliseconds kLead = FlightRecorder::kOldAfter + milliseconds(5000);
-constexpr int64_t kFarthestMs = int64_t{1} << 42;  // The year 2109. Nanoseconds hold twice that.
-constexpr size_t kMostEvents = 2'000;              // In one answer: about a millisecond of the loop.
+constexpr size_t kMostEvents = 2'000;  // In one answer: about a millisecond of the loop.
 constexpr uint32_t kMostWaiting = 500;
+constexpr size_t kMostPolicies = 50;
+constexpr size_t kMostPauses = 500;
 constexpr uint64_t kMostWaitingInAll = 200'000;
 
 bool is_recording_path(std::string_view target) {
@@ -29,63 +32,6 @@ bool is_recording_path(std::string_view target) {
   if (!path.starts_with(kRoot) || !path.ends_with(kEnd) || path.size() <= kRoot.size() + kEnd.size()) return false;
   const std::string_view name = path.substr(kRoot.size(), path.size() - kRoot.size() - kEnd.size());
   return name.find('/') == std::string_view::npos;
-}
-
-template <class Number>
-bool whole_number_in(std::string_view text, Number& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-// Where a recording goes on. Bounds and the clock are those of its first answer.
-struct RecordingPlace {
-  int64_t ahead_ms = 0;  // The wall clock beside the boot clock.
-  int64_t from_ms = 0;   // Epoch milliseconds, as are `to_ms`'s.
-  int64_t to_ms = 0;
-  bool begins = true;
-  // Either events from there on, or the tasks that wait, of this state from the cursor on.
-  QueueRecording::Place events;
-  std::string state;
-  std::string cursor;
-  uint64_t waiting = 0;  // The number of waiting tasks that were sent.
-
-  std::string text() const {
-    std::string out = std::to_string(ahead_ms) + "." + std::to_string(from_ms) + "." + std::to_string(to_ms) + ".";
-    if (state.empty()) return out + std::to_string(events.chunk) + "." + std::to_string(events.event);
-    return out + state + "." + std::to_string(waiting) + "." + cursor;
-  }
-  WallTime wall(BootTime at) const {
-    return WallTime(std::chrono::floor<milliseconds>(at.time_since_epoch()) + milliseconds(ahead_ms));
-  }
-  BootTime boot(int64_t wall_ms) const { return BootTime(milliseconds(wall_ms - ahead_ms)); }
-};
-
-std::optional<RecordingPlace> recording_place(std::string_view text) {
-  std::vector<std::string_view> parts;
-  while (parts.size() < 5) {
-    const size_t dot = text.find('.');
-    if (dot == std::string_view::npos) break;
-    parts.push_back(text.substr(0, dot));
-    text.remove_prefix(dot + 1);
-  }
-  RecordingPlace out;
-  out.begins = false;
-  if (parts.size() < 4) return std::nullopt;
-  const bool numbers = whole_number_in(parts[0], out.ahead_ms) && whole_number_in(parts[1], out.from_ms) &&
-                       whole_number_in(parts[2], out.to_ms);
-  if (!numbers) return std::nullopt;
-  for (const int64_t ms : {out.ahead_ms, out.from_ms, out.to_ms}) {
-    if (ms < -kFarthestMs || ms > kFarthestMs) return std::nullopt;
-  }
-  if (parts.size() == 4) {
-    if (!whole_number_in(parts[3], out.events.chunk) || !whole_number_in(text, out.events.event)) return std::nullopt;
-    return out;
-  }
-  if (parts[3] != "PENDING" && parts[3] != "DELAYED") return std::nullopt;
-  if (!whole_number_in(parts[4], out.waiting)) return std::nullopt;
-  out.state = parts[3];
-  out.cursor = text;
-  return out;
 }
 
 class RecordingExchange final : public Exchange {
@@ -121,11 +67,15 @@ class RecordingExchange final : public Exchange {
     }
     auto place = first_place();
     if (!place) co_return fail(std::move(place.error()));
-    if (place->begins) begin(*queue, *place);
-    if (is_beyond(name, *place)) {
-      co_return invalid("'place' is of a recording that has ended: the daemon was started anew. Begin without it");
+    if (auto there = check_place(name, *place); !there) co_return fail(std::move(there.error()));
+    using Part = RecordingPlace::Part;
+    if (place->part == Part::kHead) begin(*queue, *place);
+    if (place->part == Part::kPolicies) {
+      if (auto policies = read_policies(*queue, *place); !policies) co_return fail(std::move(policies.error()));
+      if (place->part == Part::kPolicies) co_return std::move(*place);
     }
-    if (place->state.empty()) co_return read_events(name, std::move(*place));
+    if (place->part == Part::kPauses && !read_pauses(*queue, *place)) co_return std::move(*place);
+    if (place->part == Part::kEvents) co_return read_events(name, std::move(*place));
     co_return co_await read_waiting(*queue, std::move(*place));
   }
 
@@ -138,15 +88,16 @@ class RecordingExchange final : public Exchange {
       }
     }
     if (const auto member = target_.query.find("place"); member != target_.query.end()) {
-      const auto place = recording_place(member->second);
+      const auto place = RecordingPlace::read(member->second);
       if (!place) return invalid("'place' must be the header X-Freshet-Next of the answer before");
       return *place;
     }
     RecordingPlace out;
     const RecordingBook& book = recorder_->book();
+    out.run_ms = run_ms();
     out.ahead_ms = epoch_ms(book.wall_of(BootTime{}));
     const WallTime now = out.wall(clock_.boot());
-    out.from_ms = epoch_ms(now - book.most_age());
+    out.from_ms = epoch_ms(now - FlightRecorder::kMostAge);
     out.to_ms = epoch_ms(now);
     int64_t bound = 0;
     for (auto [name, to] : {std::pair{"from", &out.from_ms}, std::pair{"to", &out.to_ms}}) {
@@ -154,49 +105,116 @@ class RecordingExchange final : public Exchange {
       if (member == target_.query.end()) continue;
       if (!whole_number_in(member->second, bound))
         return invalid(std::string("'") + name + "' must be epoch milliseconds");
-      bound = std::clamp(bound, -kFarthestMs, kFarthestMs);
+      bound = std::clamp(bound, -RecordingPlace::kFarthestMs, RecordingPlace::kFarthestMs);
       if (bound < 0) bound += epoch_ms(now);
       *to = name == std::string_view("from") ? std::max(*to, bound) : std::min(*to, bound);
     }
     return out;
   }
 
-  // The head, and every change of the policy until the end.
-  void begin(TaskQueue& queue, RecordingPlace& place) {
-    const QueueRecording* recording = recorder_->book().find(queue.name());
-    RecordingHead head;
-    head.queue = queue.name();
-    head.forgot = recording != nullptr && recording->has_forgotten();
-    const auto oldest = recording != nullptr ? recording->oldest() : std::nullopt;
-    // A younger task that came before the oldest event has no move that describes it.
-    if (head.forgot && oldest) {
-      place.from_ms = std::max(place.from_ms, epoch_ms(place.wall(*oldest + FlightRecorder::kOldAfter)));
-    } else if (oldest) {
-      place.from_ms = std::max(place.from_ms, epoch_ms(place.wall(*oldest)));
-    } else if (head.forgot) {
-      place.from_ms = place.to_ms;  // Other queues have taken all of its room.
+  int64_t run_ms() const { return std::chrono::floor<milliseconds>(recorder_->began().time_since_epoch()).count(); }
+
+  // Whether the recording goes on there without a gap.
+  Result<void> check_place(const std::string& queue, const RecordingPlace& place) const {
+    const QueueRecording* recording = recorder_->book().find(queue);
+    const bool reads = place.part < RecordingPlace::Part::kPending;
+    const bool beyond = recording != nullptr && place.events.chunk > recording->end().chunk;
+    if (place.run_ms != run_ms() || (reads && beyond)) {
+      return fail(ErrorCode::kConflict,
+                  "'place' is of a recording that has ended: the daemon was started anew. Begin without it");
     }
-    head.from = WallTime(milliseconds(place.from_ms));
-    head.to = WallTime(milliseconds(place.to_ms));
-    PolicyChanges changes = queue.policy_changes(0);
-    head.policy = std::move(changes.first.policy);
-    std::string later;
-    for (PolicyChange& change : changes.changes) {
-      change.at = place.wall(recorder_->book().boot_of(change.at));
-      if (change.at <= head.from) {
-        head.policy = std::move(change.policy);
-      } else if (change.at <= head.to) {
-        append_policy(later, change);
-      }
-    }
-    append_head(lines_, head);
-    lines_ += later;
+    if (!reads || recording == nullptr || !recording->is_gone(place.events)) return {};
+    return fail(ErrorCode::kConflict,
+                "events of queue '" + queue + "' that come next have been forgotten while the recording was read: " +
+                    "they were too old, their room was needed (--recording-bytes), or the queue's table was created "
+                    "anew. Begin without 'place', with a later 'from'");
   }
 
-  // True if no event stands there yet.
-  bool is_beyond(const std::string& queue, const RecordingPlace& place) const {
-    const QueueRecording* recording = recorder_->book().find(queue);
-    return recording != nullptr && place.state.empty() && place.events.chunk > recording->end().chunk;
+  // The head. The changes of the policy are next.
+  void begin(TaskQueue& queue, RecordingPlace& place) {
+    const auto [complete_from, forgot] = recorder_->extent_of(queue.name());
+    place.from_ms = std::max(place.from_ms, epoch_ms(place.wall(complete_from)));
+    const PolicyChanges changes = queue.policy_changes(0);
+    if (changes.missing > 0) place.from_ms = std::max(place.from_ms, wall_ms(place, changes.changes.front().at));
+    place.from_ms = std::max(place.from_ms, wall_ms(place, queue.pause_changes().complete_from));
+    place.from_ms = std::min(place.from_ms, place.to_ms);
+    RecordingHead head;
+    head.queue = queue.name();
+    head.forgot = forgot;
+    head.from = WallTime(milliseconds(place.from_ms));
+    head.to = WallTime(milliseconds(place.to_ms));
+    head.policy = changes.first.policy;
+    place.number = changes.missing;
+    for (const PolicyChange& change : changes.changes) {
+      if (wall_ms(place, change.at) > place.from_ms) break;
+      head.policy = change.policy;
+      ++place.number;
+    }
+    append_head(lines_, head);
+    place.part = RecordingPlace::Part::kPolicies;
+    const QueueRecording* recording = recorder_->book().find(queue.name());
+    place.events =
+        recording == nullptr ? QueueRecording::Place{1, 0} : recording->place_at(place.boot(place.from_ms) - kLead);
+  }
+
+  // Of a moment that is known by the wall clock as it was then.
+  int64_t wall_ms(const RecordingPlace& place, WallTime at) const {
+    return epoch_ms(place.wall(recorder_->book().boot_of(at)));
+  }
+
+  Result<void> read_policies(TaskQueue& queue, RecordingPlace& place) {
+    const PolicyChanges changes = queue.policy_changes(place.number);
+    if (changes.missing > 0) {
+      return fail(ErrorCode::kConflict, "changes of the policy of queue '" + queue.name() +
+                                            "' have been forgotten while the recording was read. Begin without "
+                                            "'place', with a later 'from'");
+    }
+    size_t sent = 0;
+    for (PolicyChange change : changes.changes) {
+      const int64_t at = wall_ms(place, change.at);
+      if (at > place.to_ms) break;
+      if (sent++ == kMostPolicies) return {};
+      change.at = WallTime(milliseconds(at));
+      append_policy(lines_, change);
+      ++place.number;
+    }
+    place.part = RecordingPlace::Part::kPauses;
+    place.number = 0;
+    return {};
+  }
+
+  // Those that were there at the beginning, with its time, and the later changes. False: there are more.
+  bool read_pauses(TaskQueue& queue, RecordingPlace& place) {
+    const auto all = pauses_between(queue.pause_changes(), place);
+    const uint64_t end = std::min<uint64_t>(all.size(), place.number + kMostPauses);
+    for (; place.number < end; ++place.number) append_pause(lines_, all[place.number]);
+    if (end < all.size()) return false;
+    place.part = RecordingPlace::Part::kEvents;
+    return true;
+  }
+
+  // By time, in the recording's times.
+  std::vector<PauseChange> pauses_between(PauseChanges changes, const RecordingPlace& place) const {
+    std::map<std::pair<Pause::Of, std::string>, PauseChange> there;
+    std::vector<PauseChange> later;
+    changes.first.insert(changes.first.end(), std::make_move_iterator(changes.changes.begin()),
+                         std::make_move_iterator(changes.changes.end()));
+    for (PauseChange& change : changes.first) {
+      const int64_t at = wall_ms(place, change.at);
+      if (at > place.to_ms) continue;
+      change.at = WallTime(milliseconds(std::max(at, place.from_ms)));
+      if (at > place.from_ms) {
+        later.push_back(std::move(change));
+      } else if (change.paused) {
+        there.insert_or_assign({change.of, change.name}, change);
+      } else {
+        there.erase({change.of, change.name});
+      }
+    }
+    std::vector<PauseChange> out;
+    for (auto& [part, change] : there) out.push_back(std::move(change));
+    std::move(later.begin(), later.end(), std::back_inserter(out));
+    return out;
   }
 
   std::optional<RecordingPlace> read_events(const std::string& queue, RecordingPlace place) {
@@ -212,29 +230,32 @@ class RecordingExchange final : public Exchange {
       });
       over = over || place.events == recording->end();
     }
-    if (over) place.state = "PENDING";
+    if (over) {
+      place.part = RecordingPlace::Part::kPending;
+      place.number = 0;
+    }
     return place;
   }
 
   Async<Result<std::optional<RecordingPlace>>> read_waiting(TaskQueue& queue, RecordingPlace place) {
     ListInput input;
-    input.state = place.state;
+    input.state = place.part_name();
     input.limit = kMostWaiting;
     input.cursor = place.cursor;
     auto page = co_await queue.list(std::move(input));
     if (!page) co_return fail(std::move(page.error()));
     const WallTime wall = clock_.wall();
     const WallTime at = place.wall(clock_.boot());
-    const TaskStage stage = stage_of(place.state);
+    const TaskStage stage = stage_of(place.part_name());
     for (const ItemRef& task : page->tasks) {
-      append_waiting(lines_, at, task.creation(), stage, recorder_->about(task, stage, wall, false));
+      append_waiting(lines_, at, task.creation(), stage, recorder_->about(task, stage, wall, false, queue));
     }
-    place.waiting += page->tasks.size();
+    place.number += page->tasks.size();
     place.cursor = std::move(page->cursor);
-    if (place.waiting >= kMostWaitingInAll) co_return std::nullopt;
+    if (place.number >= kMostWaitingInAll) co_return std::nullopt;
     if (!place.cursor.empty()) co_return place;
-    if (place.state == "DELAYED") co_return std::nullopt;
-    place.state = "DELAYED";
+    if (place.part == RecordingPlace::Part::kDelayed) co_return std::nullopt;
+    place.part = RecordingPlace::Part::kDelayed;
     co_return place;
   }
 

@@ -96,6 +96,12 @@ Result<void> Flight::add_line(const JsonView& line) {
     changes_.push_back({WallTime(milliseconds(*at)), settings_in(line)});
     return {};
   }
+  for (const bool paused : {true, false}) {
+    const std::string_view of = text_member(line, paused ? "paused" : "resumed");
+    if (of.empty()) continue;
+    pauses_.push_back({WallTime(milliseconds(*at)), paused, std::string(of), std::string(text_member(line, "name"))});
+    return {};
+  }
   return add_event(line, BootTime(milliseconds(*at)));
 }
 

@@ -52,6 +52,7 @@ class Flight {
   WallTime to_{};
   std::map<std::string, std::string> policy_;
   std::vector<FixturePolicy> changes_;
+  std::vector<FixturePause> pauses_;
   std::unique_ptr<RecordingBook> book_ = std::make_unique<RecordingBook>(size_t{1} << 40, milliseconds::max());
   std::vector<Waiting> waiting_;
   uint64_t lines_ = 0;

@@ -91,6 +91,7 @@ class FixtureSink {
   virtual void item(const ItemRef& item) = 0;
   virtual void record(ChangeRecord record) = 0;
   virtual void policy(const FixturePolicy& change) = 0;
+  virtual void pause(const FixturePause& pause) = 0;
   virtual bool goes_on() const { return true; }
 };
 
@@ -104,6 +105,7 @@ class LineSink final : public FixtureSink {
   void item(const ItemRef& item) override { write(snapshot_line(item)); }
   void record(ChangeRecord record) override { write(record_line(record, table_, {})); }
   void policy(const FixturePolicy& change) override { write(policy_line(change)); }
+  void pause(const FixturePause& pause) override { write(pause_line(pause)); }
   bool goes_on() const override { return goes_on_; }
 
  private:
@@ -120,6 +122,7 @@ class MemorySink final : public FixtureSink {
   void item(const ItemRef& item) override { fixture.snapshot.push_back(item.decode()); }
   void record(ChangeRecord record) override { fixture.records.push_back(std::move(record)); }
   void policy(const FixturePolicy& change) override { fixture.policy_changes.push_back(change); }
+  void pause(const FixturePause& pause) override { fixture.pauses.push_back(pause); }
 
   Fixture fixture;
 };
@@ -187,7 +190,13 @@ class FixtureWriter {
     for (const FixturePolicy& change : flight_.changes_) {
       if (change.at <= start_) header.policy = change.policy;
     }
+    std::vector<FixturePause> pauses = pauses_at_start();
+    for (const FixturePause& pause : flight_.pauses_) {
+      if (pause.at > start_) pauses.push_back(pause);
+    }
+    header.has_pauses = !pauses.empty();
     sink_.header(std::move(header));
+    for (const FixturePause& pause : pauses) sink_.pause(pause);
     std::vector<uint64_t> waiting;
     for (auto& [number, task] : known_) {
       task.shown = is_waiting(task.stage);
@@ -195,6 +204,21 @@ class FixtureWriter {
     }
     std::sort(waiting.begin(), waiting.end());
     for (const uint64_t number : waiting) sink_.item(image_of_known(number, known_[number], nullptr));
+  }
+
+  std::vector<FixturePause> pauses_at_start() const {
+    std::map<std::pair<std::string, std::string>, FixturePause> there;
+    for (const FixturePause& pause : flight_.pauses_) {
+      if (pause.at > start_) continue;
+      if (pause.paused) {
+        there[{pause.of, pause.name}] = {start_, true, pause.of, pause.name};
+      } else {
+        there.erase({pause.of, pause.name});
+      }
+    }
+    std::vector<FixturePause> out;
+    for (auto& [part, pause] : there) out.push_back(std::move(pause));
+    return out;
   }
 
   void apply(const RecordedMove& move, BootTime at) {

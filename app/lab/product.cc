@@ -140,7 +140,9 @@ class Product {
     scope_.spawn(process(processor));
     scope_.spawn(clients());
     scope_.spawn(change_settings());
+    scope_.spawn(change_pauses());
     sim_.run_for(length);
+    if (pause_error_) return fail(*pause_error_);
     auto end = finish();
     if (end && setup_.records) {
       auto recorded = finish_recording();
@@ -183,6 +185,10 @@ class Product {
     queue_ = *opened;
     queues_->begin();
     sim_.run_ready();
+    for (; next_pause_ < setup_.pauses.size() && setup_.pauses[next_pause_].at.count() == 0; ++next_pause_) {
+      wait(set_pause(setup_.pauses[next_pause_]));
+    }
+    if (pause_error_) return fail(*pause_error_);
     origin_ = loop().clock().boot();
     return setup_.records ? begin_recording() : Result<void>();
   }
@@ -209,8 +215,8 @@ class Product {
       recording_.lines += more->lines;
       recording_.next = more->next;
     }
-    for (auto& change : queue_->policy_changes(0).changes) {
-      recording_.lines += policy_line({change.at, std::move(change.policy)});
+    for (const auto& change : queue_->policy_changes(0).changes) {
+      recording_.lines += policy_line({change.at, *change.policy});
     }
     return std::move(recording_.lines);
   }
@@ -229,6 +235,26 @@ class Product {
       co_await sleep_until(loop(), origin_ + change.at);
       queue_->set_settings(change.settings);
     }
+  }
+
+  // Pauses and resumes at their times; those at the start have been done.
+  Async<void> change_pauses() {
+    for (; next_pause_ < setup_.pauses.size(); ++next_pause_) {
+      co_await sleep_until(loop(), origin_ + setup_.pauses[next_pause_].at);
+      co_await set_pause(setup_.pauses[next_pause_]);
+    }
+  }
+
+  // True. A part that is resumed although it is not paused stays as it is.
+  Async<bool> set_pause(const PauseStep& step) {
+    if (!step.paused) {
+      auto resumed = co_await queue_->resume(step.of, step.name, {});
+      if (!resumed && resumed.error().code != ErrorCode::kConflict) pause_error_ = resumed.error();
+      co_return true;
+    }
+    auto paused = co_await queue_->pause({step.of, step.name, {}, {}}, {});
+    if (!paused) pause_error_ = paused.error();
+    co_return true;
   }
 
   // Open loop: tasks are created when they are due.
@@ -343,6 +369,8 @@ class Product {
   Queue* queue_ = nullptr;
   FixtureChunk recording_;
   BootTime origin_{};
+  size_t next_pause_ = 0;
+  std::optional<Error> pause_error_;
   Scope scope_;
 };
 

@@ -10,6 +10,7 @@
 #include "app/lab/ledger.h"
 #include "app/lab/limited.h"
 #include "app/lab/policy.h"
+#include "app/lab/trace.h"
 #include "base/result.h"
 
 namespace freshet::lab {
@@ -31,6 +32,7 @@ struct SettingsStep {
 struct ProductSetup {
   QueueSettings settings;
   std::vector<SettingsStep> changes = {};  // By time.
+  std::vector<PauseStep> pauses = {};      // By time.
   // Works on the tasks; null: the scenario's slots do. Outlives the run.
   LimitedDownstream* downstream = nullptr;
   int downstream_slots = 0;  // Its slots, as for LimitedDownstream::begin().

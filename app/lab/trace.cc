@@ -74,11 +74,23 @@ class Reader {
         out_.policy_changes.push_back({change.at - origin_, change.policy});
       }
     }
+    if (auto pauses = read_pauses(); !pauses) return pauses;
     out_.trace.default_cost = default_cost(out_.policy);
     costs_ = {{nanoseconds(0), out_.trace.default_cost}};
     for (const auto& step : out_.policy_changes) {
       const double cost = default_cost(step.policy);
       if (cost != costs_.rbegin()->second) costs_[step.at] = cost;
+    }
+    return {};
+  }
+
+  Result<void> read_pauses() {
+    for (const auto& pause : fixture_.pauses) {
+      if (pause.at - origin_ > kLongestTrace) {
+        return invalid("a pause changes more than 366 days after the first change of a task");
+      }
+      const auto of = pause.of == "group" ? Pause::Of::kGroup : pause.of == "key" ? Pause::Of::kKey : Pause::Of::kQueue;
+      out_.pauses.push_back({since_origin(pause.at), pause.paused, of, pause.name});
     }
     return {};
   }

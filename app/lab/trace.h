@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/lab/scenario.h"
+#include "runtime/queue_admin.h"
 #include "streams/fixture.h"
 
 namespace freshet::lab {
@@ -49,6 +50,14 @@ struct TraceWait {
 
 inline constexpr nanoseconds kNeverDone{-1};
 
+// A part of the queue is paused, or not any more, from a moment of the recording on.
+struct PauseStep {
+  nanoseconds at{0};
+  bool paused = false;
+  Pause::Of of = Pause::Of::kQueue;
+  std::string name;  // Of the group or key.
+};
+
 struct Recording {
   Trace trace;
   RealRun real;
@@ -61,6 +70,7 @@ struct Recording {
   std::vector<TraceCall> calls = {};            // By the times at which they began. Those of `trace` and the refused.
   std::vector<TraceWait> waits = {};            // By time.
   std::vector<nanoseconds> done = {};           // When each task of the trace was SUCCESS; kNeverDone: it was not.
+  std::vector<PauseStep> pauses = {};           // By time; those at the start are at 0.
 };
 
 // kValidation with what is missing: no arrivals, no finished work, missing changes (by their numbers), or a task that

@@ -70,6 +70,7 @@ TraceOutcome outcome_of(const Recording& recording, const Ledger& ledger) {
 
 Result<TraceOutcome> run_setup(const Recording& recording, ProductSetup setup, const DownstreamSpec& downstream,
                                const Scenario& scenario, uint64_t seed) {
+  setup.pauses = recording.pauses;
   Ledger ledger(scenario, seed);
   if (!downstream.limiter) {
     auto end = run_product(setup, seed, ledger);
@@ -158,6 +159,11 @@ std::vector<std::string> assumptions(const Recording& recording, const Scenario&
   if (learns(recording.policy) ||
       std::any_of(changes.begin(), changes.end(), [&](const PolicyStep& step) { return learns(step.policy); }))
     out.push_back("assumed: whatever the queue learns (rate, concurrency, order) it begins to learn at the start");
+  if (!recording.pauses.empty()) {
+    out.push_back(
+        "assumed: the queue, its groups and keys are paused when they were; of the lab's policies, those that are "
+        "models only are not");
+  }
   if (real.cancelled > 0) {
     out.push_back(fmt::format("left out: that clients cancelled {} tasks; here these go on", real.cancelled));
   }

@@ -1,33 +1,17 @@
 #include "functions/queue/flight_recorder.h"
 
 #include <algorithm>
-#include <array>
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/holder.h"
 #include "functions/queue/policy/expiry.h"
+#include "tables/value/attribute_walk.h"
 
 namespace freshet {
 namespace {
 
 // Between two marks, so that a task is old after one to two of them.
 constexpr milliseconds kRecorderMark = FlightRecorder::kOldAfter / 2;
-
-// The names of the properties, sorted; the slots are their places.
-namespace slot {
-enum Slot : size_t { kCost, kDeadline, kGroup, kKey, kMaxAttempts, kNotBefore, kPriority, kReplace, kCreated, kTtl };
-inline constexpr size_t kAll = 10;
-}  // namespace slot
-
-NameSlots recorded_names() {
-  std::vector<std::string> names;
-  for (const auto name :
-       {attribute::kCost, attribute::kDeadline, attribute::kGroup, attribute::kKey, attribute::kMaxAttempts,
-        attribute::kNotBefore, attribute::kPriority, attribute::kReplace, attribute::kCreated, attribute::kTtl}) {
-    names.emplace_back(name);
-  }
-  return NameSlots(std::move(names));
-}
 
 int64_t int_in_value(std::string_view value, int64_t fallback) {
   const ValueView view(value);
@@ -65,97 +49,193 @@ bool is_given_back(const ItemRef& before, const ItemRef& after) {
 }  // namespace
 
 FlightRecorder::FlightRecorder(const Clock& clock, TaskQueues& queues, size_t most_bytes)
-    : clock_(clock), queues_(queues), book_(most_bytes), names_(recorded_names()), marked_(clock.boot()) {
+    : clock_(clock),
+      queues_(queues),
+      began_(clock.boot()),
+      book_(most_bytes, kMostAge + kKeptBeyond),
+      marked_(clock.boot()) {
   book_.tick(clock.wall(), clock.boot());
 }
 
-FlightRecorder::Source& FlightRecorder::source_of(const StatusMove& move) {
-  if (move.table == last_table_) return *last_;
+void FlightRecorder::find_source(const StatusMove& move) {
   const auto [place, added] = tables_.try_emplace(move.table);
-  if (added && queues_.find(move.name) != nullptr) place->second.recording = &book_.of(move.name);
+  if (added) begin_source(move, place->second);
   last_table_ = move.table;
   last_ = &place->second;
-  return *last_;
 }
 
+// A table that was deleted and created again is another one: its tasks are not those of the recording so far.
+void FlightRecorder::begin_source(const StatusMove& move, Source& source) {
+  source.queue = queues_.find(move.name);
+  if (source.queue == nullptr) return;
+  QueueRecording& recording = book_.of(move.name);
+  const auto [known, first] = recorded_.try_emplace(&recording, move.table);
+  if (known->second > move.table) return;  // It is the table that is gone.
+  source.recording = &recording;
+  if (first || known->second == move.table) return;
+  tables_.erase(known->second);
+  known->second = move.table;
+  recording.begin_anew(clock_.boot());
+}
+
+// The time is that of the batch, so the clock is read once for all changes of one.
 void FlightRecorder::moved(const StatusMove& move) {
-  Source& source = source_of(move);
+  if (move.table != last_table_) find_source(move);
+  Source& source = *last_;
   if (source.recording == nullptr) return;
   if (move.at != last_wall_) {
     last_wall_ = move.at;
-    now_ = clock_.boot();
+    now_ms_ = std::chrono::floor<milliseconds>(clock_.boot().time_since_epoch()).count();
   }
+  const TaskStage from = stage_of(move.from);
+  const TaskStage to = stage_of(move.to);
+  const uint64_t task = (move.after ? move.after : move.before).creation();
+  // Most moves are starts of tasks that have not waited for long, and ends of tasks without a cost.
+  if (from == TaskStage::kPending && to == TaskStage::kTaken && task > old_) {
+    look_at_start(source, move.after);
+    source.recording->add_plain(from, to, source.pulled ? kMovePulled : 0u, task, now_ms_);
+  } else if (from == TaskStage::kTaken && to == TaskStage::kSuccess && !source.has_costs &&
+             source.ends++ % kLookEach != 0) {
+    source.recording->add_plain(from, to, 0, task, now_ms_);
+  } else {
+    add(source, move, from, to, task);
+  }
+}
+
+void FlightRecorder::look_at_start(Source& source, const ItemRef& task) {
+  if (source.starts++ % kLookEach == 0) source.pulled = text_of(task, attribute::kTakenBy) != kProcessorOwner;
+}
+
+// Any move.
+void FlightRecorder::add(Source& source, const StatusMove& move, TaskStage from, TaskStage to, uint64_t task) {
   const ItemRef& any = move.after ? move.after : move.before;
   RecordedMove out;
-  out.task = any.creation();
-  out.from = stage_of(move.from);
-  out.to = stage_of(move.to);
+  out.task = task;
+  out.from = from;
+  out.to = to;
   out.by_ttl = move.by_ttl;
-  seen_ = std::max(seen_, out.task);
-  const bool comes = !is_living(out.from) && is_living(out.to);
-  if (!begun_ && out.from == TaskStage::kNone) {
+  seen_ = std::max(seen_, task);
+  if (!begun_ && from == TaskStage::kNone) {
     begun_ = true;
-    old_ = newest_ = out.task - 1;
+    old_ = newest_ = task - 1;
   }
-  if (comes) {
-    out.about = about(any, out.to, move.at, true);
-  } else if (out.to == TaskStage::kDelayed ||
-             (out.task <= old_ && (is_waiting(out.from) || (out.from == TaskStage::kTaken && is_waiting(out.to))))) {
-    const bool waited = is_waiting(out.from) && out.to != TaskStage::kDelayed;
-    out.about = about(waited ? move.before : move.after, waited ? out.from : out.to, move.at, false);
+  if (!is_living(from) && is_living(to)) return come(source, move, out);
+  std::optional<RecordedTask> described;
+  if (to == TaskStage::kDelayed ||
+      (task <= old_ && (is_waiting(from) || (from == TaskStage::kTaken && is_waiting(to))))) {
+    const bool waited = is_waiting(from) && to != TaskStage::kDelayed;
+    described = about(waited ? move.before : move.after, waited ? from : to, move.at, false, *source.queue);
   }
-  if (out.to == TaskStage::kTaken) {
-    if (source.starts++ % kLookEach == 0) source.pulled = text_of(any, attribute::kTakenBy) != kProcessorOwner;
+  if (to == TaskStage::kTaken) {
+    look_at_start(source, any);
     out.pulled = source.pulled;
-  } else if (out.from == TaskStage::kTaken && move.after) {
-    out.given_back = is_waiting(out.to) && is_given_back(move.before, move.after);
-    if (source.has_costs || source.ends++ % kLookEach == 0) out.cost = known_cost(move.after);
+  } else if (from == TaskStage::kTaken && move.after) {
+    out.given_back = is_waiting(to) && is_given_back(move.before, move.after);
+    out.cost = known_cost(move.after);
     source.has_costs = source.has_costs || out.cost;
   }
-  if (out.to == TaskStage::kShed) out.because = because_of(any);
-  if (out.to == TaskStage::kCancelled) out.replaced = has(any, attribute::kReplacedBy);
-  source.has_costs = source.has_costs || (out.about && out.about->cost);
-  source.recording->add(out, now_);
+  if (to == TaskStage::kShed) out.because = because_of(any);
+  if (to == TaskStage::kCancelled) out.replaced = has(any, attribute::kReplacedBy);
+  source.recording->add(out, described ? &*described : nullptr, now_ms_);
 }
 
-int64_t FlightRecorder::read(LastNumber& last, std::string_view encoded) {
-  if (last.encoded != encoded) last = {std::string(encoded), int_in_value(encoded, 0)};
-  return last.value;
+void FlightRecorder::come(Source& source, const StatusMove& move, const RecordedMove& out) {
+  const RecordedTask task = about(move.after, out.to, move.at, true, *source.queue);
+  source.has_costs = source.has_costs || task.cost;
+  source.recording->add(out, &task, now_ms_);
 }
 
-RecordedTask FlightRecorder::about(const ItemRef& task, TaskStage stage, WallTime now, bool just_came) const {
-  std::array<std::string_view, slot::kAll> values;
-  const uint64_t there = names_.pick(task, values.data());
-  const auto has = [there](slot::Slot one) { return (there >> one & 1) != 0; };
+int64_t FlightRecorder::LastNumber::read(std::string_view from) {
+  if (!encoding::is_same_name(encoded.data(), encoded.size(), from.data(), from.size())) {
+    encoded = from;
+    value = int_in_value(from, 0);
+  }
+  return value;
+}
+
+FlightRecorder::Decisive FlightRecorder::decisive(const ItemRef& task) {
+  Decisive out;
+  each_attribute(task, [&out](std::string_view name, std::string_view value) {
+    switch (name.size()) {
+      case attribute::kTtl.size():
+        static_assert(attribute::kTtl.size() == attribute::kKey.size());
+        if (name == attribute::kTtl) out.ttl = value;
+        if (name == attribute::kKey) out.key = value;
+        break;
+      case attribute::kCost.size():
+        if (name == attribute::kCost) out.cost = value;
+        break;
+      case attribute::kGroup.size():
+        if (name == attribute::kGroup) out.group = value;
+        break;
+      case attribute::kReplace.size():
+        if (name == attribute::kReplace) out.replace = value;
+        break;
+      case attribute::kDeadline.size():
+        static_assert(attribute::kDeadline.size() == attribute::kPriority.size());
+        if (name == attribute::kDeadline) out.deadline = value;
+        if (name == attribute::kPriority) out.priority = value;
+        break;
+      case attribute::kNotBefore.size():
+        if (name == attribute::kNotBefore) out.not_before = value;
+        break;
+      case attribute::kCreated.size():
+        static_assert(attribute::kCreated.size() == attribute::kMaxAttempts.size());
+        if (name == attribute::kCreated) out.created = value;
+        if (name == attribute::kMaxAttempts) out.max_attempts = value;
+        break;
+      default:
+        break;
+    }
+  });
+  return out;
+}
+
+RecordedTask FlightRecorder::about(const ItemRef& task, TaskStage stage, WallTime now, bool just_came,
+                                   const TaskQueue& queue) const {
+  const Decisive has = decisive(task);
   const auto until = [now](int64_t ms) { return milliseconds(ms - epoch_ms(now)); };
   RecordedTask out;
-  if (has(slot::kTtl)) {
-    const int64_t ttl = read(ttl_, values[slot::kTtl]);
-    const auto end =
-        ttl > 0 && ttl < kSurelySeconds ? std::optional(TtlEnd{WallTime(seconds(ttl)), false}) : ttl_end(task, false);
+  if (!has.ttl.empty()) {
+    const int64_t ttl = ttl_.read(has.ttl);
+    const auto end = ttl > 0 && ttl < kSurelySeconds ? std::optional(TtlEnd{WallTime(seconds(ttl)), false})
+                                                     : ttl_end(task, queue.ttl_in_milliseconds());
     if (end) {
       out.due_in = end->at - now;
       out.due_by_ttl = true;
     }
   }
-  if (const int64_t deadline = has(slot::kDeadline) ? read(deadline_, values[slot::kDeadline]) : 0; deadline > 0) {
+  if (const int64_t deadline = has.deadline.empty() ? 0 : deadline_.read(has.deadline); deadline > 0) {
     if (!out.due_in || until(deadline) < *out.due_in) {
       out.due_in = until(deadline);
       out.due_by_ttl = false;
     }
   }
-  if (has(slot::kGroup)) out.group = text_in_value(values[slot::kGroup], kMostNameBytes);
-  if (has(slot::kKey)) out.key = text_in_value(values[slot::kKey], kMostNameBytes);
-  if (has(slot::kReplace)) out.replaces = comes_to_replace(task);
-  if (has(slot::kPriority))
-    out.priority = static_cast<int>(std::clamp<int64_t>(int_in_value(values[slot::kPriority], 0), -100, 100));
-  if (has(slot::kMaxAttempts)) {
-    out.max_attempts = static_cast<int>(std::clamp<int64_t>(int_in_value(values[slot::kMaxAttempts], 0), 0, 1'000));
+  if (!has.group.empty()) out.group = text_in_value(has.group, kMostNameBytes);
+  if (!has.key.empty()) out.key = text_in_value(has.key, kMostNameBytes);
+  if (!has.replace.empty()) out.replaces = comes_to_replace(task);
+  if (!has.priority.empty()) {
+    out.priority = static_cast<int>(std::clamp<int64_t>(int_in_value(has.priority, 0), -100, 100));
   }
-  if (has(slot::kCost)) out.cost = known_cost(task);
-  if (stage == TaskStage::kDelayed && has(slot::kNotBefore))
-    out.delay = until(int_in_value(values[slot::kNotBefore], epoch_ms(now)));
-  if (!just_came && has(slot::kCreated)) out.age = -until(int_in_value(values[slot::kCreated], epoch_ms(now)));
+  if (!has.max_attempts.empty()) {
+    out.max_attempts = static_cast<int>(std::clamp<int64_t>(int_in_value(has.max_attempts, 0), 0, 1'000));
+  }
+  if (!has.cost.empty()) out.cost = known_cost(task);
+  if (stage == TaskStage::kDelayed && !has.not_before.empty()) {
+    out.delay = until(int_in_value(has.not_before, epoch_ms(now)));
+  }
+  if (!just_came && !has.created.empty()) out.age = -until(int_in_value(has.created, epoch_ms(now)));
+  return out;
+}
+
+FlightRecorder::Extent FlightRecorder::extent_of(std::string_view queue) const {
+  const QueueRecording* recording = book_.find(queue);
+  if (recording == nullptr) return {began_, false};
+  Extent out{recording->began().value_or(began_), false};
+  // A younger task that came before the oldest event has no move that describes it.
+  if (const auto until = recording->forgotten_until()) {
+    out = {std::max<BootTime>(out.from, *until + kOldAfter), true};
+  }
   return out;
 }
 

@@ -13,7 +13,6 @@
 #include "runtime/recorder/recording_book.h"
 #include "runtime/task_queue.h"
 #include "tables/move_watcher.h"
-#include "tables/value/name_slots.h"
 
 namespace freshet {
 
@@ -23,6 +22,10 @@ class FlightRecorder final : public MoveWatcher {
   // A move of a task that was created before this has the task's properties, so that a recording that begins in between
   // has them. A task that is younger than kOldAfter may be without.
   static constexpr milliseconds kOldAfter{30'000};
+  // A recording goes back so far. The events are kept for somewhat longer: those before describe the tasks that were
+  // young then, and nothing shall be forgotten while a client fetches it.
+  static constexpr milliseconds kMostAge{3'600'000};
+  static constexpr milliseconds kKeptBeyond{180'000};
 
   FlightRecorder(const Clock& clock, TaskQueues& queues, size_t most_bytes = kMostBytes);
   FlightRecorder(const FlightRecorder&) = delete;
@@ -35,9 +38,18 @@ class FlightRecorder final : public MoveWatcher {
   void read(const std::string& queue, const QueueReading& reading);
 
   const RecordingBook& book() const { return book_; }
+  // When it began; no other recorder of this machine's boot has the same time.
+  BootTime began() const { return began_; }
+  // Since when the recording of that queue is complete, with what decides about each of its tasks; and whether events
+  // before that have been forgotten.
+  struct Extent {
+    BootTime from;
+    bool forgot = false;
+  };
+  Extent extent_of(std::string_view queue) const;
   // The properties of a task in that state, as a recording has them. Views into the item. `just_came`: its age is left
   // out.
-  RecordedTask about(const ItemRef& task, TaskStage stage, WallTime now, bool just_came) const;
+  RecordedTask about(const ItemRef& task, TaskStage stage, WallTime now, bool just_came, const TaskQueue& queue) const;
 
  private:
   struct Known {
@@ -47,26 +59,36 @@ class FlightRecorder final : public MoveWatcher {
   struct LastNumber {
     std::string encoded;
     int64_t value = 0;
+    int64_t read(std::string_view from);  // The number whose encoded value that is.
+  };
+  // The encoded values of the properties that decide about a task; empty: it does not have that one.
+  struct Decisive {
+    std::string_view cost, created, deadline, group, key, max_attempts, not_before, priority, replace, ttl;
   };
   struct Source {
     QueueRecording* recording = nullptr;  // Null: it is no queue, as of the last tick.
+    const TaskQueue* queue = nullptr;
     uint32_t starts = 0;
     bool pulled = false;  // As the last look at a claim showed; every 16th is looked at.
     uint32_t ends = 0;
     bool has_costs = false;  // True once a task had a cost; until then, every 16th end is looked at.
   };
-  Source& source_of(const StatusMove& move);
-  static int64_t read(LastNumber& last, std::string_view encoded);
+  static Decisive decisive(const ItemRef& task);
+  void find_source(const StatusMove& move);
+  void begin_source(const StatusMove& move, Source& source);
+  static void look_at_start(Source& source, const ItemRef& task);
+  void add(Source& source, const StatusMove& move, TaskStage from, TaskStage to, uint64_t task);
+  void come(Source& source, const StatusMove& move, const RecordedMove& out);
 
   const Clock& clock_;
   TaskQueues& queues_;
+  const BootTime began_;
   RecordingBook book_;
-  const NameSlots names_;
   std::unordered_map<uint32_t, Source> tables_;  // By number.
   uint32_t last_table_ = 0;                      // The one that was asked for last; numbers begin with 1.
   Source* last_ = nullptr;
   WallTime last_wall_{};  // The clock is read once for all changes of a batch.
-  BootTime now_{};
+  int64_t now_ms_ = 0;
   // Creation sequences: tasks up to `old_` were created before kOldAfter, or are among the first of this daemon.
   uint64_t old_ = UINT64_MAX;
   uint64_t newest_ = UINT64_MAX;  // The newest at the time of the last mark.
@@ -77,6 +99,7 @@ class FlightRecorder final : public MoveWatcher {
   mutable LastNumber deadline_;
   BootTime marked_{};
   std::map<std::string, Known> known_;
+  std::map<const QueueRecording*, uint32_t> recorded_;  // The number of the table that a recording is of.
 };
 
 }  // namespace freshet

@@ -115,7 +115,7 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   if (!prepared) co_return fail(prepared.error());
   std::unique_ptr<Queue> queue(
       new Queue(services, log, std::move(identity), wall, std::move(*prepared), std::move(settings)));
-  queue->policy_history_.begin({queue->wall(), queue->policy()});
+  queue->policy_history_.begin({queue->wall(), std::make_shared<const QueuePolicy>(queue->policy())});
   if (!queue->definition_.index(kLaneDeadlineIndex)) {
     queue->log_.info("NO_ROOM_FOR_INDEX", {{"queue", queue->table_},
                                            {"index", kLaneDeadlineIndex},

@@ -21,6 +21,7 @@
 #include "functions/queue/bulk_jobs.h"
 #include "functions/queue/core/queue_core.h"
 #include "functions/queue/named_turns.h"
+#include "functions/queue/pause_history.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/spells.h"
 #include "functions/queue/policy_guard.h"
@@ -134,6 +135,8 @@ class Queue final : public TaskQueue {
   Result<QueuePolicy> change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms) override;
   Result<void> check_guard(const PolicyGuardTerms& terms) override;
   PolicyChanges policy_changes(uint64_t from) const override { return policy_history_.from(from); }
+  PauseChanges pause_changes() const override { return pause_history_.changes(); }
+  bool ttl_in_milliseconds() const override { return definition_.ttl_in_milliseconds; }
   Async<Result<Pause>> pause(PauseInput input, Actor actor) override;
   Async<Result<void>> resume(Pause::Of of, std::string name, Actor actor) override;
   Async<Result<BulkJob>> start_job(BulkInput input, Actor actor) override;
@@ -435,6 +438,7 @@ class Queue final : public TaskQueue {
 
   PolicyHistory policy_history_;
   PolicyGuard policy_guard_;
+  PauseHistory pause_history_;
   Histogram* pickup_ = nullptr;
   WallGuard& wall_guard_;  // Tasks expired by its earliest() are shed; tasks expired by the wall clock are not started.
   Punctuality punctuality_;

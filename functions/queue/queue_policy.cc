@@ -41,7 +41,9 @@ void Queue::set_settings(QueueSettings settings) {
   const QueuePolicy before = policy();
   policy_guard_.end();
   settings_ = std::move(settings);
-  if (QueuePolicy now = policy(); now != before) policy_history_.add({wall(), std::move(now)});
+  if (QueuePolicy now = policy(); now != before) {
+    policy_history_.add({wall(), std::make_shared<const QueuePolicy>(std::move(now))});
+  }
   if (order) core_.lanes.shares().forget_places();
   if (limits != settings_.limits) follow_limits(limits);
   core_.window.follow_order();

@@ -12,16 +12,6 @@ constexpr unsigned char kLimits = 200;
 constexpr unsigned char kCount = 201;
 constexpr unsigned char kClockStep = 202;
 
-enum MoveFlag : unsigned char {
-  kAbout = 1,
-  kPulled = 2,
-  kGivenBack = 4,
-  kByTtl = 8,
-  kReplaced = 16,
-  kHasCost = 32,
-  kBecauseShift = 6,  // The two highest bits are the ShedBecause.
-};
-
 enum AboutFlag : unsigned {
   kDue = 1,
   kDueByTtl = 2,
@@ -36,13 +26,7 @@ enum AboutFlag : unsigned {
 };
 
 char* put(char* out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) *out++ = static_cast<char>(value | 0x80);
-  *out++ = static_cast<char>(value);
-  return out;
-}
-
-uint64_t folded(int64_t value) {
-  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+  return put_number(out, value);
 }
 
 int64_t unfolded(uint64_t value) {
@@ -99,8 +83,8 @@ std::string_view take_name(std::string_view& in) {
   return name;
 }
 
-char* begin(char* out, CodecPlace& place, unsigned char what, BootTime at) {
-  const int64_t now = std::max(std::chrono::floor<milliseconds>(at.time_since_epoch()).count(), place.at_ms);
+char* begin(char* out, CodecPlace& place, unsigned char what, int64_t at_ms) {
+  const int64_t now = std::max(at_ms, place.at_ms);
   *out++ = static_cast<char>(what);
   out = put(out, static_cast<uint64_t>(now - place.at_ms));
   place.at_ms = now;
@@ -148,43 +132,40 @@ RecordedMove take_move(std::string_view& in, CodecPlace& place, unsigned char wh
   move.task = place.task;
   const auto flags = static_cast<unsigned char>(in.front());
   in.remove_prefix(1);
-  move.pulled = flags & kPulled;
-  move.given_back = flags & kGivenBack;
-  move.by_ttl = flags & kByTtl;
-  move.replaced = flags & kReplaced;
-  move.because = static_cast<ShedBecause>(flags >> kBecauseShift);
-  if (flags & kAbout) move.about = take_about(in);
-  if (flags & kHasCost) move.cost = take_double(in);
+  move.pulled = flags & kMovePulled;
+  move.given_back = flags & kMoveGivenBack;
+  move.by_ttl = flags & kMoveByTtl;
+  move.replaced = flags & kMoveReplaced;
+  move.because = static_cast<ShedBecause>(flags >> kMoveBecauseShift);
+  if (flags & kMoveAbout) move.about = take_about(in);
+  if (flags & kMoveCost) move.cost = take_double(in);
   return move;
 }
 
 }  // namespace
 
-char* encode(char* out, CodecPlace& place, BootTime at, const RecordedMove& move) {
-  const auto what = kStages * static_cast<unsigned>(move.from) + static_cast<unsigned>(move.to);
-  out = begin(out, place, static_cast<unsigned char>(what), at);
-  out = put(out, folded(static_cast<int64_t>(move.task - place.task)));
-  place.task = move.task;
-  *out++ =
-      static_cast<char>((move.about ? kAbout : 0) | (move.pulled ? kPulled : 0) | (move.given_back ? kGivenBack : 0) |
-                        (move.by_ttl ? kByTtl : 0) | (move.replaced ? kReplaced : 0) | (move.cost ? kHasCost : 0) |
-                        (static_cast<unsigned>(move.because) << kBecauseShift));
-  if (move.about) out = put_about(out, *move.about);
+char* encode(char* out, CodecPlace& place, int64_t at_ms, const RecordedMove& move, const RecordedTask* about) {
+  const unsigned flags = (about != nullptr ? kMoveAbout : 0u) | (move.pulled ? kMovePulled : 0u) |
+                         (move.given_back ? kMoveGivenBack : 0u) | (move.by_ttl ? kMoveByTtl : 0u) |
+                         (move.replaced ? kMoveReplaced : 0u) | (move.cost ? kMoveCost : 0u) |
+                         (static_cast<unsigned>(move.because) << kMoveBecauseShift);
+  out = encode_plain(out, place, at_ms, move.from, move.to, flags, move.task);
+  if (about != nullptr) out = put_about(out, *about);
   return move.cost ? put(out, *move.cost) : out;
 }
 
-char* encode(char* out, CodecPlace& place, BootTime at, const RecordedLimits& limits) {
-  out = put(begin(out, place, kLimits, at), limits.rate_limit);
+char* encode(char* out, CodecPlace& place, int64_t at_ms, const RecordedLimits& limits) {
+  out = put(begin(out, place, kLimits, at_ms), limits.rate_limit);
   return put(out, limits.concurrency);
 }
 
-char* encode(char* out, CodecPlace& place, BootTime at, const RecordedCount& count) {
-  out = put(begin(out, place, kCount, at), static_cast<uint64_t>(count.flow));
+char* encode(char* out, CodecPlace& place, int64_t at_ms, const RecordedCount& count) {
+  out = put(begin(out, place, kCount, at_ms), static_cast<uint64_t>(count.flow));
   return put(out, count.count);
 }
 
-char* encode_step(char* out, CodecPlace& place, BootTime at, milliseconds step) {
-  return put(begin(out, place, kClockStep, at), step);
+char* encode_step(char* out, CodecPlace& place, int64_t at_ms, milliseconds step) {
+  return put(begin(out, place, kClockStep, at_ms), step);
 }
 
 RecordedEvent decode(std::string_view& in, CodecPlace& place) {

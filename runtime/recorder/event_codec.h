@@ -3,6 +3,7 @@
 // only: no file has this form. Values; any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
@@ -10,10 +11,15 @@
 
 namespace freshet {
 
-// The most bytes that one event takes.
-inline constexpr size_t kMostEventBytes = 640;
 // Longer names of groups and keys are cut to this.
 inline constexpr size_t kMostNameBytes = 256;
+// The most bytes that an event without names takes, without and with what decides about a task.
+inline constexpr size_t kMostPlainBytes = 48;
+inline constexpr size_t kMostAboutBytes = 128;
+// The most bytes that an event takes with that.
+inline size_t most_bytes(const RecordedTask& about) {
+  return kMostAboutBytes + std::min(about.group.size(), kMostNameBytes) + std::min(about.key.size(), kMostNameBytes);
+}
 
 // The event before, which the next one is the difference to. Writer and reader begin with the time at which the run
 // begins.
@@ -22,12 +28,48 @@ struct CodecPlace {
   uint64_t task = 0;
 };
 
-// Each returns the end of the event that it wrote at `out`, where kMostEventBytes are free. An event of a time before
+// Beside the states and the number of a move.
+enum MoveFlag : unsigned {
+  kMoveAbout = 1,
+  kMovePulled = 2,
+  kMoveGivenBack = 4,
+  kMoveByTtl = 8,
+  kMoveReplaced = 16,
+  kMoveCost = 32,
+  kMoveBecauseShift = 6,  // The two highest bits are the ShedBecause.
+};
+
+inline char* put_number(char* out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *out++ = static_cast<char>(value | 0x80);
+  *out++ = static_cast<char>(value);
+  return out;
+}
+
+// Small whether it is positive or negative.
+inline uint64_t folded(int64_t value) {
+  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+}
+
+// Each returns the end of the event that it wrote at `out`, where enough bytes are free. An event of a time before
 // the last one gets that time.
-char* encode(char* out, CodecPlace& place, BootTime at, const RecordedMove& move);
-char* encode(char* out, CodecPlace& place, BootTime at, const RecordedLimits& limits);
-char* encode(char* out, CodecPlace& place, BootTime at, const RecordedCount& count);
-char* encode_step(char* out, CodecPlace& place, BootTime at, milliseconds step);
+//
+// Most events are starts and ends: this is all of them, and the beginning of the other moves.
+inline char* encode_plain(char* out, CodecPlace& place, int64_t at_ms, TaskStage from, TaskStage to, unsigned flags,
+                          uint64_t task) {
+  const int64_t now = std::max(at_ms, place.at_ms);
+  *out++ = static_cast<char>(10 * static_cast<unsigned>(from) + static_cast<unsigned>(to));
+  out = put_number(out, static_cast<uint64_t>(now - place.at_ms));
+  place.at_ms = now;
+  out = put_number(out, folded(static_cast<int64_t>(task - place.task)));
+  place.task = task;
+  *out++ = static_cast<char>(flags);
+  return out;
+}
+// `about` may be null; the move's own is not looked at.
+char* encode(char* out, CodecPlace& place, int64_t at_ms, const RecordedMove& move, const RecordedTask* about);
+char* encode(char* out, CodecPlace& place, int64_t at_ms, const RecordedLimits& limits);
+char* encode(char* out, CodecPlace& place, int64_t at_ms, const RecordedCount& count);
+char* encode_step(char* out, CodecPlace& place, int64_t at_ms, milliseconds step);
 
 // Reads the event at the beginning of `in`, which is not empty, and removes it. Views into those bytes.
 RecordedEvent decode(std::string_view& in, CodecPlace& place);

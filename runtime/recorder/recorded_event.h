@@ -6,9 +6,12 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "base/clock.h"
 #include "runtime/queue_views.h"
@@ -32,33 +35,46 @@ enum class TaskStage : uint8_t {
 inline constexpr std::array<std::string_view, 10> kTaskStageNames = {
     "", "PENDING", "DELAYED", "TAKEN", "SUCCESS", "FAILURE", "DEAD", "SHED", "CANCELLED", "OTHER"};
 
-// Called twice for each change of a task, so it compares with one name only.
-inline TaskStage stage_of(std::string_view state) {
-  if (state.empty()) return TaskStage::kNone;
-  TaskStage stage = TaskStage::kOther;
-  switch (state[0]) {
-    case 'P':
-      stage = TaskStage::kPending;
-      break;
-    case 'T':
-      stage = TaskStage::kTaken;
-      break;
-    case 'S':
-      stage = state.size() == 4 ? TaskStage::kShed : TaskStage::kSuccess;
-      break;
-    case 'D':
-      stage = state.size() == 4 ? TaskStage::kDead : TaskStage::kDelayed;
-      break;
-    case 'F':
-      stage = TaskStage::kFailure;
-      break;
-    case 'C':
-      stage = TaskStage::kCancelled;
-      break;
-    default:
-      break;
+// The first and the last four bytes of a name of 4 to 8 bytes: names of one length differ in them.
+constexpr uint64_t ends_of_name(std::string_view name) {
+  static_assert(std::endian::native == std::endian::little);
+  if (!std::is_constant_evaluated()) {
+    uint32_t first = 0;
+    uint32_t last = 0;
+    std::memcpy(&first, name.data(), 4);
+    std::memcpy(&last, name.data() + name.size() - 4, 4);
+    return first | (uint64_t{last} << 32);
   }
-  return kTaskStageNames[static_cast<size_t>(stage)] == state ? stage : TaskStage::kOther;
+  uint64_t out = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    out |= uint64_t{static_cast<unsigned char>(name[i])} << (8 * i);
+    out |= uint64_t{static_cast<unsigned char>(name[name.size() - 4 + i])} << (32 + 8 * i);
+  }
+  return out;
+}
+
+// Called twice for each change of a task, so it compares words.
+inline TaskStage stage_of(std::string_view state) {
+  constexpr auto named = [](TaskStage stage) { return ends_of_name(kTaskStageNames[static_cast<size_t>(stage)]); };
+  if (state.empty()) return TaskStage::kNone;
+  if (state.size() == kTaskStageNames[static_cast<size_t>(TaskStage::kCancelled)].size()) {
+    return state == kTaskStageNames[static_cast<size_t>(TaskStage::kCancelled)] ? TaskStage::kCancelled
+                                                                                : TaskStage::kOther;
+  }
+  if (state.size() < 4 || state.size() > 7) return TaskStage::kOther;
+  const uint64_t ends = ends_of_name(state);
+  if (state.size() == 7) {
+    if (ends == named(TaskStage::kPending)) return TaskStage::kPending;
+    if (ends == named(TaskStage::kSuccess)) return TaskStage::kSuccess;
+    if (ends == named(TaskStage::kDelayed)) return TaskStage::kDelayed;
+    if (ends == named(TaskStage::kFailure)) return TaskStage::kFailure;
+  } else if (state.size() == 5) {
+    if (ends == named(TaskStage::kTaken)) return TaskStage::kTaken;
+  } else if (state.size() == 4) {
+    if (ends == named(TaskStage::kDead)) return TaskStage::kDead;
+    if (ends == named(TaskStage::kShed)) return TaskStage::kShed;
+  }
+  return TaskStage::kOther;
 }
 inline bool is_waiting(TaskStage stage) {
   return stage == TaskStage::kPending || stage == TaskStage::kDelayed;

@@ -15,33 +15,66 @@ int64_t ms_of(BootTime at) {
 
 }  // namespace
 
+void QueueRecording::add(const RecordedMove& move, BootTime now) {
+  add(move, move.about ? &*move.about : nullptr, ms_of(now));
+}
+
+void QueueRecording::add(const RecordedMove& move, const RecordedTask* about, int64_t now_ms) {
+  write(now_ms, about == nullptr ? kMostPlainBytes : most_bytes(*about),
+        [&](char* at) { return encode(at, place_, now_ms, move, about); });
+}
+
 void QueueRecording::add(const RecordedLimits& limits, BootTime now) {
-  write(now, [&](char* at) { return encode(at, place_, now, limits); });
+  write(ms_of(now), kMostPlainBytes, [&](char* at) { return encode(at, place_, ms_of(now), limits); });
 }
 
 void QueueRecording::add(const RecordedCount& count, BootTime now) {
-  write(now, [&](char* at) { return encode(at, place_, now, count); });
+  write(ms_of(now), kMostPlainBytes, [&](char* at) { return encode(at, place_, ms_of(now), count); });
 }
 
 void QueueRecording::add_clock_step(milliseconds step, BootTime now) {
-  write(now, [&](char* at) { return encode_step(at, place_, now, step); });
+  write(ms_of(now), kMostPlainBytes, [&](char* at) { return encode_step(at, place_, ms_of(now), step); });
+}
+
+void QueueRecording::begin_anew(BootTime now) {
+  while (!chunks_.empty()) drop_oldest();
+  began_ = now;
+  forgotten_until_.reset();
 }
 
 // It may be this queue that loses a chunk.
-void QueueRecording::open_chunk(BootTime now) {
-  book_.make_room();
+void QueueRecording::open_chunk(int64_t now_ms) {
+  const size_t size = std::clamp(bytes_, kLeastChunk, std::min(kChunkBytes, book_.most_bytes_ / 8));
+  book_.make_room(size);
   Chunk chunk;
-  chunk.bytes = std::make_unique_for_overwrite<char[]>(kChunkBytes);
-  chunk.began_ms = std::max(ms_of(now), place_.at_ms);
+  chunk.bytes = std::make_unique_for_overwrite<char[]>(size);
+  chunk.size = size;
+  chunk.next = chunk.bytes.get();
+  chunk.end = chunk.next + size;
+  chunk.began_ms = std::max(now_ms, place_.at_ms);
+  chunk.last_ms = chunk.began_ms;
   place_ = {chunk.began_ms, 0};
+  const bool ranked = !chunks_.empty();
   chunks_.push_back(std::move(chunk));
-  ++book_.chunks_;
+  open_ = &chunks_.back();
+  bytes_ += size;
+  book_.bytes_ += size;
+  book_.rank(*this, ranked);
 }
 
 void QueueRecording::drop_oldest() {
+  const Chunk& chunk = chunks_.front();
+  forgotten_until_ = BootTime(milliseconds(chunk.last_ms));
+  bytes_ -= chunk.size;
+  book_.bytes_ -= chunk.size;
   chunks_.pop_front();
+  if (chunks_.empty()) open_ = nullptr;
   ++first_chunk_;
-  --book_.chunks_;
+  book_.rank(*this, true);
+}
+
+QueueRecording::Rank QueueRecording::rank_now() {
+  return {bytes_, chunks_.front().last_ms, number_, this};
 }
 
 QueueRecording::Place QueueRecording::read(Place from, size_t most,
@@ -49,7 +82,7 @@ QueueRecording::Place QueueRecording::read(Place from, size_t most,
   if (from.chunk < first_chunk_) from = {first_chunk_, 0};
   for (; from.chunk - first_chunk_ < chunks_.size(); from = {from.chunk + 1, 0}) {
     const Chunk& chunk = chunks_[from.chunk - first_chunk_];
-    std::string_view bytes(chunk.bytes.get(), chunk.used);
+    std::string_view bytes(chunk.bytes.get(), static_cast<size_t>(chunk.next - chunk.bytes.get()));
     CodecPlace place{chunk.began_ms, 0};
     for (uint64_t i = 0; i < chunk.events; ++i) {
       const RecordedEvent event = decode(bytes, place);
@@ -62,23 +95,25 @@ QueueRecording::Place QueueRecording::read(Place from, size_t most,
   return from;
 }
 
+QueueRecording::Place QueueRecording::place_at(BootTime time) const {
+  const auto chunk = std::partition_point(chunks_.begin(), chunks_.end(),
+                                          [ms = ms_of(time)](const Chunk& one) { return one.last_ms < ms; });
+  return chunk == chunks_.end() ? end() : Place{first_chunk_ + static_cast<uint64_t>(chunk - chunks_.begin()), 0};
+}
+
 QueueRecording::Place QueueRecording::end() const {
   if (chunks_.empty()) return {first_chunk_, 0};
   return {first_chunk_ + chunks_.size() - 1, chunks_.back().events};
 }
 
-std::optional<BootTime> QueueRecording::oldest() const {
-  if (chunks_.empty()) return std::nullopt;
-  return BootTime(milliseconds(chunks_.front().began_ms));
-}
-
 RecordingBook::RecordingBook(size_t most_bytes, milliseconds most_age)
-    : most_chunks_(std::max<size_t>(most_bytes / QueueRecording::kChunkBytes, 1)), most_age_(most_age) {}
+    : most_bytes_(std::max(most_bytes, QueueRecording::kChunkBytes)), most_age_(most_age) {}
 
 QueueRecording& RecordingBook::of(std::string_view queue) {
   const auto known = queues_.find(queue);
   if (known != queues_.end()) return *known->second;
-  return *queues_.emplace(std::string(queue), std::make_unique<QueueRecording>(*this)).first->second;
+  auto made = std::make_unique<QueueRecording>(*this, queues_.size() + 1);
+  return *queues_.emplace(std::string(queue), std::move(made)).first->second;
 }
 
 const QueueRecording* RecordingBook::find(std::string_view queue) const {
@@ -116,13 +151,23 @@ BootTime RecordingBook::boot_of(WallTime at) const {
   return BootTime(at.time_since_epoch() - ahead);
 }
 
-void RecordingBook::make_room() {
-  while (chunks_ >= most_chunks_) {
-    const auto largest = std::max_element(queues_.begin(), queues_.end(), [](const auto& a, const auto& b) {
-      return a.second->chunks() < b.second->chunks();
-    });
-    largest->second->drop_oldest();
+void RecordingBook::make_room(size_t bytes) {
+  while (bytes_ + bytes > most_bytes_ && !ranks_.empty()) {
+    QueueRecording& queue = *ranks_.begin()->queue;
+    // An only chunk may have got events since it was ranked. This happens at most once for each event.
+    if (queue.rank_now().last_ms != queue.rank_.last_ms) {
+      rank(queue, true);
+    } else {
+      queue.drop_oldest();
+    }
   }
+}
+
+void RecordingBook::rank(QueueRecording& queue, bool is_ranked) {
+  if (is_ranked) ranks_.erase(queue.rank_);
+  if (queue.chunks_.empty()) return;
+  queue.rank_ = queue.rank_now();
+  ranks_.insert(queue.rank_);
 }
 
 }  // namespace freshet

@@ -1,7 +1,9 @@
 // The flight recorder's memory: what happened in each queue, for at most an hour and at most so many bytes for all
-// queues together. Events are appended to chunks of 64 KiB; nothing else is allocated for an event. A chunk is dropped
-// as a whole: when its last event is older than the bound of age, and when a new chunk needs its room. Then the queue
-// with the most chunks loses its oldest, so that a loud queue does not cost a quiet one its history.
+// queues together. Events are appended to chunks; nothing else is allocated for an event. The first chunk of a queue
+// has 4 KiB, and as the queue fills them they grow to 64 KiB, so that many quiet queues share little memory. A chunk is
+// dropped as a whole: when its last event is older than the bound of age, and when a new chunk needs its room. Then the
+// queue with the most bytes loses its oldest chunk, so that a loud queue does not cost a quiet one its history; among
+// queues with as many bytes, the one whose oldest chunk ended first.
 //
 // Loop thread. Times are on the boot clock.
 #pragma once
@@ -13,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -25,69 +28,101 @@ class RecordingBook;
 // The events of one queue. The book owns it, and it never moves.
 class QueueRecording {
  public:
+  static constexpr size_t kLeastChunk = 4u << 10;
   static constexpr size_t kChunkBytes = 64u << 10;
 
-  explicit QueueRecording(RecordingBook& book) : book_(book) {}
+  QueueRecording(RecordingBook& book, uint64_t number) : book_(book), number_(number) {}
   QueueRecording(const QueueRecording&) = delete;
   QueueRecording& operator=(const QueueRecording&) = delete;
 
   // Times must not fall; one that does counts as the time of the event before it.
-  void add(const RecordedMove& move, BootTime now) {
-    write(now, [&](char* at) { return encode(at, place_, now, move); });
+  void add(const RecordedMove& move, BootTime now);
+  // The same for a move with nothing but these MoveFlags, which is most of them; and for one that is described by
+  // `about` or, if that is null, by nothing.
+  void add_plain(TaskStage from, TaskStage to, unsigned flags, uint64_t task, int64_t now_ms) {
+    write(now_ms, kMostPlainBytes, [&](char* at) { return encode_plain(at, place_, now_ms, from, to, flags, task); });
   }
+  void add(const RecordedMove& move, const RecordedTask* about, int64_t now_ms);
   void add(const RecordedLimits& limits, BootTime now);
   void add(const RecordedCount& count, BootTime now);
   void add_clock_step(milliseconds step, BootTime now);
+  // Drops everything: the queue is another one from now on, although its name is the same.
+  void begin_anew(BootTime now);
 
-  // Where to read on: an event of a chunk. Places stay valid when chunks are dropped: what follows then begins with the
-  // oldest event there is.
+  // Where to read on: an event of a chunk.
   struct Place {
     uint64_t chunk = 0;  // Numbered from 1; 0: from the oldest event on.
     uint64_t event = 0;
     bool operator==(const Place&) const = default;
   };
   // Calls visit(event) for the events from `from` on, in their order, until it returns false, or `most` were visited.
-  // Returns the place of the first event that was not visited. `visit` adds no events.
+  // Returns the place of the first event that was not visited. From a place that is gone, it reads the oldest event
+  // there is. `visit` adds no events.
   Place read(Place from, size_t most, const std::function<bool(const RecordedEvent&)>& visit) const;
+  // The place of an event that no event at `time` or later lies before: the beginning of a chunk.
+  Place place_at(BootTime time) const;
   // The end: the place of the next event that will be added.
   Place end() const;
-  // The time of the oldest event; empty if there is none.
-  std::optional<BootTime> oldest() const;
-  // True if events have been dropped since the book began.
-  bool has_forgotten() const { return first_chunk_ > 1; }
+  // True if the events at that place, or some between it and the oldest event there is, have been dropped.
+  bool is_gone(Place place) const { return place.chunk != 0 && place.chunk < first_chunk_; }
+
+  // When it began: at begin_anew(). Empty: with the book.
+  std::optional<BootTime> began() const { return began_; }
+  // The time of the last event that has been dropped since then; empty if none has.
+  std::optional<BootTime> forgotten_until() const { return forgotten_until_; }
+  size_t bytes() const { return bytes_; }
   size_t chunks() const { return chunks_.size(); }
 
  private:
   friend class RecordingBook;
   struct Chunk {
     std::unique_ptr<char[]> bytes;
-    size_t used = 0;
+    size_t size = 0;
+    char* next = nullptr;  // The end of its events,
+    char* end = nullptr;   // and of its bytes.
     uint64_t events = 0;
     int64_t began_ms = 0;  // Boot time.
     int64_t last_ms = 0;
   };
+  // By which the queue that loses a chunk is chosen: the first one.
+  struct Rank {
+    size_t bytes = 0;
+    int64_t last_ms = 0;  // Of its oldest chunk.
+    uint64_t number = 0;
+    QueueRecording* queue = nullptr;
+    bool operator<(const Rank& other) const {
+      if (bytes != other.bytes) return bytes > other.bytes;
+      return last_ms != other.last_ms ? last_ms < other.last_ms : number < other.number;
+    }
+  };
 
+  // The event takes `most` bytes at most.
   template <class Encode>
-  void write(BootTime now, Encode&& encode) {
-    if (chunks_.empty() || chunks_.back().used + kMostEventBytes > kChunkBytes) open_chunk(now);
-    Chunk& chunk = chunks_.back();
-    char* const begin = chunk.bytes.get();
-    chunk.used = static_cast<size_t>(encode(begin + chunk.used) - begin);
-    chunk.last_ms = place_.at_ms;
-    ++chunk.events;
+  void write(int64_t now_ms, size_t most, Encode&& encode) {
+    if (open_ == nullptr || static_cast<size_t>(open_->end - open_->next) < most) open_chunk(now_ms);
+    open_->next = encode(open_->next);
+    open_->last_ms = place_.at_ms;
+    ++open_->events;
   }
-  void open_chunk(BootTime now);
+  void open_chunk(int64_t now_ms);
   void drop_oldest();
+  Rank rank_now();
 
   RecordingBook& book_;
+  const uint64_t number_;
   std::deque<Chunk> chunks_;
+  Chunk* open_ = nullptr;     // The last of them.
+  size_t bytes_ = 0;          // Of all chunks.
   uint64_t first_chunk_ = 1;  // The number of the first of them.
   CodecPlace place_;
+  std::optional<BootTime> began_;
+  std::optional<BootTime> forgotten_until_;
+  Rank rank_;  // As it is in the book, if there is a chunk.
 };
 
 class RecordingBook {
  public:
-  // `most_bytes` is at least one chunk.
+  // `most_bytes` is at least 64 KiB.
   explicit RecordingBook(size_t most_bytes, milliseconds most_age = std::chrono::hours(1));
   RecordingBook(const RecordingBook&) = delete;
   RecordingBook& operator=(const RecordingBook&) = delete;
@@ -104,8 +139,7 @@ class RecordingBook {
   // The time on the boot clock at which the wall clock showed `at`, as far as its steps are known.
   BootTime boot_of(WallTime at) const;
   // The bytes of all chunks.
-  size_t bytes() const { return chunks_ * QueueRecording::kChunkBytes; }
-  milliseconds most_age() const { return most_age_; }
+  size_t bytes() const { return bytes_; }
 
  private:
   friend class QueueRecording;
@@ -113,12 +147,15 @@ class RecordingBook {
     BootTime at;
     milliseconds by;
   };
-  void make_room();
+  void make_room(size_t bytes);
+  // After the bytes, or the oldest chunk, of the queue have changed.
+  void rank(QueueRecording& queue, bool is_ranked);
 
-  const size_t most_chunks_;
+  const size_t most_bytes_;
   const milliseconds most_age_;
   std::map<std::string, std::unique_ptr<QueueRecording>, std::less<>> queues_;
-  size_t chunks_ = 0;
+  std::set<QueueRecording::Rank> ranks_;  // Of the queues that have a chunk.
+  size_t bytes_ = 0;
   std::optional<milliseconds> ahead_;  // The wall clock beside the boot clock.
   std::deque<Step> steps_;
 };

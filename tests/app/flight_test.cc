@@ -229,6 +229,26 @@ TEST(Flight, ThePolicyIsThatOfTheStartAndItsLaterChanges) {
   EXPECT_EQ(fixture.policy_changes[0].policy.at("CONCURRENCY"), "4");
 }
 
+TEST(Flight, PausesAreThoseOfTheStartAndTheLaterChanges) {
+  const Flight flight = flight_of(R"({"at":1000,"paused":"group","name":"a"})"
+                                  "\n"
+                                  R"({"at":2000,"paused":"queue"})"
+                                  "\n"
+                                  R"({"at":3000,"resumed":"queue"})"
+                                  "\n"
+                                  R"({"at":7000,"resumed":"group","name":"a"})"
+                                  "\n"
+                                  R"({"at":8000,"task":1,"to":"PENDING","about":{}})"
+                                  "\n");
+  const Fixture fixture = fixture_of(flight, 5000);
+  EXPECT_TRUE(fixture.header.has_pauses);
+  const std::vector<FixturePause> expected{{WallTime(milliseconds(5000)), true, "group", "a"},
+                                           {WallTime(milliseconds(7000)), false, "group", "a"}};
+  EXPECT_EQ(fixture.pauses, expected);
+  EXPECT_EQ(fixture_of(flight, 1500).pauses.size(), 4u);
+  EXPECT_FALSE(fixture_of(flight_of(""), 1500).header.has_pauses) << "older programs read it";
+}
+
 TEST(Flight, AnswersThatAreNoneAreRefused) {
   Flight other;
   const auto foreign = other.add("{\"queues\":[]}\n");

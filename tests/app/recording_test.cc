@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/daemon/recording_place.h"
 #include "app/lab/flight.h"
 #include "app/lab/trace_run.h"
 #include "tests/app/house.h"
@@ -103,6 +104,42 @@ TEST_F(RecordingOfADaemon, IsPlayedByTheLabAndComesToTheSame) {
   ASSERT_TRUE(house_.stop());
 }
 
+// Without its pauses, much more would be done in time.
+TEST_F(RecordingOfADaemon, IsPlayedWithItsPauses) {
+  ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
+  const auto post = [&](const std::string& what, const std::string& body) {
+    ASSERT_EQ(house_.call("POST", "/queues/QueueTable/" + what, body).status, 200);
+  };
+  post("pause", R"({"group": "loud"})");
+  load(5);
+  post("pause", R"({"reason": "downstream", "forMs": 6000})");
+  load(10);
+  post("resume", R"({"group": "loud"})");
+  load(5);
+  const lab::Flight flight = fetch();
+  auto recording = recording_of(flight, flight.from());
+  ASSERT_TRUE(recording) << recording.error().message;
+  ASSERT_EQ(recording->pauses.size(), 4u);
+  EXPECT_EQ(recording->pauses[0].name, "loud");
+  EXPECT_EQ(recording->pauses[1].of, Pause::Of::kQueue);
+  EXPECT_TRUE(recording->pauses[1].paused);
+  EXPECT_NEAR(std::chrono::duration<double>(recording->pauses[2].at - recording->pauses[1].at).count(), 6, 0.5);
+  EXPECT_FALSE(recording->pauses[3].paused);
+  const lab::TraceOutcome outcome = simulate(*recording);
+  expect_within_5_percent(outcome.done, recording->real.done, "done");
+  expect_within_5_percent(outcome.in_time, recording->real.in_time, "in time");
+  expect_within_5_percent(outcome.shed, recording->real.shed, "shed");
+  recording->pauses.clear();
+  EXPECT_GT(simulate(*recording).done, outcome.done + outcome.done / 10);
+  // A part that begins in a pause.
+  const auto part = recording_of(flight, flight.from() + std::chrono::seconds(8));
+  ASSERT_TRUE(part) << part.error().message;
+  EXPECT_EQ(part->pauses.front().at, nanoseconds(0));
+  EXPECT_EQ(part->pauses.size(), 4u);
+  expect_within_5_percent(simulate(*part).in_time, part->real.in_time, "in time, of a part");
+  ASSERT_TRUE(house_.stop());
+}
+
 TEST_F(RecordingOfADaemon, ItsLastSecondsArePlayedWithWhatWaitedThen) {
   ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
   load(20);
@@ -164,13 +201,88 @@ TEST_F(RecordingOfADaemon, HasATaskThatCameShortlyBeforeTheAskedTime) {
   ASSERT_EQ(fixture->snapshot.size(), 1u) << text;
   EXPECT_EQ(fixture->snapshot[0].string_or("group"), "g");
   // A place that only a longer recording has.
-  const HttpResponse beyond = house_.call("GET", "/queues/QueueTable/recording?place=0.0.4000000000000.9999.0");
-  EXPECT_EQ(beyond.status, 400) << beyond.body;
-  EXPECT_THAT(beyond.body, HasSubstr("started anew"));
+  const std::string next(header(house_.call("GET", "/queues/QueueTable/recording").headers, "X-Freshet-Next"));
+  auto place = RecordingPlace::read(next);
+  ASSERT_TRUE(place) << next;
+  const auto refused = [&](const RecordingPlace& wrong) {
+    const HttpResponse answer = house_.call("GET", "/queues/QueueTable/recording?place=" + wrong.text());
+    EXPECT_EQ(answer.status, 409) << answer.body;
+    EXPECT_THAT(answer.body, HasSubstr("started anew"));
+  };
+  place->part = RecordingPlace::Part::kEvents;
+  place->events = {9999, 0};
+  refused(*place);
+  place->events = {1, 0};
+  ++place->run_ms;
+  refused(*place);
   const HttpResponse far =
       house_.call("GET", "/queues/QueueTable/recording?from=9300000000000&to=-9223372036854775808");
   EXPECT_EQ(far.status, 200) << far.body;
   ASSERT_TRUE(house_.stop());
+}
+
+TEST_F(RecordingOfADaemon, ADaemonThatHasJustStartedSaysSinceWhenItKnows) {
+  ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
+  house_.pass(seconds(5));
+  const lab::Flight flight = fetch();
+  EXPECT_EQ(flight.events(), 0u);
+  EXPECT_NEAR(static_cast<double>((flight.to() - flight.from()).count()), 5'000, 1'000) << "not an hour";
+  ASSERT_TRUE(house_.stop());
+}
+
+TEST_F(RecordingOfADaemon, ManyPoliciesComeInPieces) {
+  ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
+  for (int rate = 1; rate <= 120; ++rate) {
+    ASSERT_EQ(
+        house_.call("POST", "/queues/QueueTable/policy", R"({"RATE_LIMIT": ")" + std::to_string(rate) + "\"}").status,
+        200);
+  }
+  const HttpResponse first = house_.call("GET", "/queues/QueueTable/recording");
+  EXPECT_LT(first.body.size(), 300'000u);
+  EXPECT_THAT(first.body, Not(HasSubstr(R"("RATE_LIMIT":"51")")));
+  const lab::Flight flight = fetch();
+  std::string text;
+  flight.write_fixture(flight.from(), [&](const std::string& line) {
+    text += line;
+    return true;
+  });
+  const auto fixture = read_fixture(text, "saved");
+  ASSERT_TRUE(fixture) << fixture.error().message;
+  ASSERT_EQ(fixture->policy_changes.size(), 120u);
+  for (int rate = 1; rate <= 120; ++rate) {
+    EXPECT_EQ(fixture->policy_changes[static_cast<size_t>(rate - 1)].policy.at("RATE_LIMIT"), std::to_string(rate));
+  }
+  ASSERT_TRUE(house_.stop());
+}
+
+// Tasks with long keys, so that little memory is full soon.
+TEST(RecordingInLittleMemory, EventsThatAreForgottenWhileAClientReadsAreNotMissedSilently) {
+  DaemonOptions options = options_of_recording();
+  options.recording_bytes = 64u << 10;
+  House house(all_modules(), options);
+  ASSERT_TRUE(house.start()) << testing::PrintToString(house.log.lines);
+  const auto create = [&](int tasks) {
+    for (int i = 0; i < tasks; ++i) {
+      const std::string body =
+          R"({"payload": 1, "delayMs": 600000, "key": ")" + std::to_string(i) + std::string(200, 'k') + "\"}";
+      ASSERT_EQ(house.call("POST", "/queues/QueueTable/tasks", body).status, 200);
+    }
+  };
+  create(200);
+  const HttpResponse first = house.call("GET", "/queues/QueueTable/recording");
+  auto place = RecordingPlace::read(header(first.headers, "X-Freshet-Next"));
+  ASSERT_TRUE(place) << first.body;
+  // As if the answer had ended with the first event.
+  place->part = RecordingPlace::Part::kEvents;
+  place->events = {1, 1};
+  const std::string again = "/queues/QueueTable/recording?place=" + place->text();
+  EXPECT_EQ(house.call("GET", again).status, 200);
+  create(400);
+  const HttpResponse gone = house.call("GET", again);
+  EXPECT_EQ(gone.status, 409) << gone.body;
+  EXPECT_THAT(gone.body, HasSubstr("have been forgotten while the recording was read"));
+  EXPECT_THAT(house.call("GET", "/queues/QueueTable/recording").body, HasSubstr("\"forgot\":true"));
+  ASSERT_TRUE(house.stop());
 }
 
 TEST_F(RecordingOfADaemon, RefusesWhatItDoesNotUnderstand) {
@@ -183,10 +295,16 @@ TEST_F(RecordingOfADaemon, RefusesWhatItDoesNotUnderstand) {
   refused("/queues/Nowhere/recording", 404, "there is no queue 'Nowhere'; of this daemon's queues there is QueueTable");
   refused("/queues/QueueTable/recording?since=1", 400, "there are from and to");
   refused("/queues/QueueTable/recording?from=noon", 400, "'from' must be epoch milliseconds");
-  for (const char* place : {"", "1", "1.2.3.4", "1.2.3.4.x", "1.2.3.TAKEN.0.", "1.2.3.PENDING.x."}) {
+  for (const char* place : {"", "1", "1.2.3.4.events.6.7.8", "1.2.3.4.TAKEN.6.7.8.", "1.2.3.4.head.6.7.8.",
+                            "1.2.3.4.PENDING.x.7.8.", "1.2.3.99999999999999.events.6.7.8."}) {
     refused("/queues/QueueTable/recording?place=" + std::string(place), 400, "X-Freshet-Next");
   }
-  refused("/queues/QueueTable/recording?place=1.2.3.PENDING.0.zz", 400, "cursor");
+  const HttpResponse first = house_.call("GET", "/queues/QueueTable/recording");
+  auto place = RecordingPlace::read(header(first.headers, "X-Freshet-Next"));
+  ASSERT_TRUE(place) << first.body;
+  EXPECT_EQ(place->part, RecordingPlace::Part::kPending);
+  place->cursor = "zz";
+  refused("/queues/QueueTable/recording?place=" + place->text(), 400, "cursor");
   EXPECT_EQ(house_.call("POST", "/queues/QueueTable/recording", "{}").status, 405);
   ASSERT_TRUE(house_.stop());
 }

@@ -224,6 +224,55 @@ TEST_P(FlightRecorderTest, LimitsAndRefusalsAreNotedWhenTheyChange) {
   EXPECT_EQ(seen[2].count.count, 4u) << "since the reading before";
 }
 
+TEST_P(FlightRecorderTest, ATableThatIsCreatedAnewHasARecordingOfItsOwn) {
+  create(named({"old"})[0]);
+  const BootTime began = recorder_->extent_of("QueueTable").from;
+  EXPECT_EQ(began, recorder_->began());
+  ASSERT_TRUE(world_.wait(world_.store->delete_table("QueueTable")));
+  world_.pass(seconds(1));
+  ASSERT_TRUE(world_.wait(world_.store->create_table(queue_table())));
+  world_.put_pending("new", world_.now_ms());
+  EXPECT_THAT(moves(), ElementsAre("->PENDING"));
+  EXPECT_GT(recorder_->extent_of("QueueTable").from, began);
+  EXPECT_FALSE(recorder_->extent_of("QueueTable").forgot);
+}
+
+TEST_P(FlightRecorderTest, ARecordingIsCompleteFromWhereEachTaskIsDescribedAgain) {
+  create(named({"a"})[0]);
+  const BootTime last = world_.clock.boot();
+  const auto past = FlightRecorder::kMostAge + FlightRecorder::kKeptBeyond;
+  world_.clock.advance(past - seconds(60));
+  recorder_->tick();
+  EXPECT_FALSE(recorder_->extent_of("QueueTable").forgot) << "a client may still be reading it";
+  world_.clock.advance(seconds(61));
+  recorder_->tick();
+  const auto extent = recorder_->extent_of("QueueTable");
+  EXPECT_TRUE(extent.forgot);
+  EXPECT_NEAR(static_cast<double>((extent.from - last) / milliseconds(1)), 30'000, 100);
+  EXPECT_EQ(recorder_->extent_of("Quiet").from, recorder_->began());
+}
+
+TEST_P(FlightRecorderTest, ATtlInMillisecondsIsReadAsTheQueueReadsIt) {
+  TableDefinition table = queue_table();
+  table.ttl_in_milliseconds = true;
+  world_.wait(world_.store->delete_table("QueueTable"));
+  world_.pass(seconds(1));
+  ASSERT_TRUE(world_.wait(world_.store->create_table(table)));
+  world_.pass(seconds(30));  // The queue looks around.
+  PutItemInput input;
+  input.table = "QueueTable";
+  input.item = Item{{"taskId", Value("a")},
+                    {"taskStatus", Value("PENDING")},
+                    {"taskCreated", Value::number(world_.now_ms())},
+                    {"ttl", Value::number(world_.now_ms() + 90'000)}};
+  ASSERT_TRUE(world_.wait(world_.store->put_item(std::move(input))));
+  const auto seen = events();
+  ASSERT_EQ(seen.size(), 1u);
+  ASSERT_TRUE(seen[0].move.about && seen[0].move.about->due_in);
+  EXPECT_NEAR(static_cast<double>(seen[0].move.about->due_in->count()), 90'000, 1'000);
+  EXPECT_TRUE(seen[0].move.about->due_by_ttl);
+}
+
 TEST_P(FlightRecorderTest, ARedrivenTaskComesAgain) {
   create(named({"a"})[0]);
   Settlement failed = settlement(Settlement::Kind::kFail, take()[0]);

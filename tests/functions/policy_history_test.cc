@@ -6,7 +6,8 @@ namespace freshet {
 namespace {
 
 PolicyChange change(uint64_t number) {
-  return {WallTime(milliseconds(number)), {{"RATE_LIMIT", std::to_string(number)}}};
+  const QueuePolicy policy{{"RATE_LIMIT", std::to_string(number)}};
+  return {WallTime(milliseconds(number)), std::make_shared<const QueuePolicy>(policy)};
 }
 
 TEST(PolicyHistory, GivesTheChangesFromANumberOn) {
@@ -15,7 +16,7 @@ TEST(PolicyHistory, GivesTheChangesFromANumberOn) {
   for (uint64_t number = 0; number < 3; ++number) history.add(change(number));
   const auto all = history.from(0);
   ASSERT_EQ(all.changes.size(), 3u);
-  EXPECT_EQ(all.changes[2].policy, change(2).policy);
+  EXPECT_EQ(*all.changes[2].policy, *change(2).policy);
   EXPECT_EQ(all.changes[2].at, change(2).at);
   EXPECT_EQ(all.next, 3u);
   EXPECT_EQ(history.from(2).changes.size(), 1u);
@@ -28,9 +29,9 @@ TEST(PolicyHistory, ForgetsOldChangesAndKeepsTheirNumbers) {
   for (uint64_t number = 0; number < PolicyHistory::kMost + 5; ++number) history.add(change(number));
   const auto all = history.from(0);
   ASSERT_EQ(all.changes.size(), PolicyHistory::kMost);
-  EXPECT_EQ(all.changes.front().policy, change(5).policy);
+  EXPECT_EQ(*all.changes.front().policy, *change(5).policy);
   EXPECT_EQ(all.next, PolicyHistory::kMost + 5);
-  EXPECT_EQ(history.from(all.next - 1).changes.front().policy, change(all.next - 1).policy);
+  EXPECT_EQ(*history.from(all.next - 1).changes.front().policy, *change(all.next - 1).policy);
   EXPECT_EQ(history.from(0).missing, 5u);
   EXPECT_EQ(history.from(4).missing, 1u);
   EXPECT_EQ(history.from(5).missing, 0u);
@@ -41,7 +42,7 @@ TEST(PolicyHistory, KnowsWhatItBeganWith) {
   history.begin(change(7));
   history.add(change(8));
   EXPECT_EQ(history.from(1).first.at, change(7).at);
-  EXPECT_EQ(history.from(1).first.policy, change(7).policy);
+  EXPECT_EQ(*history.from(1).first.policy, *change(7).policy);
   EXPECT_EQ(history.from(0).changes.size(), 1u);
 }
 

@@ -94,6 +94,31 @@ TEST(Fixture, HoldsTheChangesOfThePolicy) {
   EXPECT_EQ(moved->policy_changes, fixture.policy_changes);
 }
 
+TEST(Fixture, HoldsPauses) {
+  auto fixture = sample();
+  fixture.header.has_pauses = true;
+  const WallTime start = fixture.header.start;
+  fixture.pauses = {{start, true, "queue", ""},
+                    {start + seconds(5), false, "queue", ""},
+                    {start + seconds(5), true, "group", "a\"b"}};
+  const std::string text = write_fixture(fixture, {});
+  EXPECT_NE(text.find(R"("version":3,)"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"({"at":"2026-01-01T00:00:05.123Z","paused":"group","name":"a\"b"})"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"({"at":"2026-01-01T00:00:05.123Z","resumed":"queue"})"), std::string::npos) << text;
+  const auto read = read_fixture(text, "f");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->pauses, fixture.pauses);
+  EXPECT_EQ(read->header, fixture.header);
+  EXPECT_EQ(write_fixture(*read, {}), text);
+  for (const char* wrong :
+       {R"({"at":"noon","paused":"queue"})", R"({"at":"2026-01-01T00:00:05Z","paused":"all"})",
+        R"({"at":"2026-01-01T00:00:05Z","resumed":"key"})", R"({"at":"2026-01-01T00:00:05Z","paused":7})",
+        R"({"at":"2026-01-01T00:00:05Z","paused":"queue","name":"a"})"}) {
+    EXPECT_FALSE(read_fixture(header_line(fixture.header) + wrong + "\n", "f")) << wrong;
+  }
+}
+
 TEST(Fixture, AWrongChangeOfThePolicyIsRefused) {
   FixtureHeader header = sample().header;
   const std::string line = policy_line({header.start, {{"ORDER", "fifo"}}});
@@ -209,7 +234,7 @@ TEST(Fixture, WrongLinesAreNamed) {
       {"{\n", "f:1: "},
       {"[]\n", "f:1: expected a JSON object"},
       {"\n{\"a\":1}\n", "f:2: the first line must be a fixture's header"},
-      {header("\"version\":1", "\"version\":3"), "f:1: the fixture has version 3; this program reads up to 2"},
+      {header("\"version\":1", "\"version\":4"), "f:1: the fixture has version 4; this program reads up to 3"},
       {header("\"version\":1", "\"version\":0"), "f:1: version is missing"},
       {header("Tasks", ""), "f:1: table is missing"},
       {header("NEW_IMAGE", "NEW"), "f:1: the view 'NEW' is unknown"},

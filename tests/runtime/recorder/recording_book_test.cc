@@ -161,7 +161,7 @@ TEST(RecordingBook, ManyEventsAreReadInPiecesAcrossChunks) {
     });
   }
   EXPECT_EQ(seen, tasks);
-  EXPECT_FALSE(queue.has_forgotten());
+  EXPECT_FALSE(queue.forgotten_until());
 }
 
 TEST(RecordingBook, TheEndIsWhereTheNextEventWillBe) {
@@ -236,13 +236,13 @@ TEST(RecordingBook, BytesAreBoundedAndTheOldestEventsGoFirst) {
     ASSERT_LE(book.bytes(), 4 * QueueRecording::kChunkBytes);
   }
   const auto kept = tasks_in(queue);
-  EXPECT_TRUE(queue.has_forgotten());
   EXPECT_GT(kept.size(), 30'000u);
   EXPECT_EQ(kept.back(), 200'000u);
   for (size_t i = 1; i < kept.size(); ++i) ASSERT_EQ(kept[i], kept[i - 1] + 1);
-  // A place whose chunk is gone goes on with the oldest.
-  EXPECT_EQ(tasks_in(queue, {1, 17}, 1), (std::vector<uint64_t>{kept.front()}));
-  EXPECT_EQ(queue.oldest(), at_ms(static_cast<int64_t>(kept.front())));
+  EXPECT_EQ(queue.forgotten_until(), at_ms(static_cast<int64_t>(kept.front()) - 1));
+  EXPECT_TRUE(queue.is_gone({1, 17}));
+  EXPECT_FALSE(queue.is_gone({}));
+  EXPECT_FALSE(queue.is_gone(queue.place_at(at_ms(0))));
 }
 
 TEST(RecordingBook, AnEventAllocatesNothingButItsChunk) {
@@ -255,9 +255,9 @@ TEST(RecordingBook, AnEventAllocatesNothingButItsChunk) {
   move.about = about;
   queue.add(move, at_ms(1));
   const size_t before = mallinfo2().uordblks;
-  for (int i = 0; i < 1'000; ++i) queue.add(move, at_ms(i));
+  for (int i = 0; i < 50; ++i) queue.add(move, at_ms(i));
   EXPECT_EQ(mallinfo2().uordblks, before);
-  EXPECT_EQ(book.bytes(), QueueRecording::kChunkBytes);
+  EXPECT_EQ(book.bytes(), QueueRecording::kLeastChunk);
 }
 
 TEST(RecordingBook, ALoudQueueDoesNotCostAQuietOneItsHistory) {
@@ -269,16 +269,87 @@ TEST(RecordingBook, ALoudQueueDoesNotCostAQuietOneItsHistory) {
     loud.add(move_of(task, TaskStage::kPending, TaskStage::kTaken), at_ms(2));
   }
   EXPECT_EQ(tasks_in(quiet), (std::vector<uint64_t>{1}));
-  EXPECT_TRUE(loud.has_forgotten());
+  EXPECT_TRUE(loud.forgotten_until());
 }
 
-TEST(RecordingBook, MoreQueuesThanChunksStayWithinTheBound) {
-  RecordingBook book(2 * QueueRecording::kChunkBytes);
-  for (int i = 0; i < 10; ++i) {
-    book.of("queue" + std::to_string(i)).add(move_of(1, TaskStage::kNone, TaskStage::kPending), at_ms(i));
+QueueRecording& numbered_queue(RecordingBook& book, int number) {
+  return book.of("queue" + std::to_string(number));
+}
+
+TEST(RecordingBook, AThousandQueuesWithFewEventsFitIntoAFewMebibytes) {
+  RecordingBook book(4u << 20);
+  for (uint64_t round = 0; round < 100; ++round) {
+    for (int i = 0; i < 1'000; ++i) {
+      numbered_queue(book, i).add(move_of(round, TaskStage::kPending, TaskStage::kTaken), at_ms(i));
+    }
   }
-  EXPECT_EQ(book.bytes(), 2 * QueueRecording::kChunkBytes);
-  EXPECT_EQ(tasks_in(*book.find("queue9")).size(), 1u);
+  for (int i = 0; i < 1'000; ++i) ASSERT_EQ(tasks_in(numbered_queue(book, i)).size(), 100u);
+  EXPECT_LE(book.bytes(), 4u << 20);
+}
+
+TEST(RecordingBook, AmongQueuesWithAsManyBytesTheOneThatWasQuietForLongestLosesItsChunk) {
+  RecordingBook book(QueueRecording::kChunkBytes);
+  const int most = QueueRecording::kChunkBytes / QueueRecording::kLeastChunk;
+  const RecordedMove move = move_of(1, TaskStage::kNone, TaskStage::kPending);
+  for (int i = 0; i < most; ++i) numbered_queue(book, i).add(move, at_ms(i));
+  numbered_queue(book, 0).add(move, at_ms(100));  // Its chunk began first, but goes on.
+  numbered_queue(book, most).add(move, at_ms(200));
+  numbered_queue(book, most + 1).add(move, at_ms(300));
+  for (int i = 0; i < most + 2; ++i) {
+    EXPECT_EQ(numbered_queue(book, i).forgotten_until().has_value(), i == 1 || i == 2) << i;
+  }
+  EXPECT_EQ(tasks_in(numbered_queue(book, 0)).size(), 2u);
+  EXPECT_EQ(book.bytes(), QueueRecording::kChunkBytes);
+}
+
+// Each event needs the room of another queue's chunk: it must not look at each queue for that.
+TEST(RecordingBook, MoreQueuesThanChunksTakeTurnsAndStayWithinTheBound) {
+  RecordingBook book(QueueRecording::kChunkBytes);
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 100'000; ++i) {
+    numbered_queue(book, static_cast<int>(random() % 2'000))
+        .add(move_of(static_cast<uint64_t>(i), TaskStage::kPending, TaskStage::kTaken), at_ms(i));
+    ASSERT_LE(book.bytes(), QueueRecording::kChunkBytes);
+  }
+  int there = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    for (const uint64_t task : tasks_in(numbered_queue(book, i))) {
+      EXPECT_GT(task, 99'900u) << "the oldest go first";
+      ++there;
+    }
+  }
+  EXPECT_GE(there, 15);
+}
+
+TEST(RecordingBook, AReaderBeginsWithTheChunkOfTheTimeItWants) {
+  RecordingBook book(16u << 20);
+  QueueRecording& queue = book.of("emails");
+  EXPECT_EQ(queue.place_at(at_ms(5)), queue.end());
+  for (uint64_t task = 1; task <= 100'000; ++task) {
+    queue.add(move_of(task, TaskStage::kPending, TaskStage::kTaken), at_ms(static_cast<int64_t>(task)));
+  }
+  EXPECT_EQ(queue.place_at(at_ms(0)), (Place{1, 0}));
+  EXPECT_EQ(queue.place_at(at_ms(100'001)), queue.end());
+  for (const int64_t time : {2, 700, 5'000, 50'000, 99'999, 100'000}) {
+    const auto first = tasks_in(queue, queue.place_at(at_ms(time)), 1).at(0);
+    EXPECT_LE(first, static_cast<uint64_t>(time));
+    EXPECT_GT(first + QueueRecording::kChunkBytes / 4, static_cast<uint64_t>(time)) << "not from the oldest event on";
+  }
+}
+
+TEST(RecordingBook, AQueueThatBeginsAnewHasNothingOfWhatWasBefore) {
+  RecordingBook book(1u << 20);
+  QueueRecording& queue = book.of("emails");
+  EXPECT_FALSE(queue.began());
+  queue.add(move_of(1, TaskStage::kNone, TaskStage::kPending), at_ms(10));
+  const Place before = queue.read({}, 0, [](const RecordedEvent&) { return true; });
+  queue.begin_anew(at_ms(20));
+  EXPECT_TRUE(queue.is_gone(before));
+  EXPECT_EQ(queue.began(), at_ms(20));
+  EXPECT_FALSE(queue.forgotten_until());
+  EXPECT_EQ(book.bytes(), 0u);
+  queue.add(move_of(2, TaskStage::kNone, TaskStage::kPending), at_ms(30));
+  EXPECT_EQ(tasks_in(queue), (std::vector<uint64_t>{2}));
 }
 
 TEST(RecordingBook, WhatIsOlderThanTheBoundOfAgeIsForgotten) {
@@ -291,7 +362,7 @@ TEST(RecordingBook, WhatIsOlderThanTheBoundOfAgeIsForgotten) {
   book.tick({}, at_ms(1'201));
   EXPECT_EQ(tasks_in(queue).size(), 0u);
   EXPECT_EQ(book.bytes(), 0u);
-  EXPECT_TRUE(queue.has_forgotten());
+  EXPECT_EQ(queue.forgotten_until(), at_ms(200));
   queue.add(move_of(3, TaskStage::kNone, TaskStage::kPending), at_ms(1'300));
   EXPECT_EQ(tasks_in(queue), (std::vector<uint64_t>{3}));
 }

@@ -1,0 +1,49 @@
+// Where the recording of a queue goes on: the `place` of GET /queues/NAME/recording. Values; pure.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "runtime/recorder/recording_book.h"
+
+namespace freshet {
+
+struct RecordingPlace {
+  // The parts of a recording, in their order.
+  enum class Part : uint8_t { kHead, kPolicies, kPauses, kEvents, kPending, kDelayed };
+  static constexpr std::array<std::string_view, 6> kPartNames = {"head",   "policies", "pauses",
+                                                                 "events", "PENDING",  "DELAYED"};
+  static constexpr int64_t kFarthestMs = int64_t{1} << 42;  // The year 2109. Nanoseconds hold twice that.
+
+  // Bounds and the clock are those of the first answer.
+  int64_t run_ms = 0;    // When the recorder began, on the boot clock: another one has other places.
+  int64_t ahead_ms = 0;  // The wall clock beside the boot clock.
+  int64_t from_ms = 0;   // Epoch milliseconds, as are `to_ms`'s.
+  int64_t to_ms = 0;
+  Part part = Part::kHead;
+  uint64_t number = 0;                // The next policy or pause, or how many waiting tasks have been sent.
+  QueueRecording::Place events = {};  // The next event.
+  std::string cursor = {};            // Of the waiting tasks in that state.
+
+  std::string_view part_name() const { return kPartNames[static_cast<size_t>(part)]; }
+  WallTime wall(BootTime at) const;
+  BootTime boot(int64_t wall_ms) const { return BootTime(milliseconds(wall_ms - ahead_ms)); }
+
+  std::string text() const;
+  // Empty if text() wrote no such text.
+  static std::optional<RecordingPlace> read(std::string_view text);
+};
+
+// All of `text` is that number, which fits.
+template <class Number>
+bool whole_number_in(std::string_view text, Number& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace freshet
