@@ -1,39 +1,16 @@
-// Makes the pictures of docs/dashboard.md from a running daemon: a downstream that takes 20 calls a second, of which
-// the daemon is not told, and three times as many tasks with deadlines.
+// Makes the pictures of docs/dashboard.md from a running daemon with too much to do (overload.mjs).
 //   node tests/ui/pictures.mjs [SECONDS]     FRESHET_BINARY names the binary; build/release/freshet else
-import http from 'node:http';
 import path from 'node:path';
+import { limitedDownstream, overload } from './overload.mjs';
 import { Browser, Daemon, QUEUE, ROOT, tools, until } from './world.mjs';
 
 const SECONDS = Number(process.argv[2] ?? 100);
-const LIMIT = 20;
-const OFFERED = 60;
-const GROUPS = ['acme', 'globex', 'initech'];
 
-// Takes LIMIT calls in each second, and answers 429 to the others.
-let second = 0;
-let calls = 0;
-const downstream = http.createServer((request, response) => {
-  request.resume();
-  const now = Math.floor(Date.now() / 1000);
-  if (now !== second) [second, calls] = [now, 0];
-  const refused = ++calls > LIMIT;
-  setTimeout(() => {
-    response.writeHead(refused ? 429 : 200);
-    response.end('{}');
-  }, 30 + Math.random() * 60);
-});
-await new Promise((resolve) => downstream.listen(0, '127.0.0.1', resolve));
-
+const downstream = await limitedDownstream();
 const daemon = await new Daemon(process.env.FRESHET_BINARY ?? path.join(ROOT, 'build/release/freshet'),
-  '--parameter', `TaskRunner=http://127.0.0.1:${downstream.address().port}/`, '--parameter', 'RateLimit=adaptive').start();
+  '--parameter', `TaskRunner=${downstream.url}`, '--parameter', 'RateLimit=adaptive').start();
 const browser = await Browser.open(tools()); // Before the load: its start takes the time of this process.
-let number = 0;
-const load = setInterval(() => {
-  const now = Date.now() / 1000;
-  const few = Math.round((OFFERED / 5) * (0.75 + 0.5 * Math.sin(now / 9)));
-  daemon.put(...Array.from({ length: few }, () => ({ taskId: `order-${++number}`, payload: { order: number, amount: 19.9 }, deadlineMs: 5000, group: GROUPS[number % 3] }))).catch(() => {});
-}, 200);
+const load = overload(daemon);
 
 await new Promise((resolve) => setTimeout(resolve, SECONDS * 1000));
 const picture = async (name, view, options, ready) => {
@@ -55,5 +32,4 @@ await picture('task', `queues/${QUEUE}/tasks/${encodeURIComponent(shed.taskId)}`
 clearInterval(load);
 await browser.close();
 await daemon.remove();
-downstream.closeAllConnections();
 downstream.close();

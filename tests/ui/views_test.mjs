@@ -267,7 +267,7 @@ const tests = {
   }),
 };
 
-const VIEWS = ['', `queues/${QUEUE}`, ...['groups', 'holders', 'sheds', 'tasks', 'policy', 'audit'].map((tab) => `queues/${QUEUE}/${tab}`), `queues/${QUEUE}/tasks/t-1`, 'audit', 'schedules'];
+const VIEWS = ['', `queues/${QUEUE}`, ...['groups', 'holders', 'sheds', 'tasks', 'recording', 'policy', 'audit'].map((tab) => `queues/${QUEUE}/${tab}`), `queues/${QUEUE}/tasks/t-1`, 'audit', 'schedules'];
 for (const dark of [false, true]) {
   tests[`axe finds nothing, ${dark ? 'dark' : 'light'}`] = () => shown(async (page) => {
     for (const view of VIEWS) {

@@ -7,10 +7,11 @@ import { useTick } from './parts/bits.js';
 import { Overview } from './views/overview.js';
 import { Queue } from './views/queue.js';
 import { Audit } from './views/audit.js';
+import { FileView } from './views/recording_file.js';
 import { FunctionViews, PLACES } from './views/functions.js';
 import { TABLE_PLACES, TableViews } from './views/tables.js';
 import { RoleNote, SignIn, Who } from './views/sign_in.js';
-import { look, useWho } from './lib/who.js';
+import { isFile, look, useWho } from './lib/who.js';
 import * as format from './lib/format.js';
 
 function Connection() {
@@ -18,7 +19,7 @@ function Connection() {
   useEffect(() => onConnection(setNow), []);
   useTick();
   if (now.state === 'away') {
-    return html`<div class="banner bad" role="alert"><strong>The daemon does not answer</strong> since ${format.age(Date.now() - now.since)}. What is shown is from before; this page goes on by itself when it is back.</div>`;
+    return html`<div class="banner bad" role="alert"><strong>${isFile ? 'freshet ui' : 'The daemon'} does not answer</strong> since ${format.age(Date.now() - now.since)}. What is shown is from before; this page goes on by itself when it is back.</div>`;
   }
   return null;
 }
@@ -26,14 +27,15 @@ function Connection() {
 function Live() {
   const [now, setNow] = useState(connection());
   useEffect(() => onConnection(setNow), []);
-  return html`<span class=${`live ${now.state}`} role="status">${now.state === 'live' ? 'live' : now.state === 'away' ? 'no answer' : 'signed out'}</span>`;
+  return html`<span class=${`live ${now.state}`} role="status">${now.state === 'live' ? (isFile ? 'a file' : 'live') : now.state === 'away' ? 'no answer' : 'signed out'}</span>`;
 }
 
 function View({ parts, query }) {
   const [now, setNow] = useState(connection());
-  useWho(); // Buttons go by the role.
+  const { file } = useWho(); // Buttons go by the role.
   useEffect(() => onConnection(setNow), []);
   if (now.state === 'refused') return html`<${SignIn} />`;
+  if (isFile) return file && html`<${FileView} file=${file} query=${query} />`;
   if (parts[0] === 'queues' && parts[1] !== undefined) return html`<${Queue} key=${parts[1]} name=${parts[1]} parts=${parts.slice(2)} query=${query} />`;
   if (parts[0] === 'audit') return html`<${Audit} />`;
   if (PLACES.includes(parts[0])) return html`<${FunctionViews} parts=${parts} query=${query} />`;
@@ -53,7 +55,7 @@ function App() {
     <a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), document.getElementById('main').focus())}>To the content</a>
     <header class="top">
       <a class="brand" href="#/">Freshet</a>
-      <nav aria-label="Views"><a href="#/" aria-current=${at('')}>Queues</a><a href=${link(['functions'])} aria-current=${PLACES.includes(parts[0]) ? 'page' : undefined}>Functions</a><a href=${link(['tables'])} aria-current=${TABLE_PLACES.includes(parts[0]) ? 'page' : undefined}>Tables</a><a href=${link(['audit'])} aria-current=${at('audit')}>Audit</a></nav>
+      ${isFile ? html`<nav aria-label="Views"><a href="#/" aria-current="page">Recording</a></nav>` : html`<nav aria-label="Views"><a href="#/" aria-current=${at('')}>Queues</a><a href=${link(['functions'])} aria-current=${PLACES.includes(parts[0]) ? 'page' : undefined}>Functions</a><a href=${link(['tables'])} aria-current=${TABLE_PLACES.includes(parts[0]) ? 'page' : undefined}>Tables</a><a href=${link(['audit'])} aria-current=${at('audit')}>Audit</a></nav>`}
       <${Who} />
       <${Live} />
     </header>

@@ -1,10 +1,14 @@
-// Who uses the page: nobody has to sign in without keys, else the key of the session and its role.
+// Who uses the page: nobody has to sign in without keys, else the key of the session and its role. `file`: the page is
+// that of `freshet ui`, which has a saved recording and no daemon: { name, queue, form }.
 import { useEffect, useState } from './html.js';
 import { ApiError, forgetCallsUnderWay, get, onConnection, refuse, remove } from './api.js';
 
 const ROLES = ['read', 'work', 'operate', 'admin'];
 
-let now = { signedInBy: 'nothing', role: 'admin' };
+// The page itself says whether it is that of a file: before anybody has been asked.
+export const isFile = document.querySelector('meta[name=freshet-file]') !== null;
+
+let now = { signedInBy: 'nothing', role: isFile ? 'read' : 'admin' };
 const watchers = new Set();
 
 function become(next) {

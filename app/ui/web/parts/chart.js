@@ -21,7 +21,7 @@ function useTheme() {
   return dark;
 }
 
-function optionsOf({ lines, log, format, from, sync }, width, onCursor) {
+function optionsOf({ lines, log, format, from, sync }, width, onCursor, onScale) {
   const font = '12px system-ui, sans-serif';
   const axis = { stroke: colour('quiet'), font, grid: { stroke: colour('grid'), width: 1 }, ticks: { show: false } };
   return {
@@ -56,7 +56,7 @@ function optionsOf({ lines, log, format, from, sync }, width, onCursor) {
         paths: line.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
       })),
     ],
-    hooks: { setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)] },
+    hooks: { setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)], setSize: [onScale], setScale: [onScale] },
   };
 }
 
@@ -95,17 +95,33 @@ function lastKnown(values) {
 }
 
 // `lines`: [{ label, colour, values, wide, dash, fill, steps, limit }]; `limit`: what happened has more say in the scale.
-// `at`: seconds since the epoch.
-export function Chart({ title, unit, at, lines, format, log = false, from, sync = 'queue' }) {
+// `at`: seconds since the epoch. `mark`: the index of a moment that is marked, whose values the legend has, instead of the
+// newest ones; `onPick(index)`: somebody clicks at a moment.
+export function Chart({ title, unit, at, lines, format, log = false, from, sync = 'queue', mark = null, onPick }) {
   const room = useRef(null);
   const plot = useRef(null);
   const [cursor, setCursor] = useState(null);
+  const marker = useRef(null);
+  const latest = useRef({});
+  latest.current = { mark, onPick };
   const dark = useTheme();
   const shape = JSON.stringify([lines.map((line) => [line.label, line.colour]), log, dark, sync]);
 
+  // uPlot draws the rest; the mark moves without that.
+  const placeMark = (drawn) => {
+    const { mark: index } = latest.current;
+    if (!marker.current) return;
+    marker.current.hidden = index === null;
+    if (index !== null) marker.current.style.left = `${drawn.valToPos(drawn.data[0][index], 'x')}px`;
+  };
   useLayoutEffect(() => {
     const width = () => Math.max(240, room.current.clientWidth);
-    plot.current = new uPlot(optionsOf({ lines, log, format, from, sync }, width(), setCursor), [at, ...lines.map((line) => line.values)], room.current);
+    plot.current = new uPlot(optionsOf({ lines, log, format, from, sync }, width(), setCursor, placeMark), [at, ...lines.map((line) => line.values)], room.current);
+    marker.current = document.createElement('i');
+    marker.current.className = 'mark';
+    plot.current.over.append(marker.current);
+    plot.current.over.addEventListener('click', () => latest.current.onPick && plot.current.cursor.idx !== null && latest.current.onPick(plot.current.cursor.idx));
+    placeMark(plot.current);
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: width(), height: HEIGHT }));
     observer.observe(room.current);
     return () => {
@@ -117,16 +133,20 @@ export function Chart({ title, unit, at, lines, format, log = false, from, sync 
   useLayoutEffect(() => {
     plot.current?.setData([at, ...lines.map((line) => line.values)]);
   }, [at, lines]);
+  useLayoutEffect(() => {
+    if (plot.current) placeMark(plot.current);
+  }, [mark, at]);
 
-  const value = (line) => (cursor === null ? lastKnown(line.values) : line.values[cursor]);
+  const known = (line) => (mark === null ? lastKnown(line.values) : line.values[mark] ?? null);
+  const value = (line) => (cursor === null ? known(line) : line.values[cursor]);
   const text = (line) => {
-    const known = value(line);
-    return known === null || known === undefined ? '–' : format(known);
+    const one = value(line);
+    return one === null || one === undefined ? '–' : format(one);
   };
-  const summary = lines.map((line) => `${line.label} ${lastKnown(line.values) === null ? 'none' : format(lastKnown(line.values))}`);
+  const summary = lines.map((line) => `${line.label} ${known(line) === null ? 'none' : format(known(line))}`);
   return html`<figure class="chart">
     <figcaption><strong>${title}</strong> <span class="quiet">${unit}</span></figcaption>
-    <div class="plot" ref=${room} role="img" aria-label=${`${title}, ${unit}. Newest values: ${summary.join(', ')}.`}></div>
+    <div class="plot" ref=${room} role="img" aria-label=${`${title}, ${unit}. ${mark === null ? 'Newest values' : 'At the moment that is shown'}: ${summary.join(', ')}.`}></div>
     <ul class="legend" aria-hidden="true">
       ${lines.map((line) => html`<li><i class=${`swatch ${line.colour}${line.dash ? ' dashed' : ''}`}></i>${line.label} <b class="num">${text(line)}</b></li>`)}
     </ul>

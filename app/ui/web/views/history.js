@@ -42,7 +42,8 @@ const last = (series, points) => {
   return { ...series, columns, first: series.first + cut, begins: series.begins + cut * series.stepMs, length: points };
 };
 
-function chartsOf(series) {
+// The charts of a history as lib/series.js has it.
+export function chartsOf(series) {
   const perSecond = (name) => rate(series, name);
   const column = (name) => series.columns[name] ?? [];
   const any = (values) => values.some((value) => value !== null && value > 0);

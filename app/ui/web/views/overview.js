@@ -12,7 +12,7 @@ import { DaemonFigures } from './daemon.js';
 import * as format from '../lib/format.js';
 
 const MOST_CARDS = 24;
-const SPARK_POINTS = 120;
+export const SPARK_POINTS = 120;
 
 const SHED_WORDS = { ttl: 'ttl over', deadline: 'deadline passed', 'deadline-margin': 'too little time left' };
 
@@ -35,12 +35,36 @@ export function shedWords(byReason) {
 
 function Sparks({ name }) {
   const { value } = usePoll((signal) => get(`${queuePath(name, 'series')}?limit=${SPARK_POINTS}`, signal).then(read), 3000, [name]);
-  if (!value) return html`<div class="spark"></div>`;
-  const inTime = rate(value, 'inTime');
-  const lost = sumOf(value, ['late', 'failed', ...namesOf(value, 'shed')]);
+  return value ? html`<${EndsSpark} series=${value} />` : html`<div class="spark"></div>`;
+}
+
+// Tasks done in time and others, in the seconds of a history.
+export function EndsSpark({ series }) {
+  const inTime = rate(series, 'inTime');
+  const lost = sumOf(series, ['late', 'failed', ...namesOf(series, 'shed')]);
   const sum = (values) => values.reduce((all, one) => all + (one ?? 0), 0);
   return html`<${Spark} name=${`The last two minutes: ${format.count(sum(inTime))} tasks done in time, ${format.count(sum(lost))} late, failed or shed`}
     lower=${inTime} upper=${lost} />`;
+}
+
+// A queue as GET /queues has it. `spark`: the picture of its last two minutes. A recording does not know everything.
+export function CardFacts({ queue, spark }) {
+  const minute = queue.lastMinute;
+  const span = queue.secondsBefore && queue.secondsBefore < 60 ? `the ${format.plural(queue.secondsBefore, 'second')} since the recording begins` : 'the last minute';
+  return html`
+    <p class="share"><b class="num">${minute.ended ? format.percent(minute.inTimeShare) : '–'}</b>
+      <span>${minute.ended ? `in time, of ${format.plural(minute.ended, 'task')} that ended in ${span}` : `no task has ended in ${span}`}</span></p>
+    ${spark}
+    <${Facts} rows=${[
+      ['Waiting', html`${format.count(queue.pending)}${queue.delayed ? html` <span class="quiet">and ${format.count(queue.delayed)} delayed</span>` : null}`],
+      ['Newest waits', format.age(queue.newestAgeMs), 'Age of the newest task that waits'],
+      ['Oldest waits', format.age(queue.oldestAgeMs), 'Age of the oldest task that waits. Under overload it rises: that is what newest first costs'],
+      ['In work', html`${format.count(queue.taken)} <span class="quiet">· ${queue.runner === 'none' ? 'pulled by workers' : limitWords(queue.now)}</span>`],
+      ['Shed', html`${format.count(minute.shed)} <span class="quiet">${[`in ${span}`, shedWords(queue.shedLastMinute)].filter(Boolean).join(': ')}</span>`],
+      ['Late, failed, refused', html`${format.count(minute.late)}, ${format.count(minute.failed)}, ${format.count(minute.refused)} <span class="quiet">in ${span}</span>`],
+      queue.booksBalance === undefined ? null : ['Books', queue.booksBalance ? 'balance' : html`<strong class="bad">do not balance</strong>`, 'For each state: tasks that came into it, less those that left it, are those that are in it'],
+      queue.dead ? ['Dead', html`<a href=${link(['queues', queue.name, 'tasks'], { state: 'DEAD' })}>${format.plural(queue.dead, 'task')}</a>`] : null,
+    ]} />`;
 }
 
 function Card({ queue, onChange }) {
@@ -50,24 +74,11 @@ function Card({ queue, onChange }) {
   if (queue.error) {
     return html`<article class="card"><h2><a href=${link(['queues', queue.name])}>${queue.name}</a></h2><${Failure} error=${{ message: queue.error }} /></article>`;
   }
-  const minute = queue.lastMinute;
   const goOn = () => resume(queue.name).then(onChange, setError);
   const trouble = queue.now.runnerTrouble;
   return html`<article class="card" aria-label=${`Queue ${queue.name}`}>
     <header><h2><a href=${link(['queues', queue.name])}>${queue.name}</a></h2><${QueueState} state=${queue.state} /></header>
-    <p class="share"><b class="num">${minute.ended ? format.percent(minute.inTimeShare) : '–'}</b>
-      <span>${minute.ended ? `in time, of ${format.plural(minute.ended, 'task')} that ended in the last minute` : 'no task has ended in the last minute'}</span></p>
-    <${Sparks} name=${queue.name} />
-    <${Facts} rows=${[
-      ['Waiting', html`${format.count(queue.pending)}${queue.delayed ? html` <span class="quiet">and ${format.count(queue.delayed)} delayed</span>` : null}`],
-      ['Newest waits', format.age(queue.newestAgeMs), 'Age of the newest task that waits'],
-      ['Oldest waits', format.age(queue.oldestAgeMs), 'Age of the oldest task that waits. Under overload it rises: that is what newest first costs'],
-      ['In work', html`${format.count(queue.taken)} <span class="quiet">· ${queue.runner === 'none' ? 'pulled by workers' : limitWords(queue.now)}</span>`],
-      ['Shed', html`${format.count(minute.shed)} <span class="quiet">${['in the last minute', shedWords(queue.shedLastMinute)].filter(Boolean).join(': ')}</span>`],
-      ['Late, failed, refused', html`${format.count(minute.late)}, ${format.count(minute.failed)}, ${format.count(minute.refused)} <span class="quiet">in the last minute</span>`],
-      ['Books', queue.booksBalance ? 'balance' : html`<strong class="bad">do not balance</strong>`, 'For each state: tasks that came into it, less those that left it, are those that are in it'],
-      queue.dead ? ['Dead', html`<a href=${link(['queues', queue.name, 'tasks'], { state: 'DEAD' })}>${format.plural(queue.dead, 'task')}</a>`] : null,
-    ]} />
+    <${CardFacts} queue=${queue} spark=${html`<${Sparks} name=${queue.name} />`} />
     ${trouble && html`<p class="failure">The runner ${trouble.reachable ? 'takes nothing' : 'cannot be reached'} for ${format.age(trouble.sinceMs)}: ${trouble.message}</p>`}
     <${Failure} error=${error} />
     <p class="buttons">

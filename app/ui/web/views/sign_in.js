@@ -1,7 +1,7 @@
 // Signing in with an access key, where the daemon wants one.
 import { html, useEffect, useState } from '../lib/html.js';
 import { connection } from '../lib/api.js';
-import { look, signIn, signOut, useWho } from '../lib/who.js';
+import { isFile, look, signIn, signOut, useWho } from '../lib/who.js';
 import { say } from '../parts/dialog.js';
 
 export function SignIn() {
@@ -60,6 +60,6 @@ const MAY = {
 // Says once why buttons are off.
 export function RoleNote() {
   const who = useWho();
-  if (!MAY[who.role]) return null;
+  if (isFile || !MAY[who.role]) return null;
   return html`<aside class="role-note quiet" id="role" aria-label="Your role">The key <b>${who.accessKeyId}</b> has the role <b>${who.role}</b>: ${MAY[who.role]}. Buttons that need more are off.</aside>`;
 }
