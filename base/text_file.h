@@ -1,5 +1,5 @@
 // Reads small text files that people write (options, templates, keys) whole. kNotFound or kIo with the path and
-// the system's text; kRequestTooLarge if it is longer than kMostTextBytes (/dev/zero is). A directory is not a
+// the system's text; kRequestTooLarge if it is longer than `most` bytes (/dev/zero is). A directory is not a
 // file.
 #pragma once
 
@@ -12,6 +12,6 @@ namespace freshet {
 
 inline constexpr size_t kMostTextBytes = 64u << 20;
 
-Result<std::string> read_text_file(const std::string& path);
+Result<std::string> read_text_file(const std::string& path, size_t most = kMostTextBytes);
 
 }  // namespace freshet

@@ -41,6 +41,7 @@ constexpr CommandRow kCommandRows[] = {
     {kExperiments, "replay", add_replay},
     {kExperiments, "simulate", add_simulate},
     {kExperiments, "whatif", add_whatif},
+    {kExperiments, "ui", add_ui},
     {kExperiments, "bench", add_bench},
     {kMoreQueues, "priority", add_priority},
     {kMoreQueues, "filtered", add_filtered},

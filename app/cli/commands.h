@@ -60,6 +60,7 @@ void add_replay(Command app, int& exit_status);
 void add_bench(Command app, int& exit_status);
 void add_simulate(Command app, int& exit_status);
 void add_whatif(Command app, int& exit_status);
+void add_ui(Command app, int& exit_status);
 void add_demo(Command app, int& exit_status);
 void add_completions(Command app, int& exit_status);
 void add_man(Command app, int& exit_status);

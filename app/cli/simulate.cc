@@ -9,6 +9,7 @@
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/progress.h"
+#include "app/lab/flight.h"
 #include "app/lab/trace_run.h"
 #include "base/plain_text.h"
 #include "base/text_file.h"
@@ -217,9 +218,9 @@ int run_simulate(const SimulateOptions& options) {
   if (!downstream) return wrong_simulation(downstream.error());
   const auto changes = changes_of(options);
   if (!changes) return wrong_simulation(changes.error());
-  const auto text = read_text_file(options.trace);
+  const auto text = read_text_file(options.trace, lab::kMostRecordingBytes);
   if (!text) return wrong_simulation(text.error());
-  const auto fixture = read_fixture(*text, options.trace);
+  const auto fixture = lab::read_fixture_or_flight(*text, options.trace);
   if (!fixture) return wrong_simulation(fixture.error());
   const auto recording = lab::read_recording(*fixture);
   if (!recording) return wrong_simulation(recording.error());

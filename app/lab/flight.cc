@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace freshet::lab {
 namespace {
@@ -78,8 +79,8 @@ Result<void> Flight::add(std::string_view lines) {
     const size_t end = std::min(lines.find('\n'), lines.size());
     const std::string_view line = lines.substr(0, end);
     lines.remove_prefix(std::min(end + 1, lines.size()));
-    if (line.empty()) continue;
     ++lines_;
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
     auto read = document.parse(line);
     auto added = read ? add_line(*read) : Result<void>(fail(read.error()));
     if (!added) return fail(added.error().code, "line " + std::to_string(lines_) + ": " + added.error().message);
@@ -88,7 +89,8 @@ Result<void> Flight::add(std::string_view lines) {
 }
 
 Result<void> Flight::add_line(const JsonView& line) {
-  if (lines_ == 1) return add_head(line);
+  if (!std::exchange(has_head_, true)) return add_head(line);
+  if (!line.is(JsonKind::kObject)) return invalid("expected a JSON object");
   const auto at = line.int_or("at", -1);
   if (!at) return fail(at.error());
   if (*at < 0) return invalid("'at' must be the time in epoch milliseconds");
@@ -106,7 +108,7 @@ Result<void> Flight::add_line(const JsonView& line) {
 }
 
 Result<void> Flight::add_head(const JsonView& line) {
-  if (text_member(line, "freshet") != "recording") {
+  if (!line.is(JsonKind::kObject) || text_member(line, "freshet") != "recording") {
     return invalid("the answer is not that of GET /queues/NAME/recording: it does not begin with a recording's head");
   }
   if (int_member(line, "version", 0) > 1) {
@@ -159,6 +161,34 @@ Result<void> Flight::add_event(const JsonView& line, BootTime at) {
   }
   ++events_;
   return {};
+}
+
+bool is_flight(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == text.npos) return false;
+  text.remove_prefix(begin);
+  JsonDocument document;
+  const auto head = document.parse(text.substr(0, text.find('\n')));
+  return head && head->is(JsonKind::kObject) && text_member(*head, "freshet") == "recording";
+}
+
+Error in_file(Error error, const std::string& file) {
+  constexpr std::string_view kLine = "line ";
+  const bool has_line = error.message.starts_with(kLine);
+  error.message = file + ":" + (has_line ? error.message.substr(kLine.size()) : " " + error.message);
+  return error;
+}
+
+Result<Fixture> read_fixture_or_flight(std::string_view text, const std::string& file) {
+  if (!is_flight(text)) return read_fixture(text, file);
+  Flight flight;
+  if (auto read = flight.add(text); !read) return fail(in_file(read.error(), file));
+  std::string lines;
+  flight.write_fixture(flight.from(), [&](const std::string& line) {
+    lines += line;
+    return true;
+  });
+  return read_fixture(lines, file);
 }
 
 }  // namespace freshet::lab

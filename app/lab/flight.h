@@ -19,7 +19,7 @@ namespace freshet::lab {
 // Times are wall times, held as times of the boot clock.
 class Flight {
  public:
-  // Adds an answer's lines; the first one has the head. kSerialization or kValidation, naming the line.
+  // Adds an answer's lines; the first one has the head. kSerialization or kValidation with "line N: what is wrong".
   Result<void> add(std::string_view lines);
 
   const std::string& queue() const { return queue_; }
@@ -55,10 +55,21 @@ class Flight {
   std::vector<FixturePause> pauses_;
   std::unique_ptr<RecordingBook> book_ = std::make_unique<RecordingBook>(size_t{1} << 40, milliseconds::max());
   std::vector<Waiting> waiting_;
-  uint64_t lines_ = 0;
+  uint64_t lines_ = 0;  // All, empty ones too.
+  bool has_head_ = false;
   uint64_t events_ = 0;
 
   friend class FixtureWriter;
 };
+
+// The most that is read of a file with a recording.
+inline constexpr size_t kMostRecordingBytes = 1u << 30;
+
+// True if the text begins with the head of a recording as the API answers it.
+bool is_flight(std::string_view text);
+// An error of Flight::add() with "FILE:N: " instead of "line N: ".
+Error in_file(Error error, const std::string& file);
+// The fixture in `text`, or that of the recording as the API answers it. Errors as of read_fixture().
+Result<Fixture> read_fixture_or_flight(std::string_view text, const std::string& file);
 
 }  // namespace freshet::lab

@@ -11,6 +11,9 @@
 
 namespace freshet::ui {
 
-std::unique_ptr<Route> make_page_route();
+// The page is served by a daemon, or by `freshet ui` with a saved recording.
+enum class PageOf { kDaemon, kFile };
+
+std::unique_ptr<Route> make_page_route(PageOf of = PageOf::kDaemon);
 
 }  // namespace freshet::ui

@@ -27,6 +27,7 @@ RUN_BY = {
     "docs/CONTRIBUTING.md": {"./dev ": "tests/house/dev_test.py"},
     "docs/aws-sdks.md": {"fenced": PRINTED},
     "docs/cookbook.md": {"fenced": PRINTED},
+    "docs/dashboard.md": {".*": "tests/ui/recording_test.mjs"},
     "docs/errors.md": {"freshet logs": "tests/conformance/http_test.py"},
     "docs/filtered-queue.md": {".*": "tests/faults/filtered_test.py"},
     "docs/formats.md": {".*freshet replay": "tests/faults/replay_test.py"},

@@ -1,7 +1,9 @@
 // The view of the flight recorder's last hour: what it shows at a second is what the overview showed then, for eyes,
 // keyboards and screen readers; in a real Chromium.
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import { Browser, Daemon, QUEUE, check, equal, run, tools, until } from './world.mjs';
+import path from 'node:path';
+import { Browser, Daemon, QUEUE, ROOT, check, equal, run, tools, until } from './world.mjs';
 
 const found = tools();
 const browser = await Browser.open(found);
@@ -227,6 +229,103 @@ tests['nothing is wider than a narrow screen'] = () => shown(async (page) => {
   await open(page);
   equal(await page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth)), 0);
 }, { width: 390 });
+
+// The commands that docs/dashboard.md prints for a saved recording, in their order.
+const commands = [...fs.readFileSync(path.join(ROOT, 'docs/dashboard.md'), 'utf8').matchAll(/^    freshet (.*)$/gm)].map(([, words]) => words.split(' '));
+const folder = fs.mkdtempSync(path.join(daemon.folder, 'saved-'));
+
+// freshet ui with these words: { url, end() }, or its exit status and message.
+async function ui(...words) {
+  const child = spawn(daemon.binary, words, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [out, errors] = ['', ''];
+  child.stdout.on('data', (data) => { out += data; });
+  child.stderr.on('data', (data) => { errors += data; });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  await until(() => out.includes('\n') || child.exitCode !== null, 'freshet ui says where it is');
+  if (child.exitCode !== null) return { status: await ended, errors };
+  const end = async (signal = 'SIGINT') => {
+    child.kill(signal);
+    return ended;
+  };
+  return { url: new URL(out.trim()).origin, end };
+}
+
+// What a view of a file shows, and that it shows nothing else.
+async function looksAt(words, look) {
+  const server = await ui(...words);
+  check(server.url, server);
+  const page = await browser.page(server);
+  try {
+    await page.goto(`${server.url}/`);
+    await slider(page).waitFor();
+    await page.has(`You look at the file ${words[1]}`);
+    equal(await page.getByRole('navigation', { name: 'Views' }).innerText(), 'Recording');
+    equal(await page.getByRole('button', { name: 'Export' }).count(), 0);
+    await look(page, server);
+    equal(await browser.violations(page), []);
+    await page.end();
+    const other = await fetch(`${server.url}/queues`);
+    equal(other.status, 404);
+    check((await other.json()).error.message.includes('this is not a daemon'));
+    equal((await fetch(`${server.url}/session`, { method: 'POST', headers: { Origin: 'http://elsewhere.example' } })).status, 403);
+  } finally {
+    equal(await server.end(), 0, 'Ctrl-C ends it');
+  }
+}
+const openAt = async (page, server, at) => {
+  await page.goto(`${server.url}/ui/#/?at=${at}`);
+  await slider(page).waitFor();
+};
+const words = (text) => text.replace(/the last minute|the \d+ seconds? since the recording begins/g, 'SPAN');
+
+Object.assign(tests, {
+  'a saved recording shows the same, without a daemon': async () => {
+    equal(commands.map(([name]) => name), ['recording', 'ui']);
+    const saved = spawnSync(daemon.binary, commands[0], { cwd: folder, env: { ...process.env, FRESHET_URL: daemon.url }, encoding: 'utf8' });
+    equal(saved.status, 0, saved.stderr);
+    await looksAt(commands[1], async (page, server) => {
+      await page.has('has no limits, refused creations');
+      for (const { at, facts, share } of moments) {
+        await openAt(page, server, at);
+        const then = await factsOf(card(page));
+        equal(words(await shareOf(card(page))), words(share), at);
+        for (const name of ['Waiting', 'Shed']) equal(words(then[name]), words(facts[name]), `${name} at ${at}`);
+        equal(then['In work'], facts['In work']);
+        check(words(then['Late, failed, refused']).startsWith(facts['Late, failed, refused'].split(', ').slice(0, 2).join(', ')), then, facts);
+      }
+      check(/ORDER lifo → fifo/.test(await page.locator('.events').innerText()));
+    });
+  },
+
+  'an export shows the same, with what was refused': async () => {
+    const page = await browser.page(daemon);
+    await open(page);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export' }).click()]);
+    await download.saveAs(path.join(folder, 'export.jsonl'));
+    await page.end();
+    await looksAt(['ui', 'export.jsonl', '--port', '0'], async (shown, server) => {
+      equal(await shown.getByText('has no limits').count(), 0);
+      for (const { at, facts } of moments) {
+        await openAt(shown, server, at);
+        const then = await factsOf(card(shown));
+        for (const name of ['Waiting', 'Shed', 'Late, failed, refused']) equal(words(then[name]), words(facts[name]), `${name} at ${at}`);
+      }
+    });
+    const simulated = spawnSync(daemon.binary, ['simulate', 'export.jsonl', '--json'], { cwd: folder, encoding: 'utf8' });
+    equal(simulated.status, 0, simulated.stderr);
+    equal(JSON.parse(simulated.stdout).recorded.done, 4);
+  },
+
+  'a wrong file is refused with its line': async () => {
+    const text = fs.readFileSync(path.join(folder, 'export.jsonl'), 'utf8');
+    fs.writeFileSync(path.join(folder, 'wrong.jsonl'), `${text}{"at":\n`);
+    for (const [file, message] of [['wrong.jsonl', `wrong.jsonl:${text.split('\n').length}: `], ['none.jsonl', "cannot read 'none.jsonl'"]]) {
+      const refused = await ui('ui', file);
+      equal(refused.status, 2, refused);
+      check(refused.errors.includes(message), refused.errors);
+    }
+  },
+});
 
 const failed = await run(tests);
 await browser.close();

@@ -1,0 +1,16 @@
+// The answers of `freshet ui FILE` beside the dashboard's files: GET /queues/NAME/recording of the saved recording, and
+// GET /session, which tells the page that it looks at a file. Any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/saved/saved_recording.h"
+#include "runtime/ports.h"
+
+namespace freshet::saved {
+
+// `file`: its name, as the page shows it.
+std::unique_ptr<Route> make_recording_file_route(SavedRecording recording, std::string file);
+
+}  // namespace freshet::saved
