@@ -15,6 +15,7 @@ import { PolicyForm } from './policy.js';
 import { Tasks } from './tasks.js';
 import { Task } from './task.js';
 import { Audit } from './audit.js';
+import { GuardNote } from './guard.js';
 import { Recording } from './recording.js';
 import * as format from '../lib/format.js';
 
@@ -88,7 +89,7 @@ export function Queue({ name, parts, query }) {
         <button onClick=${() => setAsking('purge')} ...${needs('operate')}>Purge …</button>
       </span>
     </header>
-    ${stats ? html`<${Pauses} queue=${name} pauses=${stats.pauses} onChange=${again} />${known[0] === 'recording' ? null : html`<${Trouble} trouble=${stats.runnerTrouble} /><${Numbers} stats=${stats} />`}`
+    ${stats ? html`<${Pauses} queue=${name} pauses=${stats.pauses} onChange=${again} /><${GuardNote} queue=${name} guard=${stats.policyGuard} onChange=${again} />${known[0] === 'recording' ? null : html`<${Trouble} trouble=${stats.runnerTrouble} /><${Numbers} stats=${stats} />`}`
       : html`<${Waiting} what="the queue" />`}
     <${Tabs} name=${`Views of ${name}`} now=${known[0]} all=${TABS.map(([id, label]) => ({ id, label, href: link(['queues', name, ...(id ? [id] : [])]) }))} />
     <section class="view" aria-label=${known[1]}><${View} queue=${name} query=${query} stats=${stats} onChange=${again} /></section>

@@ -10,6 +10,7 @@ import { Failure } from '../parts/bits.js';
 import { Scrubber } from '../parts/scrubber.js';
 import { CardFacts, EndsSpark, SPARK_POINTS } from './overview.js';
 import { chartsOf } from './history.js';
+import { WhatIf } from './whatif.js';
 import * as format from '../lib/format.js';
 
 const REST_MS = 250; // The address follows when the moment rests for so long.
@@ -133,7 +134,8 @@ function At({ recorded, parts, query, file, onAgain }) {
         <${Notes} recorded=${recorded} file=${file} />
       </section>
     </div>
-    <div class="charts three">${shown.charts.slice(1).map(picture)}</div>`;
+    <div class="charts three">${shown.charts.slice(1).map(picture)}</div>
+    <${WhatIf} queue=${recorded.queue} now=${recorded.policyAt(recorded.last)} />`;
 }
 
 export function Recording({ queue, query }) {
