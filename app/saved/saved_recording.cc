@@ -87,10 +87,10 @@ class FixtureLines {
     head.queue = fixture_.header.table;
     head.from = fixture_.header.start;
     head.to = WallTime(milliseconds(to_ms_));
-    head.policy = fixture_.header.policy;
+    head.policy = std::make_shared<const QueuePolicy>(fixture_.header.policy);
     append_head(answers_.next(), head);
     for (const FixturePolicy& change : fixture_.policy_changes) {
-      append_policy(answers_.next(), {change.at, change.policy});
+      append_policy(answers_.next(), {change.at, std::make_shared<const QueuePolicy>(change.policy)});
     }
   }
 
