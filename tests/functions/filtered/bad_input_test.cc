@@ -89,7 +89,7 @@ TEST_P(BadInputTest, ItemsThatTheQueueDidNotWrite) {
   update_item("Agents", "Agent#1", "SET Gender = :x", Map{{":x", Value("X")}});
   std::string before = table();
   refused(enqueue("1"), ErrorCode::kConflict,
-          "attribute 'Gender' of item 'Agents / Agent#1' has the value 'X'; there are F, M", before);
+          "attribute 'Gender' of item 'Agents / Agent#1' has the value 'X'; there are F, M, T", before);
   update_item("Agents", "Agent#1", "REMOVE AgentStatus SET Gender = :x", Map{{":x", Value("F")}});
   before = table();
   refused(enqueue("1"), ErrorCode::kConflict, "attribute 'AgentStatus' of item 'Agents / Agent#1' is missing", before);
