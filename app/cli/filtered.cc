@@ -49,12 +49,14 @@ int tell(const FilteredOptions& options, const std::string& method, const std::s
 int tell_all(const FilteredOptions& options, const std::string& status, const std::string& path, Json body) {
   Session session(options.remote);
   int worst = kDone;
+  bool any = false;
   std::string cursor;
   do {
     const Json page = session.call("GET", "/members?limit=1000&status=" + path_segment(status) +
                                               (cursor.empty() ? "" : "&cursor=" + path_segment(cursor)));
     if (page.is_null()) return session.exit_status();
     for (const auto& member : page["members"]) {
+      any = true;
       body["id"] = member["member"];
       const Json answer = session.call("POST", path, body);
       if (answer.is_null()) {
@@ -66,6 +68,7 @@ int tell_all(const FilteredOptions& options, const std::string& status, const st
     }
     cursor = page.value("cursor", "");
   } while (!cursor.empty());
+  if (!any) std::cerr << "no member is " << plain_text(status) << " (--status names another status)\n";
   return worst;
 }
 

@@ -79,7 +79,10 @@ void print_head(const Json& answer) {
   if (answer.contains("ageMs")) head += ", " + age_text(answer["ageMs"].get<int64_t>()) + " old";
   for (const auto& [member, title] : {std::pair("priority", "priority"), std::pair("group", "group"),
                                       std::pair("attempt", "attempt"), std::pair("maxAttempts", "of at most")}) {
-    if (task.contains(member)) head += std::string(", ") + title + ' ' + plain_text(text_of(task[member]));
+    if (!task.contains(member)) continue;
+    const std::string value = plain_text(text_of(task[member]));
+    head += member == std::string_view("attempt") && value == "0" ? ", no attempt"
+                                                                  : std::string(", ") + title + ' ' + value;
   }
   for (const auto& [member, title] : {std::pair("deadlineInMs", "deadline"), std::pair("ttlInMs", "removed by TTL")}) {
     if (!answer.contains(member)) continue;

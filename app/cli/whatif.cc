@@ -92,9 +92,8 @@ Result<std::vector<lab::Alternative>> alternatives_of(const WhatIfCommand& optio
   return out;
 }
 
-// The last part of the recording as a fixture; without `last`, all of it.
-Result<Fixture> fixture_of(const lab::Flight& flight, std::optional<milliseconds> last) {
-  Fixture out = flight.fixture(last ? std::max(flight.from(), flight.to() - *last) : flight.from());
+Result<Fixture> fixture_of(const lab::Flight& flight) {
+  Fixture out = flight.fixture(flight.from());
   if (out.records.empty()) return invalid("no task of " + flight.queue() + " came, started or ended in its recording");
   return out;
 }
@@ -107,7 +106,7 @@ Result<Fixture> read_recorded_file(const std::string& path) {
   if (!text->starts_with(kFlightHead)) return read_fixture(*text, path == "-" ? "standard input" : path);
   lab::Flight flight;
   if (auto added = flight.add(*text); !added) return fail(added.error());
-  return fixture_of(flight, std::nullopt);
+  return fixture_of(flight);
 }
 
 // Nothing: an error has been printed, and `status` is the exit status for it.
@@ -120,7 +119,7 @@ std::optional<Fixture> get_fixture(const WhatIfCommand& options, milliseconds la
     session.find_queue();
     const auto flight = fetch_recording(options.remote, session.queue(), last, status);
     if (!flight) return std::nullopt;
-    fixture = fixture_of(*flight, last);
+    fixture = fixture_of(*flight);
   }
   if (fixture) return std::move(*fixture);
   status = wrong_question(fixture.error());
@@ -170,8 +169,10 @@ int run_whatif(const WhatIfCommand& options) {
   auto result = compare(*recording, *alternatives, how);
   if (!result) return wrong_question(result.error());
   const ComparedQueue compared{
-      fixture->header.table, in_force,          *alternatives,     lab::assumptions_of(*recording, *alternatives, how),
-      options.seed,          options.resamples, std::move(*result)};
+      fixture->header.table, in_force,
+      *alternatives,         lab::assumptions_of(*recording, *alternatives, how, result->window),
+      options.seed,          options.resamples,
+      std::move(*result)};
   if (options.remote.json) {
     std::cout << whatif_json(compared).dump() << '\n';
   } else {

@@ -201,7 +201,8 @@ bool CallTimes::fails(size_t n) const {
 }
 
 bool CallTimes::refuses(size_t n) const {
-  return scenario_->trace && n < scenario_->trace->refused.size() && scenario_->trace->refused[n];
+  if (scenario_->trace == nullptr || scenario_->trace->refused.empty()) return false;
+  return scenario_->trace->refused[n % scenario_->trace->refused.size()];
 }
 
 double CallTimes::cost_ratio(size_t n) const {

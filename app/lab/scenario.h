@@ -99,7 +99,8 @@ class CallTimes {
   nanoseconds of(size_t n);
   // True if the n-th call fails. Calls beyond the observed ones do not fail.
   bool fails(size_t n) const;
-  // True if the downstream refuses the n-th call: its task goes back to the queue. Likewise.
+  // True if the downstream refuses the n-th call: its task goes back to the queue. Calls beyond the observed ones are
+  // refused as those were.
   bool refuses(size_t n) const;
   // The cost that a call reports at its end, divided by the cost of its task; 1: it reports none.
   double cost_ratio(size_t n) const;

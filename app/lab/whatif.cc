@@ -10,6 +10,7 @@
 #include "app/lab/trace_run.h"
 #include "app/lab/whatif_grid.h"
 #include "app/lab/windows.h"
+#include "base/duration_text.h"
 
 namespace freshet::lab {
 namespace {
@@ -118,6 +119,7 @@ class WindowPlayer {
     }
     WindowLoad granted = window;
     drop_refused(granted.load.trace);
+    if (granted.load.trace.services.empty()) return PlayCount{window.tasks, 0};
     scenario.trace = &granted.load.trace;
     LimiterEach limiters(*options_.downstream.limiter, caller_of(granted.load.trace, options_.downstream.each));
     LimitedDownstream limited(limiters, options_.downstream.hints);
@@ -130,6 +132,7 @@ class WindowPlayer {
   Result<PlayCount> play_model(const WindowLoad& window, const Policy& policy) const {
     WindowLoad granted = window;
     drop_refused(granted.load.trace);
+    if (granted.load.trace.services.empty()) return PlayCount{window.tasks, 0};
     Scenario scenario = scenario_of(granted.load, 0);
     set_start_rate(window.load, scenario);
     Ledger ledger(scenario, options_.seed);
@@ -157,6 +160,7 @@ class Comparison {
     if (auto measured = measure(); !measured) return fail(measured.error());
     WindowCutter cutter(recording_, windows_of(recording_, length_, options_.last));
     const size_t count = cutter.windows().size();
+    if (count == 0) return invalid("all that was recorded happened at the same moment, so nothing can be compared");
     std::vector<std::optional<WindowPlays>> plays(count);
     std::vector<std::string> why(count);
     size_t done = 0;
@@ -300,7 +304,7 @@ Result<WhatIf> what_if(const Recording& recording, const std::vector<Alternative
 }
 
 std::vector<std::string> assumptions_of(const Recording& recording, const std::vector<Alternative>& alternatives,
-                                        const WhatIfOptions& options) {
+                                        const WhatIfOptions& options, milliseconds window) {
   std::vector<std::string> out;
   const auto& real = recording.real;
   out.push_back(options.downstream.limiter
@@ -315,6 +319,12 @@ std::vector<std::string> assumptions_of(const Recording& recording, const std::v
     out.push_back(fmt::format(
         "The recording never had more than {} calls under way at once. Whether the downstream bears more is not known.",
         real.most_in_work));
+  }
+  if (patience_of(recording) > window) {
+    out.push_back(
+        fmt::format("Tasks may wait for longer than a window ({}). What a policy would have done later than one window "
+                    "after it counts as not done: choose a longer --window.",
+                    duration_text(window)));
   }
   if (real.refused > 0 && real.pulled > 0 && !options.downstream.limiter) {
     out.push_back(fmt::format("Workers gave {} calls back. Here they are not made.", real.refused));

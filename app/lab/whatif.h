@@ -56,8 +56,9 @@ Result<WhatIf> what_if(const Recording& recording, const std::vector<Alternative
 // 0 to count - 1, so that the first ones of any number are spread evenly; the last one comes first.
 std::vector<size_t> spread_order(size_t count);
 
-// The assumptions, for people; the first sentence is about what the downstream would have done.
+// The assumptions, for people; the first sentence is about what the downstream would have done. `window`: the length of
+// those that were played.
 std::vector<std::string> assumptions_of(const Recording& recording, const std::vector<Alternative>& alternatives,
-                                        const WhatIfOptions& options);
+                                        const WhatIfOptions& options, milliseconds window);
 
 }  // namespace freshet::lab

@@ -14,7 +14,7 @@ constexpr double kNormal = 1.645;
 
 double student(size_t degrees) {
   if (degrees == 0) return 0;
-  return degrees <= kStudent.size() ? kStudent[degrees - 1] : std::max(kNormal, kStudent.back() - 0.002 * degrees);
+  return degrees <= kStudent.size() ? kStudent[degrees - 1] : kNormal + 1.6 / static_cast<double>(degrees);
 }
 
 double percent_in_time(PlayCount count) {

@@ -13,18 +13,6 @@ constexpr nanoseconds kPiece = seconds(1);  // Arrivals are resampled in pieces 
 constexpr int64_t kPiecesAround = 5;
 constexpr size_t kCallsInBlock = 10;
 
-// The time that tasks are given, except for the most patient.
-nanoseconds patience_of(const Recording& recording) {
-  std::vector<nanoseconds> patience;
-  for (const Arrival& arrival : recording.trace.arrivals) {
-    if (arrival.at > nanoseconds(0)) patience.push_back(milliseconds(arrival.deadline_ms) - arrival.at);
-  }
-  if (patience.empty()) return kLeastLead;
-  const auto place = patience.begin() + static_cast<ptrdiff_t>(kPatient * static_cast<double>(patience.size() - 1));
-  std::nth_element(patience.begin(), place, patience.end());
-  return std::max(*place, nanoseconds(0));
-}
-
 // The most calls that were under way at once.
 int most_calls_at_once(const std::vector<TraceCall>& calls) {
   std::vector<std::pair<nanoseconds, int>> steps;
@@ -67,7 +55,7 @@ void resample_arrivals(const WindowLoad& window, Random& random, Trace& out) {
     const int64_t from = around(std::min(piece, whole_pieces - 1), kPiecesAround, whole_pieces, random);
     const nanoseconds moved = (piece - from) * kPiece;
     for (auto one = first_at(from * kPiece); one != trace.arrivals.end() && one->at < (from + 1) * kPiece; ++one) {
-      if (one->at + moved <= window.load.length) {
+      if (one->at + moved < window.load.length) {
         add(static_cast<size_t>(one - trace.arrivals.begin()), one->at + moved);
       }
     }
@@ -78,9 +66,10 @@ void resample_calls(const Trace& trace, Random& random, Trace& out) {
   const auto calls = static_cast<int64_t>(trace.services.size());
   const int64_t reach = std::max<int64_t>(calls / 8, 2 * static_cast<int64_t>(kCallsInBlock));
   for (int64_t i = 0; i < calls;) {
-    int64_t from = around(i, reach, calls, random);
+    const auto last = std::max<int64_t>(1, calls - static_cast<int64_t>(kCallsInBlock) + 1);
+    int64_t from = around(std::min(i, last - 1), reach, last, random);
     for (size_t k = 0; k < kCallsInBlock && i < calls; ++k, ++i) {
-      const auto call = static_cast<size_t>(from++ % calls);
+      const auto call = static_cast<size_t>(from++);
       out.services.push_back(trace.services[call]);
       out.failed.push_back(trace.failed[call]);
       out.refused.push_back(trace.refused[call]);
@@ -90,6 +79,17 @@ void resample_calls(const Trace& trace, Random& random, Trace& out) {
 }
 
 }  // namespace
+
+nanoseconds patience_of(const Recording& recording) {
+  std::vector<nanoseconds> patience;
+  for (const Arrival& arrival : recording.trace.arrivals) {
+    if (arrival.at > nanoseconds(0)) patience.push_back(milliseconds(arrival.deadline_ms) - arrival.at);
+  }
+  if (patience.empty()) return kLeastLead;
+  const auto place = patience.begin() + static_cast<ptrdiff_t>(kPatient * static_cast<double>(patience.size() - 1));
+  std::nth_element(patience.begin(), place, patience.end());
+  return std::max(*place, nanoseconds(0));
+}
 
 std::vector<Window> windows_of(const Recording& recording, nanoseconds length, nanoseconds last) {
   const nanoseconds end = recording.length;

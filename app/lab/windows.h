@@ -20,8 +20,12 @@ struct Window {
   nanoseconds ends{0};
 };
 
+// The time that tasks are given until their deadline, except for the most patient hundredth.
+nanoseconds patience_of(const Recording& recording);
+
 // Windows of `length`, the last of them as late as possible, within the last `last` of the recording: by time, without
-// gaps. A recording that is shorter is one window. `last` may be longer than the recording.
+// gaps. A recording that is shorter is one window; one in which no time passes has none. `last` may be longer than the
+// recording.
 std::vector<Window> windows_of(const Recording& recording, nanoseconds length, nanoseconds last);
 
 // The load that the play of a window has. Times are since its beginning.

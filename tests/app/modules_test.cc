@@ -168,5 +168,20 @@ TEST(Modules, AFileThatCannotBeReadIsRefusedBeforeAnythingIsOpened) {
   EXPECT_TRUE(plan_daemon(options, {queue_module()})) << "nobody reads it without that module";
 }
 
+TEST(Modules, ANameThatTwoDefinitionsHaveIsRefusedBeforeAnythingIsOpened) {
+  DaemonOptions options = options_of_lifo();
+  options.priority_queues = {"config/priority-queue.json", "config/priority-queue-published.json"};
+  auto plan = plan_daemon(options);
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().message,
+              HasSubstr("--priority-queue config/priority-queue-published.json: 'Shipment' is defined in "
+                        "config/priority-queue.json, too: give one of them another 'name'"));
+  options.priority_queues.clear();
+  options.filtered_queues = {"config/filtered-queue.json", "config/filtered-queue.json"};
+  plan = plan_daemon(options);
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().message, HasSubstr("'CallCenter' is defined twice: give one of them another 'name'"));
+}
+
 }  // namespace
 }  // namespace freshet

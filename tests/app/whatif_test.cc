@@ -263,7 +263,7 @@ TEST(WhatIf, SaysWhatAnotherOrderWouldHaveDone) {
   const Recording fifo = overloaded({{"CONCURRENCY", "4"}, {"ORDER", "fifo"}});
   const auto result = what_if(fifo, alternatives({{{"ORDER", "lifo"}}, {{"ORDER", "deadline"}}}), options_of_test());
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->played.size(), 5u);
+  EXPECT_GE(result->played.size(), 5u);
   EXPECT_EQ(result->window, seconds(10));
   EXPECT_TRUE(result->skipped.empty());
   const auto& policies = result->figures.policies;
@@ -278,7 +278,7 @@ TEST(WhatIf, SaysWhatAnotherOrderWouldHaveDone) {
   for (const auto& policy : policies) {
     EXPECT_GE(policy.all.regret.value, 0);
     EXPECT_LE(policy.all.share.low, policy.all.share.value);
-    EXPECT_LE(policy.all.share.value, result->figures.best_known.all.share.value);
+    EXPECT_LE(policy.all.share.value, result->figures.best_known.all.share.value + 1e-9);
   }
   EXPECT_EQ(what_if(fifo, alternatives({{{"ORDER", "lifo"}}, {{"ORDER", "deadline"}}}), options_of_test())
                 ->figures.policies[2]
@@ -293,14 +293,14 @@ TEST(WhatIf, SkipsWholeWindowsForWhichTheBudgetDoesNotDo) {
   // Each look at the clock costs a second: two for each window, and those that are asked for before it.
   int looks = 0;
   options.cpu_time = [&] { return seconds(looks++); };
-  options.budget = seconds(8);
+  options.budget = seconds(10);
   const auto result = what_if(recording, alternatives({{{"ORDER", "fifo"}}}), options);
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_FALSE(result->played.empty());
   ASSERT_FALSE(result->skipped.empty());
   milliseconds skipped{0};
   for (const auto& one : result->skipped) {
-    EXPECT_THAT(one.why, HasSubstr("the budget of 8 s of CPU time is used up"));
+    EXPECT_THAT(one.why, HasSubstr("the budget of 10 s of CPU time is used up"));
     skipped += one.to - one.from;
   }
   const auto played = result->window * static_cast<int64_t>(result->played.size());
@@ -328,16 +328,16 @@ TEST(WhatIf, ShortensTheWindowsThatItChoosesToTheBudget) {
   EXPECT_LT(result->window, seconds(58));
 }
 
-// Half of the calls were refused. Under another order the same calls are refused again.
+// Nine of ten calls were refused. Under another order the same calls are refused again.
 TEST(WhatIf, RefusalsOfTheDownstreamAreThoseThatWereRecorded) {
   Recording recording = steady(seconds(3));
-  for (size_t i = 0; i < recording.calls.size(); i += 2) recording.calls[i].refused = true;
+  for (size_t i = 0; i < recording.calls.size(); ++i) recording.calls[i].refused = i % 10 != 0;
   const auto with = what_if(recording, alternatives({{{"ORDER", "fifo"}}}), options_of_test());
   ASSERT_TRUE(with) << with.error().message;
   const auto without = what_if(steady(seconds(3)), alternatives({{{"ORDER", "fifo"}}}), options_of_test());
   ASSERT_TRUE(without) << without.error().message;
   EXPECT_GT(without->figures.policies[1].all.share.value, 99);
-  EXPECT_LT(with->figures.policies[1].all.share.value, 90);
+  EXPECT_LT(with->figures.policies[1].all.share.value, 70);
 }
 
 TEST(WhatIf, TheBestKnownKeepsToARateLimit) {
@@ -346,7 +346,7 @@ TEST(WhatIf, TheBestKnownKeepsToARateLimit) {
   const auto limited = what_if(recording, {}, options_of_test());
   ASSERT_TRUE(limited) << limited.error().message;
   // Ten tasks come a second, and five may start.
-  EXPECT_NEAR(limited->figures.best_known.all.share.value, 50, 3);
+  EXPECT_NEAR(limited->figures.best_known.all.share.value, 50, 5);
   recording.policy["RATE_LIMIT"] = "0";
   const auto free = what_if(recording, {}, options_of_test());
   ASSERT_TRUE(free) << free.error().message;
@@ -366,11 +366,14 @@ TEST(WhatIf, WrongSettingsAreRefusedByName) {
 TEST(WhatIf, AssumptionsSayThatMoreCallsAtOnceAreNotKnown) {
   const Recording recording = steady(seconds(3));
   const WhatIfOptions options = options_of_test();
-  EXPECT_EQ(assumptions_of(recording, alternatives({{{"ORDER", "fifo"}}}), options).size(), 1u);
-  const auto more = assumptions_of(recording, alternatives({{{"CONCURRENCY", "200"}}}), options);
+  EXPECT_EQ(assumptions_of(recording, alternatives({{{"ORDER", "fifo"}}}), options, seconds(10)).size(), 1u);
+  const auto more = assumptions_of(recording, alternatives({{{"CONCURRENCY", "200"}}}), options, seconds(10));
   ASSERT_EQ(more.size(), 2u);
   EXPECT_THAT(more[0], HasSubstr("times and refusals would have been the same"));
   EXPECT_THAT(more[1], HasSubstr("never had more than 100 calls under way"));
+  const auto patient = assumptions_of(steady(seconds(30)), alternatives({{{"ORDER", "fifo"}}}), options, seconds(10));
+  ASSERT_EQ(patient.size(), 2u);
+  EXPECT_THAT(patient[1], HasSubstr("choose a longer --window"));
 }
 
 }  // namespace

@@ -81,6 +81,8 @@ def commands(freshet, daemon):
     assert json.loads(freshet("filtered", "request", "call-3", "--json").stdout)["status"] == "assigned"
     assert "release it" in freshet("filtered", "cancel", "call-3", status=4).stderr
     assert len(freshet("filtered", "release", "--all").stdout.splitlines()) == 2
+    run = freshet("filtered", "release", "--all")
+    assert run.stdout == "" and run.stderr == "no member is attendingCall (--status names another status)\n", run
     assert "the id of a member, or --all" in freshet("filtered", "release", status=2).stderr
     for words, said in ((["=Spanish"], "'=Spanish' is neither NAME=VALUE nor the key of a queue"), ([""], "'' is neither"),
                         (["Gender=F", "Gender=M"], "'Gender=M' names 'Gender' again: Gender=A,B takes either"),

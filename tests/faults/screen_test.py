@@ -117,6 +117,7 @@ def explain(screen, daemon):
     """A word that is longer than a line is broken on a terminal, and stays whole for a script."""
     long_word = "https://queue.example/" + "part/" * 30
     daemon.call("POST", QUEUE + "/tasks", {"taskId": "long", "group": "g" * 90, "maxAttempts": 1})
+    assert ", no attempt, of at most 1" in re.sub(r"\s+", " ", screen.piped("explain", "long").stdout)
     task = daemon.call("POST", QUEUE + "/take", {"max": 1})["tasks"][0]
     daemon.call("POST", QUEUE + "/settle", {"settle": [{"taskId": task["taskId"], "lease": task["lease"], "outcome": "fail", "error": long_word}]})
     for columns in (60, 80):

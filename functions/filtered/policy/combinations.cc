@@ -166,10 +166,10 @@ Result<std::vector<size_t>> Combinations::value_indexes(size_t index, const Item
   const std::string what = "attribute '" + attribute.name + "' of " + where;
   const auto stored = item.find(attribute.name);
   const Type wanted = attribute.set ? Type::kStringSet : Type::kString;
-  if (!stored) return invalid(what + " is missing: it must be of type " + std::string(type_name(wanted)));
+  const std::string must_be = attribute.set ? "it must be a list of texts (SS)" : "it must be a text (S)";
+  if (!stored) return invalid(what + " is missing: " + must_be);
   if (stored->type() != wanted) {
-    return invalid(what + " is of type " + std::string(type_name(stored->type())) + "; it must be " +
-                   std::string(type_name(wanted)));
+    return invalid(what + " is of type " + std::string(type_name(stored->type())) + "; " + must_be);
   }
   const Value value = stored->decode();
   std::vector<std::string> names;
@@ -186,7 +186,7 @@ Result<std::vector<size_t>> Combinations::value_indexes(size_t index, const Item
   for (const auto& name : names) {
     const auto found = indexes_[index].find(name);
     if (found == indexes_[index].end()) {
-      return invalid(what + " has the value " + shown(name) + ", which the definition has not");
+      return invalid(what + " has the value " + shown(name) + "; " + there_are(attribute.values));
     }
     out.push_back(found->second);
   }

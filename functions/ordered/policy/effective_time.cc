@@ -97,7 +97,9 @@ std::variant<Value, Refusal> read_stamp(const Value& given, const Settings& s) {
   }
   if (const auto* text = given.get_if<std::string>()) {
     const auto at = priority::parse_timestamp(*text);
-    if (!at) return Refusal{OrderedCode::kInvalid, " is '" + text->substr(0, 100) + "', which is no ISO 8601 time"};
+    if (!at)
+      return Refusal{OrderedCode::kInvalid, " is '" + text->substr(0, 100) +
+                                                "', which is no ISO 8601 time like 2026-12-01T10:00:00Z, nor a number"};
     return Value::number(floor_div(*at, nanoseconds_of(s.unit)));
   }
   const auto* number = given.get_if<Decimal>();

@@ -36,14 +36,15 @@ TEST_P(BadInputTest, WhatTheCallerGives) {
   refused(put(std::string(1020, 'x'), {"English"}, "F"), ErrorCode::kValidation,
           "the id of the member is longer than 1016 bytes", before);
   refused(call(queue->put_member("1", Item{{"Gender", Value("F")}})), ErrorCode::kValidation,
-          "attribute 'Languages'" + of_1 + " is missing: it must be of type SS", before);
+          "attribute 'Languages'" + of_1 + " is missing: it must be a list of texts (SS)", before);
   refused(call(queue->put_member("1", Item{{"Gender", Value("F")}, {"Languages", Value("English")}})),
-          ErrorCode::kValidation, "attribute 'Languages'" + of_1 + " is of type S; it must be SS", before);
+          ErrorCode::kValidation, "attribute 'Languages'" + of_1 + " is of type S; it must be a list of texts (SS)",
+          before);
   refused(
       call(queue->put_member("1", Item{{"Gender", Value::number(1)}, {"Languages", Value(StringSet{{"English"}})}})),
-      ErrorCode::kValidation, "attribute 'Gender'" + of_1 + " is of type N; it must be S", before);
+      ErrorCode::kValidation, "attribute 'Gender'" + of_1 + " is of type N; it must be a text (S)", before);
   refused(put("1", {"German"}, "F"), ErrorCode::kValidation,
-          "attribute 'Languages'" + of_1 + " has the value 'German', which the definition has not", before);
+          "attribute 'Languages'" + of_1 + " has the value 'German'; there are English, French, Spanish", before);
   Item own = attributes({"English"}, "F");
   own.set("AgentStatus", Value("queued"));
   refused(call(queue->put_member("1", own)), ErrorCode::kValidation,
@@ -88,7 +89,7 @@ TEST_P(BadInputTest, ItemsThatTheQueueDidNotWrite) {
   update_item("Agents", "Agent#1", "SET Gender = :x", Map{{":x", Value("X")}});
   std::string before = table();
   refused(enqueue("1"), ErrorCode::kConflict,
-          "attribute 'Gender' of item 'Agents / Agent#1' has the value 'X', which the definition has not", before);
+          "attribute 'Gender' of item 'Agents / Agent#1' has the value 'X'; there are F, M, T", before);
   update_item("Agents", "Agent#1", "REMOVE AgentStatus SET Gender = :x", Map{{":x", Value("F")}});
   before = table();
   refused(enqueue("1"), ErrorCode::kConflict, "attribute 'AgentStatus' of item 'Agents / Agent#1' is missing", before);
@@ -172,11 +173,12 @@ TEST_P(BadInputTest, EntriesThatCannotBeUsedArePassedAndNamed) {
   queued("1", {"English"}, "F");
   const auto assigned = assign_from("Q#English#F");
   ASSERT_EQ(given(assigned), "1");
-  EXPECT_EQ(assigned->passed, (std::vector<std::string>{
-                                  "attribute 'Languages' of item 'Q#English#F / 0' is missing: it must be of type SS",
-                                  "attribute 'AgentID' of item 'Q#English#F / 1' is missing",
-                                  "item 'Q#English#F / 10' has attributes of other queues than the one it stands in",
-                                  "item 'Q#English#F / 11': queue 'calls' has no member 'nobody'"}));
+  EXPECT_EQ(assigned->passed,
+            (std::vector<std::string>{
+                "attribute 'Languages' of item 'Q#English#F / 0' is missing: it must be a list of texts (SS)",
+                "attribute 'AgentID' of item 'Q#English#F / 1' is missing",
+                "item 'Q#English#F / 10' has attributes of other queues than the one it stands in",
+                "item 'Q#English#F / 11': queue 'calls' has no member 'nobody'"}));
   const auto none = assign_from("Q#English#F");
   EXPECT_EQ(given(none), "none");
   EXPECT_EQ(none->passed.size(), 4u);
