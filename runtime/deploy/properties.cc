@@ -3,6 +3,15 @@
 #include <charconv>
 
 namespace freshet {
+namespace {
+
+// Where Freshet's own options of a table stand, for one that was written elsewhere.
+std::string right_place(std::string_view name) {
+  if (name != "TtlInMilliseconds" && name != "Queue") return {};
+  return "; write Metadata: {Freshet: {" + std::string(name) + ": true}} beside the table's Properties";
+}
+
+}  // namespace
 
 Properties::Properties(const Node* node, Where where, Diagnostics& diagnostics)
     : node_(node), where_(std::move(where)), diagnostics_(diagnostics) {
@@ -17,7 +26,8 @@ Properties::~Properties() {
   std::vector<std::string> known(read_.begin(), read_.end());
   for (const Member& member : node_->members) {
     if (read_.contains(member.name) || diagnostics_.full()) continue;
-    const std::string guess = did_you_mean(member.name, known);
+    std::string guess = did_you_mean(member.name, known);
+    if (guess.empty()) guess = right_place(member.name);
     diagnostics_.error(member.line, where_.below(member.name), "not known here" + guess);
     std::erase_if(missing_, [&](const auto& one) { return guess.find("'" + one.first + "'") != std::string::npos; });
   }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
+#include <utility>
 
 #include "runtime/clients/clients.h"
 
@@ -41,13 +43,54 @@ constexpr std::array<std::string_view, 20> kReserved = {
     "LAMBDA_TASK_ROOT",
 };
 
+bool is_executable(const std::string& file) {
+  return access(file.c_str(), X_OK) == 0;
+}
+
+// The subfolders of `folder`; none if it cannot be read.
+std::vector<std::string> folders_in(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    out.push_back(at->path().string());
+  }
+  return out;
+}
+
+// A version manager (pyenv, asdf, mise) has a file of each program in its folder `shims`, also of versions that it does
+// not start here: for python3.9 the one below `versions` or `installs` is taken, the newest. "" if there is none.
+std::string program_behind_shim(const std::string& shims, const std::string& name) {
+  const std::string root = std::filesystem::path(shims).parent_path().string();
+  std::vector<std::string> versions = folders_in(root + "/versions");
+  for (const std::string& tool : folders_in(root + "/installs")) {
+    for (std::string& version : folders_in(tool)) versions.push_back(std::move(version));
+  }
+  std::string newest;
+  for (const std::string& version : versions) {
+    std::string file = version + "/bin/" + name;
+    // "3.9.18" is longer than "3.9.9".
+    const bool newer = std::pair(file.size(), file) > std::pair(newest.size(), newest);
+    if (newer && is_executable(file)) newest = std::move(file);
+  }
+  return newest;
+}
+
+bool names_a_version(const std::string& name) {
+  return name.find_first_of("0123456789", name.find_first_of(".-")) != std::string::npos;
+}
+
 // The first of `names` that is an executable on `path`; "" if none is.
 std::string program_on(std::string_view path, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     for (std::string_view rest = path; !rest.empty();) {
       const size_t end = std::min(rest.find(':'), rest.size());
-      const std::string file = fmt::format("{}/{}", rest.substr(0, end), name);
-      if (end > 0 && access(file.c_str(), X_OK) == 0) return file;
+      const std::string folder(rest.substr(0, end));
+      std::string file = folder + "/" + name;
+      if (end > 0 && is_executable(file)) {
+        const bool is_shim = folder.ends_with("/shims") && names_a_version(name);
+        if (is_shim) file = program_behind_shim(folder, name);
+        if (!file.empty()) return file;
+      }
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }

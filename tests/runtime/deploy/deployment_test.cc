@@ -313,6 +313,10 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
       {kBase + "      Environment: {Variables: {A: [1]}}\n",
        "t.yaml:14: F.Properties.Environment.Variables.A: expected text, found a list"},
       {kBase + "      Environment: {Vars: {A: 1}}\n", "t.yaml:14: F.Properties.Environment.Vars: not known here"},
+      {kBase + "      TtlInMilliseconds: true\n",
+       "t.yaml:14: F.Properties.TtlInMilliseconds: not known here; write Metadata: {Freshet: {TtlInMilliseconds: "
+       "true}} "
+       "beside the table's Properties"},
       {kBase + "      ReservedConcurrentExecutions: -1\n",
        "t.yaml:14: F.Properties.ReservedConcurrentExecutions: expected a whole number from 0 to 100000, found '-1'"},
       {kBase + "      EventInvokeConfig: {MaximumRetryAttempts: 3}\n",

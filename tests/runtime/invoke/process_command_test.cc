@@ -25,6 +25,7 @@ class InterpreterTest : public ::testing::Test {
   }
   ~InterpreterTest() override { std::filesystem::remove_all(folder_); }
   void install(const std::string& name) {
+    std::filesystem::create_directories(std::filesystem::path(folder_ + "/" + name).parent_path());
     std::ofstream(folder_ + "/" + name) << "#!/bin/sh\n";
     std::filesystem::permissions(folder_ + "/" + name, std::filesystem::perms::owner_all);
   }
@@ -63,6 +64,22 @@ TEST_F(InterpreterTest, OneThatWorksIsFoundForEveryRuntime) {
   for (const char* runtime : {"python3.9", "nodejs18.x"}) EXPECT_EQ(advice(runtime), "") << runtime;
   install("bootstrap");
   EXPECT_EQ(advice("provided.al2023"), "");
+}
+
+// A version manager has a file in `shims` for each program of each version, and starts only those that are chosen.
+TEST_F(InterpreterTest, AShimStandsForTheProgramBehindIt) {
+  for (const char* name : {"m/shims/python3", "m/shims/python3.9", "m/shims/python3.7", "bin/python3.8"}) install(name);
+  settings_.path = folder_ + "/m/shims:" + folder_ + "/bin";
+  EXPECT_EQ(program("python3.9"), "m/shims/python3") << "no version of 3.9 is there";
+  EXPECT_EQ(program("python3.8"), "bin/python3.8");
+  install("m/versions/3.9.9/bin/python3.9");
+  EXPECT_EQ(program("python3.9"), "m/versions/3.9.9/bin/python3.9");
+  install("m/versions/3.9.18/bin/python3.9");
+  install("m/versions/3.11.7/bin/python3.11");
+  EXPECT_EQ(program("python3.9"), "m/versions/3.9.18/bin/python3.9") << "the newest";
+  install("m/installs/python/3.7.1/bin/python3.7");
+  EXPECT_EQ(program("python3.7"), "m/installs/python/3.7.1/bin/python3.7");
+  EXPECT_EQ(program("python3"), "m/shims/python3") << "the machine's usual one is the manager's choice";
 }
 
 TEST_F(InterpreterTest, OneThatIsMissingIsNamedWithWhatToDo) {
