@@ -183,12 +183,7 @@ Result<Fixture> read_fixture_or_flight(std::string_view text, const std::string&
   if (!is_flight(text)) return read_fixture(text, file);
   Flight flight;
   if (auto read = flight.add(text); !read) return fail(in_file(read.error(), file));
-  std::string lines;
-  flight.write_fixture(flight.from(), [&](const std::string& line) {
-    lines += line;
-    return true;
-  });
-  return read_fixture(lines, file);
+  return flight.fixture(flight.from());
 }
 
 }  // namespace freshet::lab

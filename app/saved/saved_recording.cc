@@ -1,6 +1,7 @@
 #include "app/saved/saved_recording.h"
 
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
@@ -91,6 +92,11 @@ class FixtureLines {
     append_head(answers_.next(), head);
     for (const FixturePolicy& change : fixture_.policy_changes) {
       append_policy(answers_.next(), {change.at, std::make_shared<const QueuePolicy>(change.policy)});
+    }
+    for (const FixturePause& pause : fixture_.pauses) {
+      for (const auto of : {Pause::Of::kQueue, Pause::Of::kGroup, Pause::Of::kKey}) {
+        if (pause_kind_name(of) == pause.of) append_pause(answers_.next(), {pause.at, pause.paused, of, pause.name});
+      }
     }
   }
 

@@ -74,6 +74,13 @@ test('limits hold until they change; before the first, those that the policy set
   assert.deepEqual(recorded.policyAt(at(4)).RATE_LIMIT, '7');
 });
 
+test('pauses hold until their ends, wherever their lines are', () => {
+  const recorded = replayed([head(10), { at: at(0), paused: 'queue' }, { at: at(1), paused: 'group', name: 'acme' }, { at: at(6), resumed: 'queue' }, { at: at(2), task: 1, to: 'PENDING', about: {} }]);
+  assert.deepEqual([0, 5, 6].map((i) => recorded.at(i).state), ['paused', 'paused', 'running']);
+  assert.deepEqual(recorded.columns.pending.slice(0, 4), [0, 0, 1, 1]);
+  assert.deepEqual(recorded.pauses[1], { at: at(1), paused: true, of: 'group', name: 'acme' });
+});
+
 test('what is no recording is refused', () => {
   assert.throws(() => new Replay().add({ at: 1, task: 1 }), /no recording/);
   assert.throws(() => new Replay().add({ ...head(1), version: 2 }), /newer release/);

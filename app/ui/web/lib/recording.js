@@ -35,6 +35,7 @@ export class Replay {
     if (!this.head) return this.#begin(line);
     if (!Number.isFinite(line.at)) throw new TypeError("a line of the recording has no time in 'at'");
     if (line.policy) return this.policies.push({ at: line.at, policy: line.policy });
+    if (line.paused || line.resumed) return this.pauses.push({ at: line.at, paused: Boolean(line.paused), of: line.paused ?? line.resumed, name: line.name ?? '' });
     if (line.waits) return this.#wait(line);
     if (line.at > this.head.to) return undefined;
     this.#goTo(line.at);
@@ -69,6 +70,7 @@ export class Replay {
     this.length = Math.max(0, Math.floor((line.to - this.first) / SECOND) + 1);
     if (this.length > LONGEST_S) throw new TypeError('the recording is longer than a day');
     this.policies = [];
+    this.pauses = [];
     this.clockSteps = [];
     this.events = 0;
     this.pulls = false;
@@ -217,7 +219,7 @@ function learn(task, about, at) {
 export class Recorded {
   constructor(replay) {
     Object.assign(this, { head: replay.head, queue: replay.head.queue, first: replay.first, length: replay.length, columns: replay.columns,
-      events: replay.events, clockSteps: replay.clockSteps, pulls: replay.pulls, waitsMore: replay.waitsMore ?? false });
+      events: replay.events, pauses: replay.pauses, clockSteps: replay.clockSteps, pulls: replay.pulls, waitsMore: replay.waitsMore ?? false });
     this.last = this.first + Math.max(0, this.length - 1) * SECOND;
     this.policies = [{ at: this.head.from, policy: this.head.policy ?? {} }, ...replay.policies].sort((a, b) => a.at - b.at);
     this.#takeLimitsFromPolicy(replay.limitsFrom ?? this.length);
@@ -236,6 +238,9 @@ export class Recorded {
   // The second that shows `at`; the nearest one if it is outside.
   indexOf(at) {
     return Math.max(0, Math.min(this.length - 1, Math.round((at - this.first) / SECOND)));
+  }
+  isPausedAt(at) {
+    return this.pauses.findLast((change) => change.of === 'queue' && change.at <= at)?.paused ?? false;
   }
   policyAt(at) {
     return this.policies.findLast((change) => change.at <= at)?.policy ?? this.policies[0].policy;
@@ -262,7 +267,7 @@ export class Recorded {
     if (columns.rateLimit[index]) now.rateLimit = { perSecond: columns.rateLimit[index], learnt: policy.RATE_LIMIT === 'adaptive' };
     if (columns.concurrency[index]) now.concurrency = { most: columns.concurrency[index], learnt: policy.CONCURRENCY === 'adaptive' };
     return {
-      name: this.queue, at: this.timeOf(index), secondsBefore: Math.min(index + 1, MINUTE), pending: columns.pending[index], delayed: columns.delayed[index], taken: columns.inWork[index],
+      name: this.queue, state: this.isPausedAt(this.timeOf(index)) ? 'paused' : 'running', at: this.timeOf(index), secondsBefore: Math.min(index + 1, MINUTE), pending: columns.pending[index], delayed: columns.delayed[index], taken: columns.inWork[index],
       newestAgeMs: columns.newestAgeMs[index], oldestAgeMs: columns.oldestAgeMs[index], runner: this.pulls ? 'none' : '',
       lastMinute: minute, shedLastMinute: Object.fromEntries(shed), now,
     };

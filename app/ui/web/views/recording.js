@@ -6,7 +6,7 @@ import { readRecording, recordingFile } from '../lib/recording_read.js';
 import { times } from '../lib/series.js';
 import { useWho } from '../lib/who.js';
 import { Chart } from '../parts/chart.js';
-import { Failure } from '../parts/bits.js';
+import { Failure, QueueState } from '../parts/bits.js';
 import { Scrubber } from '../parts/scrubber.js';
 import { CardFacts, EndsSpark, SPARK_POINTS } from './overview.js';
 import { chartsOf } from './history.js';
@@ -34,7 +34,7 @@ function useRecording(queue) {
   return { ...known, again: () => setTurn(turn + 1) };
 }
 
-// Changes of the policy and steps of the clock, as { at, text }.
+// Changes of the policy, pauses and steps of the clock, as { at, text }.
 function eventsOf(recorded) {
   const changes = recorded.policies.slice(1).map(({ at, policy }, i) => {
     const before = recorded.policies[i].policy;
@@ -42,15 +42,16 @@ function eventsOf(recorded) {
     return { at, text: names.map((name) => `${name} ${before[name] ?? 'not in force'} → ${policy[name] ?? 'not in force'}`).join(', ') || 'the policy was set again' };
   });
   const steps = recorded.clockSteps.map(({ at, ms }) => ({ at, text: `the clock was set ${ms < 0 ? 'back' : 'forward'} by ${format.age(Math.abs(ms))}` }));
-  return [...changes, ...steps].sort((a, b) => a.at - b.at);
+  const pauses = recorded.pauses.map(({ at, paused, of, name }) => ({ at, text: `${of === 'queue' ? 'the queue' : `${of} ${name}`} ${paused ? 'was paused' : 'was resumed'}` }));
+  return [...changes, ...pauses, ...steps].sort((a, b) => a.at - b.at);
 }
 
 function Events({ recorded, parts, index }) {
   const events = useMemo(() => eventsOf(recorded), [recorded]);
-  if (events.length === 0) return html`<p class="quiet">The policy did not change.</p>`;
+  if (events.length === 0) return html`<p class="quiet">The policy did not change, and nothing was paused.</p>`;
   return html`<ul class="events">${events.slice(0, MOST_EVENTS).map(({ at, text }) => html`<li aria-current=${recorded.indexOf(at) === index ? 'true' : undefined}>
     <a href=${link(parts, { at: recorded.timeOf(recorded.indexOf(at)) })}>${format.time(at)}</a> ${text}</li>`)}</ul>
-    ${events.length > MOST_EVENTS && html`<p class="quiet">${format.plural(events.length - MOST_EVENTS, 'further change')}</p>`}`;
+    ${events.length > MOST_EVENTS && html`<p class="quiet">${format.plural(events.length - MOST_EVENTS, 'further event')}</p>`}`;
 }
 
 function Export({ queue }) {
@@ -121,7 +122,7 @@ function At({ recorded, parts, query, file, onAgain }) {
     ${isOutside && html`<p class="notice">The recording does not have <strong>${format.time(asked)}</strong>, which the address names. This is its nearest moment.</p>`}
     <div class="moment">
       <article class="card" aria-label=${`Queue ${recorded.queue} at ${format.time(now.at)}`}>
-        <header><h2>${recorded.queue}</h2><time class="num" dateTime=${new Date(now.at).toISOString()} title=${format.fullTime(now.at)}>${format.time(now.at)}</time></header>
+        <header><h2>${recorded.queue}</h2>${now.state === 'paused' && html`<${QueueState} state="paused" />`}<time class="num" dateTime=${new Date(now.at).toISOString()} title=${format.fullTime(now.at)}>${format.time(now.at)}</time></header>
         <${CardFacts} queue=${now} spark=${html`<${EndsSpark} series=${recorded.series(from, index + 1 - from)} />`} />
       </article>
       <section aria-label="Moment">
@@ -129,7 +130,7 @@ function At({ recorded, parts, query, file, onAgain }) {
         <p class="buttons">${file ? null : html`<button onClick=${onAgain}>Read again</button><${Export} queue=${recorded.queue} />`}
           <span class="quiet">${format.plural(recorded.events, 'event')}</span></p>
         ${picture(shown.charts[0])}
-        <h2>Changes of the policy</h2>
+        <h2>Policy, pauses, clock</h2>
         <${Events} recorded=${recorded} parts=${parts} index=${index} />
         <${Notes} recorded=${recorded} file=${file} />
       </section>
