@@ -28,7 +28,8 @@ class GuardedPolicy : public QueueFixture {
   std::optional<PolicyGuardState> guard(Queue& queue) { return world.wait(queue.stats())->guard; }
   std::vector<std::string> audited() {
     std::vector<std::string> out;
-    for (const auto& line : *world.wait(world.queues->audit().newest(100, "QueueTable"))) {
+    const auto lines = world.wait(world.queues->audit().newest(100, "QueueTable"));
+    for (const auto& line : *lines) {
       const Item item = line.decode();
       out.push_back(std::string(item.string_or("who")) + " " + std::string(item.string_or("from")) + " " +
                     std::string(item.string_or("detail")));
