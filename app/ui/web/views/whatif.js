@@ -2,7 +2,7 @@
 import { html, useMemo, useState } from '../lib/html.js';
 import { get, post, queuePath } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
-import { isFile, needs } from '../lib/who.js';
+import { needs } from '../lib/who.js';
 import { Chart } from '../parts/chart.js';
 import { Confirm, say } from '../parts/dialog.js';
 import { Failure, Table } from '../parts/bits.js';
@@ -33,8 +33,6 @@ function Candidate({ number, now, help, changes, onChange, onRemove }) {
       ${onRemove && html`<button type="button" onClick=${onRemove}>Remove</button>`}</p></fieldset>`;
 }
 
-const settingWords = (settings) => Object.entries(settings).map(([name, value], i) => html`${i ? ', ' : ''}<code>${name}=${value}</code>`);
-
 function Apply({ queue, settings }) {
   const [asked, setAsked] = useState(null);
   const [guard, setGuard] = useState(GUARD);
@@ -60,28 +58,33 @@ function Apply({ queue, settings }) {
     </${Confirm}>`}`;
 }
 
-function regretChart({ policies, windows }) {
+// The policy in force and the best others.
+function regretChart({ policies }) {
+  const shown = [...policies.filter((one) => one.inForce), ...policies.filter((one) => !one.inForce).slice(0, COLOURS.length - 1)];
+  const windows = policies[0]?.windows ?? [];
   return {
-    title: 'Regret', unit: 'points of the share in time below the best known, by window', format: (value) => `${value.toFixed(1)}`,
+    title: 'Regret', unit: 'points of the share in time below the best known, by window', format: points,
     at: windows.map(({ at }) => at / 1000),
-    lines: policies.map((policy, i) => ({ label: policy.name, colour: COLOURS[i % COLOURS.length], wide: policy.inForce, steps: true, values: windows.map(({ at }) => policy.windows.find((one) => one.at === at)?.regret ?? null) })),
+    lines: shown.map((policy, i) => ({ label: policy.name, colour: COLOURS[i], wide: policy.inForce, steps: true, values: windows.map(({ at }) => policy.windows.find((one) => one.at === at)?.regret ?? null) })),
   };
 }
 
+const COLUMNS = [{ name: 'Policy' }, { name: 'Tasks', number: true }, { name: 'In time', number: true }, { name: '90 % interval', number: true }, { name: 'Regret, points', number: true }, { name: 'Apply' }];
+
 function Answer({ queue, answer }) {
-  const chart = useMemo(() => regretChart({ policies: answer.policies, windows: answer.policies[0]?.windows ?? [] }), [answer]);
+  const chart = useMemo(() => regretChart(answer), [answer]);
   const { recorded, bestKnown } = answer;
   const rows = [
-    ['As it was', '', format.count(recorded.tasks), share(recorded.percent), '', '', ''],
+    ['As it was', format.count(recorded.tasks), share(recorded.percent), '', '', ''],
     ...answer.policies.map((policy) => [
-      html`<strong>${policy.name}</strong>`, policy.inForce ? html`<span class="quiet">as they are</span>` : html`<span class="words">${settingWords(policy.settings ?? {})}</span>`, format.count(policy.tasks), share(policy.percent),
-      `${share(policy.low)} to ${share(policy.high)}`, points(policy.regret), policy.inForce || isFile ? '' : html`<${Apply} queue=${queue} settings=${policy.settings} />`,
+      policy.inForce ? html`<strong>In force</strong>` : html`<code>${policy.name}</code>`, format.count(policy.tasks), share(policy.percent),
+      policy.low === undefined ? '–' : `${share(policy.low)} to ${share(policy.high)}`, points(policy.regret), policy.inForce ? '' : html`<${Apply} queue=${queue} settings=${policy.settings} />`,
     ]),
-    ['The best known', html`<span class="quiet">it knows what comes</span>`, '', share(bestKnown.percent), '', '', ''],
+    [html`The best known <span class="quiet">knows what comes</span>`, '', share(bestKnown.percent), '', '', ''],
   ];
   return html`<div aria-live="polite">
     <p>${format.time(answer.from)} to ${format.time(answer.to)}, in windows of ${format.age(answer.windowMs)}. <strong>Assumed:</strong> ${answer.assumes}</p>
-    <${Table} caption="What each policy would have come to" columns=${[{ name: 'Policy' }, { name: 'Settings' }, { name: 'Tasks', number: true }, { name: 'In time', number: true }, { name: '90 % interval', number: true }, { name: 'Regret, points', number: true }, { name: isFile ? '' : 'Apply' }]} rows=${rows} />
+    <${Table} caption="What each policy would have come to" columns=${COLUMNS} rows=${rows} />
     ${answer.skipped.length > 0 && html`<p class="quiet">Left out: ${answer.skipped.map(({ from, to, why }) => `${format.time(from)} to ${format.time(to)} (${why})`).join('; ')}</p>`}
     ${chart.at.length > 1 && html`<div class="charts"><${Chart} ...${chart} sync="whatif" /></div>`}</div>`;
 }
@@ -99,7 +102,7 @@ export function WhatIf({ queue, now }) {
     if (state.busy) return;
     setState({ answer: null, error: null, busy: true });
     try {
-      setState({ answer: await post(queuePath(queue, 'whatif'), { lastMs: minutes * 60_000, settings: asked }), error: null, busy: false });
+      setState({ answer: await post(queuePath(queue, 'whatif'), { lastMs: minutes * 60_000, ...(asked.length > 0 ? { settings: asked } : {}) }), error: null, busy: false });
     } catch (error) {
       setState({ answer: null, error, busy: false });
     }
@@ -113,7 +116,8 @@ export function WhatIf({ queue, now }) {
       <p class="buttons">
         <label>The last <select value=${minutes} onChange=${(event) => setMinutes(Number(event.target.value))}>${SPANS.map((one) => html`<option value=${one}>${one} minutes</option>`)}</select></label>
         <button type="button" disabled=${candidates.length >= MOST} onClick=${() => setCandidates([...candidates, {}])}>Another policy</button>
-        <button class="main" disabled=${asked.length === 0 || state.busy}>${state.busy ? 'Comparing …' : 'Compare'}</button>
+        <button class="main" disabled=${state.busy} ...${needs('operate')}>${state.busy ? 'Comparing …' : 'Compare'}</button>
+        <span class="quiet">${asked.length > 0 ? '' : 'Without a change, the usual policies are compared.'}</span>
       </p>
     </form>
     <${Failure} error=${state.error} />
