@@ -139,7 +139,11 @@ void FlightRecorder::add(Source& source, const StatusMove& move, TaskStage from,
   source.recording->add(out, described ? &*described : nullptr, now_ms_);
 }
 
-void FlightRecorder::come(Source& source, const StatusMove& move, const RecordedMove& out) {
+void FlightRecorder::come(Source& source, const StatusMove& move, RecordedMove& out) {
+  if (out.to == TaskStage::kTaken) {
+    look_at_start(source, move.after);
+    out.pulled = source.pulled;
+  }
   const RecordedTask task = about(move.after, out.to, move.at, true, *source.queue);
   source.has_costs = source.has_costs || task.cost;
   source.recording->add(out, &task, now_ms_);

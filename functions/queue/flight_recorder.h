@@ -78,7 +78,7 @@ class FlightRecorder final : public MoveWatcher {
   void begin_source(const StatusMove& move, Source& source);
   static void look_at_start(Source& source, const ItemRef& task);
   void add(Source& source, const StatusMove& move, TaskStage from, TaskStage to, uint64_t task);
-  void come(Source& source, const StatusMove& move, const RecordedMove& out);
+  void come(Source& source, const StatusMove& move, RecordedMove& out);
 
   const Clock& clock_;
   TaskQueues& queues_;
