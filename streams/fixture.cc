@@ -398,6 +398,17 @@ std::string write_fixture(const Fixture& fixture, const Account& account) {
   return out;
 }
 
+// Each line is a document of its own: the file's line stands before the message, and only the column is left to tell.
+static std::string within_line(std::string message) {
+  constexpr std::string_view kOffset = " at offset ", kColumn = "(line 1, column ";
+  const size_t from = message.find(kOffset);
+  const size_t column = message.find(kColumn);
+  const size_t end = message.find("):", column);
+  if (from == message.npos || column == message.npos || end == message.npos) return message;
+  const std::string number = message.substr(column + kColumn.size(), end - column - kColumn.size());
+  return message.replace(from, end + 1 - from, " at column " + number);
+}
+
 Result<Fixture> read_fixture(std::string_view text, const std::string& file) {
   Fixture fixture;
   fixture.file = file;
@@ -420,7 +431,7 @@ Result<Fixture> read_fixture(std::string_view text, const std::string& file) {
     auto json = document.parse(line);
     const std::string what_it_is =
         has_header ? "" : "; a fixture is JSON Lines, a header first, as freshet record writes it";
-    if (!json) return at({json.error().code, json.error().message + what_it_is, {}});
+    if (!json) return at({json.error().code, within_line(json.error().message) + what_it_is, {}});
     if (!json->is(JsonKind::kObject)) return at({ErrorCode::kValidation, "expected a JSON object" + what_it_is, {}});
     if (!has_header) {
       auto header = read_header(*json);

@@ -2,6 +2,7 @@
 #include "app/cli/interrupt.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <atomic>
 #include <iostream>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include "app/cli/refusal.h"
 #include "app/cli/remote.h"
 #include "base/plain_text.h"
+#include "base/there_are.h"
 #include "functions/queue/fixture_states.h"
 
 namespace freshet::cli {
@@ -175,13 +177,17 @@ class Player {
   // Asks if the table is a queue. If it is none, checks that it exists and has the fixture's key.
   int look_at_target() {
     const auto queues = clients_.front()->call("GET", "/queues", "");
-    if (!queues) return unreachable(queues.error());
+    if (!queues) return unreachable(queues.error(), "--into");
     if (queues->status != 200) return tell_refusal(*queues, options_.credentials);
     const Json document = Json::parse(queues->body, nullptr, false);
     if (!document.is_object() || !document.contains("queues") || !document["queues"].is_array()) {
       return strange_answer(options_.url);
     }
-    for (const auto& name : document["queues"]) is_queue_ = is_queue_ || name == table_;
+    std::vector<std::string> names;
+    for (const auto& name : document["queues"]) {
+      if (name.is_string()) names.push_back(name.get<std::string>());
+    }
+    is_queue_ = std::find(names.begin(), names.end(), table_) != names.end();
     if (is_queue_) {
       const auto states = check_states(fixture_);
       return states ? kDone : wrong(states.error());
@@ -189,9 +195,18 @@ class Player {
     const auto answer = clients_.front()->call(
         "POST", "/", Json{{"TableName", table_}}.dump(),
         {{"X-Amz-Target", "DynamoDB_20120810.DescribeTable"}, {"Content-Type", "application/x-amz-json-1.0"}});
-    if (!answer) return unreachable(answer.error());
+    if (!answer) return unreachable(answer.error(), "--into");
+    if (exit_status_of(refusal_in(*answer).code) == kNotFound) return no_target(names);
     if (answer->status != 200) return tell_refusal(*answer, options_.credentials);
     return look_at_keys(Json::parse(answer->body, nullptr, false));
+  }
+
+  // The daemon has no table of that name.
+  int no_target(const std::vector<std::string>& queues) const {
+    std::cerr << "freshet: the daemon has no queue and no table '" << plain_text(table_) << "'"
+              << (options_.table.empty() ? ", which is the fixture's" : "") << "; --table NAME plays into another one"
+              << (queues.empty() ? "" : plain_text("; of queues " + there_are(queues))) << '\n';
+    return kNotFound;
   }
 
   int look_at_keys(const Json& description) const {

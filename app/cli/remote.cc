@@ -61,7 +61,7 @@ int exit_status_of(const std::string& error_code) {
 }
 
 // About a server that cannot be reached, a line; empty if the message says it already.
-static std::string_view what_to_do(const std::string& message) {
+static std::string what_to_do(const std::string& message, const std::string& option) {
   const auto says = [&](std::string_view text) { return message.find(text) != std::string::npos; };
   if (says("does not speak TLS")) return {};
   // A certificate is refused only where a daemon, or another server, is running.
@@ -70,19 +70,19 @@ static std::string_view what_to_do(const std::string& message) {
       return "The daemon needs a new one (--tls-cert); or is this machine's clock wrong?\n";
     if (says(untrusted::kEarly)) return "Is this machine's clock right?\n";
     if (says("no name at all")) return "The daemon needs one with the name of its host (--tls-cert)\n";
-    if (says(untrusted::kOtherName)) return "Write such a name into --url (or FRESHET_URL)\n";
+    if (says(untrusted::kOtherName)) return "Write such a name into " + option + "\n";
     return "Name the file of its certificate, or of the one that signed it: --ca FILE (or FRESHET_CA)\n";
   }
-  if (message.starts_with("cannot begin TLS ")) return "Is --url (or FRESHET_URL) the daemon's address?\n";
+  if (message.starts_with("cannot begin TLS ")) return "Is " + option + " the daemon's address?\n";
   if (message.starts_with("cannot resolve ")) {
-    return "Is the name of the host right? --url (or FRESHET_URL) is the daemon's address\n";
+    return "Is the name of the host right? " + option + " is the daemon's address\n";
   }
-  return "Is the daemon running? freshet serve NAME or freshet run TEMPLATE starts one; --url (or FRESHET_URL) names "
-         "another address\n";
+  return "Is the daemon running? freshet serve NAME or freshet run TEMPLATE starts one; " + option +
+         " names another address\n";
 }
 
-int unreachable(const Error& error) {
-  std::cerr << "freshet: " << plain_text(error.message) << '\n' << what_to_do(error.message);
+int unreachable(const Error& error, std::string_view option) {
+  std::cerr << "freshet: " << plain_text(error.message) << '\n' << what_to_do(error.message, std::string(option));
   return kUnreachable;
 }
 

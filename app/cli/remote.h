@@ -75,8 +75,9 @@ class Session {
 Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const std::string& credentials,
                                                    const std::string& ca);
 
-// Prints on standard error that the daemon cannot be reached, and why. Returns the exit status for that.
-int unreachable(const Error& error);
+// Prints on standard error that the daemon cannot be reached, and why. Returns the exit status for that. `option` is
+// the one that gave its address.
+int unreachable(const Error& error, std::string_view option = "--url (or FRESHET_URL)");
 // Prints to standard error that the server at the address is not Freshet. Returns the exit status for that.
 int strange_answer(const std::string& url);
 // The exit status for the task API's error code.

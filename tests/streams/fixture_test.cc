@@ -233,6 +233,7 @@ TEST(Fixture, WrongLinesAreNamed) {
       {"# nothing\n", "f:1: the file is empty"},
       {"{\n", "f:1: "},
       {"[]\n", "f:1: expected a JSON object"},
+      {kHeader + "\n  {bad\n", "f:3: malformed JSON at column 4: unexpected character"},
       {"\n{\"a\":1}\n", "f:2: the first line must be a fixture's header"},
       {header("\"version\":1", "\"version\":4"), "f:1: the fixture has version 4; this program reads up to 3"},
       {header("\"version\":1", "\"version\":0"), "f:1: version is missing"},
