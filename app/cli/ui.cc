@@ -1,12 +1,16 @@
 // freshet ui: a saved recording in the dashboard, without a daemon. docs/dashboard.md, "A recording from a file".
+#include <signal.h>
+
 #include <filesystem>
 #include <iostream>
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/daemon/signals.h"
+#include "app/daemon/whatif_route.h"
 #include "app/lab/flight.h"
 #include "app/saved/file_route.h"
+#include "app/spawner/spawner.h"
 #include "app/ui/page_route.h"
 #include "base/plain_text.h"
 #include "base/text_file.h"
@@ -27,18 +31,33 @@ int say(const Error& error) {
   return error.code == ErrorCode::kIo ? kFailed : kUsage;
 }
 
+std::vector<std::unique_ptr<Route>> routes_of(const std::shared_ptr<const saved::SavedRecording>& recording,
+                                              const std::string& file, Loop& loop, Spawner& spawner) {
+  std::vector<std::unique_ptr<Route>> out;
+  out.push_back(ui::make_page_route(ui::PageOf::kFile));
+  out.push_back(make_whatif_route(saved::make_recording_file_route(recording, file), loop, spawner));
+  out.push_back(saved::make_recording_file_route(recording, file));
+  return out;
+}
+
 // Serves until a signal comes.
-Result<void> serve(std::vector<std::unique_ptr<Route>> routes, uint16_t port) {
+Result<void> serve(const std::shared_ptr<const saved::SavedRecording>& recording, const UiOptions& options) {
   Signals signals;
+  signal(SIGPIPE, SIG_IGN);
+  auto process = SpawnerProcess::start();  // While there is one thread.
+  if (!process) return fail(process.error());
   SystemClock clock;
   IoWaiter waiter(clock);
   Loop loop(clock, waiter);
+  const auto spawner = make_spawner(*process, loop, loop);
   auto io = IoThread::start(clock);
   if (!io) return fail(io.error());
-  auto listener = HttpListener::bind("127.0.0.1", port);
+  auto listener = HttpListener::bind("127.0.0.1", static_cast<uint16_t>(options.port));
   if (!listener) return fail(listener.error());
   const DurableFunction nothing = []() -> Async<Result<void>> { return Result<void>(); };
-  auto server = HttpServer::start({}, std::move(*listener), std::move(routes), {io->get()}, clock, loop, loop, nothing);
+  const std::string name = std::filesystem::path(options.file).filename();
+  auto server = HttpServer::start({}, std::move(*listener), routes_of(recording, name, loop, *spawner), {io->get()},
+                                  clock, loop, loop, nothing);
   if (!server) return fail(server.error());
   waiter.attach(**io, loop);
   signals.watch(
@@ -60,11 +79,7 @@ int run_ui(const UiOptions& options) {
   auto recording = saved::read_saved_recording(*text, options.file);
   if (!recording) return say(recording.error());
   std::string().swap(*text);
-  std::vector<std::unique_ptr<Route>> routes;
-  routes.push_back(ui::make_page_route(ui::PageOf::kFile));
-  const std::string name = std::filesystem::path(options.file).filename();
-  routes.push_back(saved::make_recording_file_route(std::move(*recording), name));
-  const auto served = serve(std::move(routes), static_cast<uint16_t>(options.port));
+  const auto served = serve(std::make_shared<const saved::SavedRecording>(std::move(*recording)), options);
   return served ? kDone : say(served.error());
 }
 

@@ -151,7 +151,13 @@ class WhatIfExchange final : public Exchange {
     for (;; last /= 2) {
       const bool fits = co_await collect(last, lines);
       if (failed_) co_return;
-      if (fits || last / 2 < kLeastLast) break;
+      if (fits) break;
+      if (last / 2 < kLeastLast) {
+        response_ = tasks::error_answer(
+            {ErrorCode::kRequestTooLarge,
+             "the recording has more than 32 MiB; 'freshet whatif --file FILE' compares larger ones", nullptr});
+        co_return;
+      }
     }
     const auto result = co_await desk_.spawner.run(spec_of(request_, last, std::move(lines)));
     response_ = answer_of(result);
@@ -194,8 +200,8 @@ class WhatIfExchange final : public Exchange {
 
 class WhatIfRoute final : public Route {
  public:
-  WhatIfRoute(TaskQueues& queues, const FlightRecorder* recorder, Scheduler& scheduler, Spawner& spawner)
-      : desk_{make_recording_route(queues, recorder, scheduler.clock()), scheduler, spawner} {}
+  WhatIfRoute(std::unique_ptr<Route> recording, Scheduler& scheduler, Spawner& spawner)
+      : desk_{std::move(recording), scheduler, spawner} {}
 
   bool matches(const HttpRequest& request) const override { return is_whatif_path(request.target); }
 
@@ -254,9 +260,13 @@ Result<WhatIfRequest> read_whatif(const JsonView& body) {
   return out;
 }
 
+std::unique_ptr<Route> make_whatif_route(std::unique_ptr<Route> recording, Scheduler& scheduler, Spawner& spawner) {
+  return std::make_unique<WhatIfRoute>(std::move(recording), scheduler, spawner);
+}
+
 std::unique_ptr<Route> make_whatif_route(TaskQueues& queues, const FlightRecorder* recorder, Scheduler& scheduler,
                                          Spawner& spawner) {
-  return std::make_unique<WhatIfRoute>(queues, recorder, scheduler, spawner);
+  return make_whatif_route(make_recording_route(queues, recorder, scheduler.clock()), scheduler, spawner);
 }
 
 }  // namespace freshet

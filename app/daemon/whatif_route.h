@@ -24,6 +24,8 @@ struct WhatIfRequest {
 // kValidation, naming the member.
 Result<WhatIfRequest> read_whatif(const JsonView& body);
 
+// `recording` answers GET /queues/NAME/recording?from=-MS in pieces; a saved recording answers with all of it.
+std::unique_ptr<Route> make_whatif_route(std::unique_ptr<Route> recording, Scheduler& scheduler, Spawner& spawner);
 // `recorder` may be null: it is off. All parts outlive the route. It comes before the route of the task API.
 std::unique_ptr<Route> make_whatif_route(TaskQueues& queues, const FlightRecorder* recorder, Scheduler& scheduler,
                                          Spawner& spawner);

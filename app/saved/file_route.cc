@@ -17,7 +17,7 @@ HttpResponse not_of_a_file(std::string message) {
 
 class RecordingFileRoute final : public Route {
  public:
-  RecordingFileRoute(SavedRecording recording, std::string file)
+  RecordingFileRoute(std::shared_ptr<const SavedRecording> recording, std::string file)
       : recording_(std::move(recording)), file_(std::move(file)) {}
 
   bool matches(const HttpRequest&) const override { return true; }
@@ -32,13 +32,13 @@ class RecordingFileRoute final : public Route {
     const bool is_recording = path.size() == 3 && path[0] == "queues" && path[2] == "recording";
     if (!is_session && !is_recording) {
       return not_of_a_file("this is not a daemon but freshet ui with the file " + file_ + ": it has the recording of " +
-                           recording_.queue + " only, at GET /queues/" + recording_.queue + "/recording");
+                           recording_->queue + " only, at GET /queues/" + recording_->queue + "/recording");
     }
     if (request.method != "GET") return method_not_allowed(request, "GET, HEAD");
     if (is_session) return session();
-    if (path[1] != recording_.queue) {
-      return not_of_a_file("the file " + file_ + " is the recording of the queue '" + recording_.queue + "', not of '" +
-                           path[1] + "'");
+    if (path[1] != recording_->queue) {
+      return not_of_a_file("the file " + file_ + " is the recording of the queue '" + recording_->queue +
+                           "', not of '" + path[1] + "'");
     }
     return lines(*target);
   }
@@ -48,11 +48,11 @@ class RecordingFileRoute final : public Route {
     {
       JsonObject json(out);
       json.text("signedInBy", "nothing");
-      json.text("role", "read");
+      json.text("role", "operate");
       JsonObject file(json.raw("file"));
       file.text("name", file_);
-      file.text("queue", recording_.queue);
-      file.text("form", recording_.is_fixture ? "fixture" : "recording");
+      file.text("queue", recording_->queue);
+      file.text("form", recording_->is_fixture ? "fixture" : "recording");
     }
     return tasks::json_answer(std::move(out));
   }
@@ -62,27 +62,27 @@ class RecordingFileRoute final : public Route {
     if (const auto asked = target.query.find("place"); asked != target.query.end()) {
       const char* const end = asked->second.data() + asked->second.size();
       const auto read = std::from_chars(asked->second.data(), end, place);
-      if (read.ec != std::errc{} || read.ptr != end || place >= recording_.answers.size()) {
+      if (read.ec != std::errc{} || read.ptr != end || place >= recording_->answers.size()) {
         return tasks::error_answer(
             Error{ErrorCode::kValidation, "'place' must be the header X-Freshet-Next of the answer before", {}});
       }
     }
     HttpResponse response;
     response.content_type = "application/x-ndjson";
-    response.body = recording_.answers[place];
-    if (place + 1 < recording_.answers.size()) {
+    response.body = recording_->answers[place];
+    if (place + 1 < recording_->answers.size()) {
       response.headers.emplace_back("X-Freshet-Next", std::to_string(place + 1));
     }
     return response;
   }
 
-  const SavedRecording recording_;
+  const std::shared_ptr<const SavedRecording> recording_;
   const std::string file_;
 };
 
 }  // namespace
 
-std::unique_ptr<Route> make_recording_file_route(SavedRecording recording, std::string file) {
+std::unique_ptr<Route> make_recording_file_route(std::shared_ptr<const SavedRecording> recording, std::string file) {
   return std::make_unique<RecordingFileRoute>(std::move(recording), std::move(file));
 }
 

@@ -10,7 +10,7 @@
 
 namespace freshet::saved {
 
-// `file`: its name, as the page shows it.
-std::unique_ptr<Route> make_recording_file_route(SavedRecording recording, std::string file);
+// `file`: its name, as the page shows it. It matches each request, so it is the last route.
+std::unique_ptr<Route> make_recording_file_route(std::shared_ptr<const SavedRecording> recording, std::string file);
 
 }  // namespace freshet::saved

@@ -120,7 +120,7 @@ TEST(SavedRecording, LongOnesComeInPieces) {
   const auto recording = read_saved_recording(text, "saved.jsonl");
   ASSERT_TRUE(recording);
   ASSERT_EQ(recording->answers.size(), 3u);
-  const auto route = make_recording_file_route(*recording, "saved.jsonl");
+  const auto route = make_recording_file_route(std::make_shared<const SavedRecording>(*recording), "saved.jsonl");
   size_t lines = 0;
   std::string target = "/queues/emails/recording";
   while (!target.empty()) {
@@ -148,7 +148,8 @@ TEST(SavedRecording, WrongFilesAreRefusedWithLineAndReason) {
 }
 
 HttpResponse ask(const std::string& method, const std::string& target) {
-  const auto route = make_recording_file_route(*read_saved_recording(kExport, "saved.jsonl"), "saved.jsonl");
+  const auto route = make_recording_file_route(
+      std::make_shared<const SavedRecording>(*read_saved_recording(kExport, "saved.jsonl")), "saved.jsonl");
   return route->accept({method, target, {}, ""})->respond();
 }
 

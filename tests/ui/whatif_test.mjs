@@ -1,4 +1,6 @@
 // "What if" in the Recording view: what is asked, what is shown of the answer, and a policy that is applied under guard.
+import { spawn, spawnSync } from 'node:child_process';
+import path from 'node:path';
 import { Browser, Daemon, QUEUE, check, equal, run, tools, until } from './world.mjs';
 
 const found = tools();
@@ -162,7 +164,36 @@ tests['the daemon itself is asked'] = () => shown(async (page) => {
   }
   equal(rows.at(-1)[2], `${answer.bestKnown.percent.toFixed(1)} %`);
   await page.has(answer.assumes.slice(0, 60));
+  await inAFile();
 });
+
+// The same of a saved recording, in freshet ui.
+async function inAFile() {
+  const file = path.join(daemon.folder, 'saved.jsonl');
+  const saved = spawnSync(daemon.binary, ['recording', 'save', file, '--queue', QUEUE, '--url', daemon.url], { encoding: 'utf8' });
+  equal(saved.status, 0, saved.stderr);
+  const child = spawn(daemon.binary, ['ui', file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  let url = '';
+  child.stdout.on('data', (data) => { url += data; });
+  await until(() => url.includes('\n'), 'freshet ui says where it is');
+  const page = await browser.page({ url: new URL(url.trim()).origin });
+  try {
+    await page.goto(url.trim());
+    await page.getByLabel('Setting for policy 1').selectOption('ORDER');
+    await form(page).locator('#whatif-1-ORDER').fill('fifo');
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await table(page).waitFor({ timeout: 90_000 });
+    const names = await table(page).locator('tbody tr').evaluateAll((all) => all.map((row) => row.cells[0].innerText.trim()));
+    equal(names.slice(1, -1).sort(), ['In force', 'ORDER=fifo']);
+    equal(await table(page).getByRole('columnheader').count(), 5, 'there is nothing to apply a policy to');
+    equal(await browser.violations(page), []);
+    await page.end();
+  } finally {
+    child.kill('SIGINT');
+    equal(await ended, 0);
+  }
+}
 
 const failed = await run(tests);
 await browser.close();

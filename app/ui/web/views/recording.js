@@ -136,8 +136,7 @@ function At({ recorded, parts, query, file, onAgain }) {
       </section>
     </div>
     <div class="charts three">${shown.charts.slice(1).map(picture)}</div>
-    ${file ? html`<h2>What if</h2><p><code>freshet whatif --file ${file.name}</code> says what other policies would have made of it.</p>`
-      : html`<${WhatIf} queue=${recorded.queue} now=${recorded.policyAt(recorded.last)} />`}`;
+    <${WhatIf} queue=${recorded.queue} now=${recorded.policyAt(recorded.last)} />`;
 }
 
 export function Recording({ queue, query }) {

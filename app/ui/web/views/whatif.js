@@ -2,7 +2,7 @@
 import { html, useMemo, useState } from '../lib/html.js';
 import { get, post, queuePath } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
-import { needs } from '../lib/who.js';
+import { isFile, needs } from '../lib/who.js';
 import { Chart } from '../parts/chart.js';
 import { Confirm, say } from '../parts/dialog.js';
 import { Failure, Table } from '../parts/bits.js';
@@ -69,7 +69,7 @@ function regretChart({ policies }) {
   };
 }
 
-const COLUMNS = [{ name: 'Policy' }, { name: 'Tasks', number: true }, { name: 'In time', number: true }, { name: '90 % interval', number: true }, { name: 'Regret, points', number: true }, { name: 'Apply' }];
+const COLUMNS = [{ name: 'Policy' }, { name: 'Tasks', number: true }, { name: 'In time', number: true }, { name: '90 % interval', number: true }, { name: 'Regret, points', number: true }, ...(isFile ? [] : [{ name: 'Apply' }])];
 
 function Answer({ queue, answer }) {
   const chart = useMemo(() => regretChart(answer), [answer]);
@@ -78,13 +78,13 @@ function Answer({ queue, answer }) {
     ['As it was', format.count(recorded.tasks), share(recorded.percent), '', '', ''],
     ...answer.policies.map((policy) => [
       policy.inForce ? html`<strong>In force</strong>` : html`<code>${policy.name}</code>`, format.count(policy.tasks), share(policy.percent),
-      policy.low === undefined ? '–' : `${share(policy.low)} to ${share(policy.high)}`, points(policy.regret), policy.inForce ? '' : html`<${Apply} queue=${queue} settings=${policy.settings} />`,
+      policy.low === undefined ? '–' : `${share(policy.low)} to ${share(policy.high)}`, points(policy.regret), policy.inForce || isFile ? '' : html`<${Apply} queue=${queue} settings=${policy.settings} />`,
     ]),
     [html`The best known <span class="quiet">knows what comes</span>`, '', share(bestKnown.percent), '', '', ''],
   ];
   return html`<div aria-live="polite">
     <p>${format.time(answer.from)} to ${format.time(answer.to)}, in windows of ${format.age(answer.windowMs)}. <strong>Assumed:</strong> ${answer.assumes}</p>
-    <${Table} caption="What each policy would have come to" columns=${COLUMNS} rows=${rows} />
+    <${Table} caption="What each policy would have come to" columns=${COLUMNS} rows=${rows.map((cells) => cells.slice(0, COLUMNS.length))} />
     ${answer.skipped.length > 0 && html`<p class="quiet">Left out: ${answer.skipped.map(({ from, to, why }) => `${format.time(from)} to ${format.time(to)} (${why})`).join('; ')}</p>`}
     ${chart.at.length > 1 && html`<div class="charts"><${Chart} ...${chart} sync="whatif" /></div>`}</div>`;
 }
@@ -94,7 +94,7 @@ export function WhatIf({ queue, now }) {
   const [candidates, setCandidates] = useState([{}]);
   const [minutes, setMinutes] = useState(10);
   const [state, setState] = useState({ answer: null, error: null, busy: false });
-  const settings = usePoll((signal) => get('/settings', signal), 3_600_000, []);
+  const settings = usePoll((signal) => (isFile ? { settings: [] } : get('/settings', signal)), 3_600_000, []);
   const help = useMemo(() => new Map((settings.value?.settings ?? []).map((row) => [row.name, row])), [settings.value]);
   const asked = candidates.filter((one) => Object.keys(one).length > 0);
   const compare = async (event) => {
