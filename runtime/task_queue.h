@@ -219,7 +219,7 @@ struct PauseChange {
   WallTime at{};
   bool paused = false;
   Pause::Of of = Pause::Of::kQueue;
-  std::string name;  // Of the group or key.
+  std::string name;  // The group or key.
 };
 struct PauseChanges {
   std::vector<PauseChange> first;    // The parts that were paused before the first of `changes`, since `at`.

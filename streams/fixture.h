@@ -43,7 +43,7 @@ struct FixturePause {
   WallTime at{};
   bool paused = false;
   std::string of;    // "queue", "group" or "key".
-  std::string name;  // Of the group or key.
+  std::string name;  // The group or key.
   bool operator==(const FixturePause&) const = default;
 };
 

@@ -28,7 +28,7 @@ struct RecordingPlace {
   Part part = Part::kHead;
   uint64_t number = 0;                // The next policy or pause, or how many waiting tasks have been sent.
   QueueRecording::Place events = {};  // The next event.
-  std::string cursor = {};            // Of the waiting tasks in that state.
+  std::string cursor = {};            // Where the list of the waiting tasks goes on.
 
   std::string_view part_name() const { return kPartNames[static_cast<size_t>(part)]; }
   WallTime wall(BootTime at) const;

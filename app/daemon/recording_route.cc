@@ -114,7 +114,7 @@ class RecordingExchange final : public Exchange {
 
   int64_t run_ms() const { return std::chrono::floor<milliseconds>(recorder_->began().time_since_epoch()).count(); }
 
-  // Whether the recording goes on there without a gap.
+  // An error if the recording does not go on there without a gap.
   Result<void> check_place(const std::string& queue, const RecordingPlace& place) const {
     const QueueRecording* recording = recorder_->book().find(queue);
     const bool reads = place.part < RecordingPlace::Part::kPending;
@@ -157,7 +157,7 @@ class RecordingExchange final : public Exchange {
         recording == nullptr ? QueueRecording::Place{1, 0} : recording->place_at(place.boot(place.from_ms) - kLead);
   }
 
-  // Of a moment that is known by the wall clock as it was then.
+  // The time in the recording of a moment that the wall clock of then showed.
   int64_t wall_ms(const RecordingPlace& place, WallTime at) const {
     return epoch_ms(place.wall(recorder_->book().boot_of(at)));
   }

@@ -55,7 +55,7 @@ struct PauseStep {
   nanoseconds at{0};
   bool paused = false;
   Pause::Of of = Pause::Of::kQueue;
-  std::string name;  // Of the group or key.
+  std::string name;  // The group or key.
 };
 
 struct Recording {

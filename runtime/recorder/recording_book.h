@@ -87,7 +87,7 @@ class QueueRecording {
   // By which the queue that loses a chunk is chosen: the first one.
   struct Rank {
     size_t bytes = 0;
-    int64_t last_ms = 0;  // Of its oldest chunk.
+    int64_t last_ms = 0;  // That of its oldest chunk.
     uint64_t number = 0;
     QueueRecording* queue = nullptr;
     bool operator<(const Rank& other) const {
@@ -112,7 +112,7 @@ class QueueRecording {
   const uint64_t number_;
   std::deque<Chunk> chunks_;
   Chunk* open_ = nullptr;     // The last of them.
-  size_t bytes_ = 0;          // Of all chunks.
+  size_t bytes_ = 0;          // All chunks together.
   uint64_t first_chunk_ = 1;  // The number of the first of them.
   CodecPlace place_;
   std::optional<BootTime> began_;
@@ -154,7 +154,7 @@ class RecordingBook {
   const size_t most_bytes_;
   const milliseconds most_age_;
   std::map<std::string, std::unique_ptr<QueueRecording>, std::less<>> queues_;
-  std::set<QueueRecording::Rank> ranks_;  // Of the queues that have a chunk.
+  std::set<QueueRecording::Rank> ranks_;  // Those with a chunk.
   size_t bytes_ = 0;
   std::optional<milliseconds> ahead_;  // The wall clock beside the boot clock.
   std::deque<Step> steps_;
