@@ -9,6 +9,8 @@
 
 #include "base/cursor.h"
 #include "streams/arn.h"
+#include "streams/pattern.h"
+#include "streams/stream_event.h"
 #include "wire/api/calls.h"
 #include "wire/http/target.h"
 #include "wire/service/api_route.h"
@@ -130,8 +132,39 @@ struct Behind {
   std::optional<WallTime> oldest;  // When the first of them was written.
 };
 
+// The kinds of records that the mapping's filters leave out, where they can tell that by the kind alone. The mapping
+// does not read those, so its position stands before them while nothing else comes.
+StreamSkip left_out(const MappingDefinition& mapping, const Account& account) {
+  StreamSkip skip;
+  std::vector<Pattern> filters;
+  for (const std::string& filter : mapping.filters) {
+    auto pattern = Pattern::parse(filter, PatternNumbers::kAlsoInText);
+    if (!pattern) return skip;
+    for (const char* field : {"dynamodb", "eventID", "eventSourceARN"}) {
+      if (pattern->looks_at(field)) return skip;
+    }
+    filters.push_back(std::move(*pattern));
+  }
+  if (filters.empty()) return skip;
+  for (const auto kind : {ChangeRecord::Kind::kInsert, ChangeRecord::Kind::kModify, ChangeRecord::Kind::kRemove}) {
+    for (const bool by_ttl : {false, true}) {
+      ChangeRecord record;
+      record.kind = kind;
+      record.by_ttl = by_ttl;
+      const Map value = stream_record_value(record, {account, {}}, false);
+      const bool wanted = std::any_of(filters.begin(), filters.end(), [&](const Pattern& filter) {
+        MatchWork work(kMaxMatchWork);
+        return filter.matches(value, work) || work.spent();
+      });
+      skip.kinds[StreamSkip::kind_index(kind, by_ttl)] = !wanted;
+    }
+  }
+  return skip;
+}
+
 // Empty if it is not known: the table has no stream now, or was made anew and the mapping still reads the old one's.
-Async<std::optional<Behind>> behind(Tables& tables, const MappingState& mapping) {
+Async<std::optional<Behind>> behind(Services& services, const MappingState& mapping, StreamSkip skip) {
+  Tables& tables = services.tables;
   std::string table = mapping.definition.table;
   auto bounds = co_await tables.stream_bounds(std::move(table));
   if (!bounds || mapping.position == 0 || mapping.position > bounds->next) co_return std::nullopt;
@@ -142,8 +175,13 @@ Async<std::optional<Behind>> behind(Tables& tables, const MappingState& mapping)
   read.table = mapping.definition.table;
   read.from = from;
   read.limit = 1;
+  read.skip = skip;
   auto page = co_await tables.read_stream(std::move(read));
-  if (page && !page->records.empty()) out.oldest = page->records.front().at;
+  if (!page) co_return out;
+  const bool any = !page->records.empty();
+  const uint64_t first = any ? page->records.front().sequence : std::max(page->next, from);
+  out.records = bounds->next > first ? bounds->next - first : 0;
+  if (any) out.oldest = page->records.front().at;
   co_return out;
 }
 
@@ -191,7 +229,8 @@ Async<HttpResponse> mappings_answer(Runtime& runtime, const Clock& clock, Result
     const bool is_listed = views.size() < part->limit;
     views.push_back({std::move(state), {}});
     if (!is_listed) break;  // Only tells that there are more.
-    auto known = co_await behind(runtime.services().tables, views.back().state);
+    const StreamSkip skip = left_out(views.back().state.definition, runtime.account());
+    auto known = co_await behind(runtime.services(), views.back().state, skip);
     views.back().behind = known;
   }
   const WallTime now = clock.wall();
