@@ -249,7 +249,7 @@ def guarded_policy(binary, folder):
         complete(daemon, 25)
         said = freshet("policy", "QueueTable", "DEFAULT_DEADLINE_MS=20", "--guard", "10", "--within", "2m").stdout
         assert "goes back by itself if, within 2m" in said and "--keep" in said, said
-        assert "it goes back to DEFAULT_DEADLINE_MS=0" in freshet("stats", "QueueTable").stdout.replace("\n", " ")
+        assert "it goes back to DEFAULT_DEADLINE_MS=0" in freshet("stats", "--queue", "QueueTable").stdout.replace("\n", " ")
         assert daemon.stats()["policyGuard"]["inTimeBefore"] == 1, daemon.stats()
         assert lines(daemon)[0]["detail"].startswith("DEFAULT_DEADLINE_MS=20 (goes back"), lines(daemon)[0]
         put(daemon, [f"late-{i}" for i in range(30)])
@@ -379,6 +379,23 @@ def audited(binary, folder):
         daemon.call("PUT", path, {"ReservedConcurrentExecutions": 1}, {"X-Request-Id": "mine-17"})
         line = lines(daemon)[0]
         assert line["what"] == "function" and line["detail"] == f"PUT {path}" and line["request"] == "mine-17", line
+        names = [f"a-task-with-a-long-name-{i}" for i in range(12)]
+        put(daemon, names)
+        daemon.call("POST", QUEUE + "/cancel", {"taskIds": names})
+        line = lines(daemon)[0]
+        assert line["what"] == "cancel" and line["count"] == 12 and line["queue"] == "QueueTable", line
+        assert line["detail"] == " ".join(names[:10]) + " and 2 more", line
+        daemon.call("POST", QUEUE + "/redrive", {"state": "CANCELLED", "taskIds": names[:1]})
+        line = lines(daemon)[0]
+        assert line["what"] == "redrive" and line["count"] == 1 and line["detail"] == f"from CANCELLED: {names[0]}", line
+        daemon.call("POST", QUEUE + "/redrive", {"state": "CANCELLED", "where": {"taskId": names[1]}})
+        line = lines(daemon)[0]
+        assert line["detail"] == f"from CANCELLED taskId={names[1]}" and "count" not in line, line
+        daemon.dynamodb("CreateTable", TableName="Audited", KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST")
+        assert (lines(daemon)[0]["what"], lines(daemon)[0]["queue"]) == ("CreateTable", "Audited"), lines(daemon)[0]
+        daemon.dynamodb("PutItem", TableName="Audited", Item={"id": {"S": "by a program"}})
+        assert lines(daemon)[0]["what"] == "CreateTable", "writes of programs have no line"
         daemon.stop()
         daemon.options = ("--credentials", key)
         daemon.start()

@@ -119,7 +119,9 @@ class Cancel final : public TaskExchange {
 
  private:
   Async<void> work(TaskQueue& queue) override {
-    co_await note({"cancel", std::move(actor_), queue_name(), some_of(ids_), ids_.size(), {}});
+    // Named, as GCC 12 would destroy a temporary in this place twice.
+    AuditLine line{"cancel", std::move(actor_), queue_name(), some_of(ids_), ids_.size(), {}};
+    co_await note(std::move(line));
     if (!error_) results_ = co_await queue.cancel(ids_);
   }
   std::string body() override { return cancelled_json(ids_, results_); }
@@ -207,7 +209,8 @@ class Policy final : public TaskExchange {
       if (!checked) error_ = std::move(checked.error());
     }
     if (error_ || request_.dry_run) co_return;
-    co_await note(line());
+    AuditLine noted = line();
+    co_await note(std::move(noted));
     if (error_) co_return;
     keep(request_.guard ? queue.change_policy_guarded(request_.changes, *request_.guard)
                         : queue.change_policy(request_.changes),
