@@ -30,8 +30,7 @@ std::string image(const std::string& id, const std::string& status, const std::s
 std::string change(const std::string& name, const std::string& at, const std::string& before,
                    const std::string& after) {
   return R"({"eventName":")" + name + R"(","dynamodb":{"ApproximateCreationDateTime":)" + at +
-         R"(,"Keys":{"taskId":{"S":"x"}})" + (before.empty() ? "" : R"(,"OldImage":)" + before) +
-         (after.empty() ? "" : R"(,"NewImage":)" + after) + "}}\n";
+         (before.empty() ? "" : R"(,"OldImage":)" + before) + (after.empty() ? "" : R"(,"NewImage":)" + after) + "}}\n";
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
