@@ -71,14 +71,14 @@ TEST_P(GuardedPolicy, GoesBackWhenTheShareInTimeFalls) {
 TEST_P(GuardedPolicy, StaysWhenNothingWorsensWithinTheTime) {
   auto& queue = world.start();
   work(queue, 25);
-  ASSERT_TRUE(queue.change_policy_guarded({{"ORDER", "fifo"}}, {10, std::chrono::seconds(60)}));
+  ASSERT_TRUE(queue.change_policy_guarded({{"ORDER", "fifo"}}, {10, std::chrono::minutes(2)}));
   for (int i = 0; i < 59; ++i) {
     world.pass(std::chrono::seconds(1));
     work(queue, 2);
   }
   ASSERT_TRUE(guard(queue));
   EXPECT_EQ(guard(queue)->share_now, 1);
-  world.pass(std::chrono::seconds(2));
+  world.pass(std::chrono::seconds(62));
   EXPECT_FALSE(guard(queue));
   EXPECT_EQ(queue.policy().at("ORDER"), "fifo");
   EXPECT_TRUE(audited().empty());
