@@ -316,6 +316,17 @@ Object.assign(tests, {
     equal(JSON.parse(simulated.stdout).recorded.done, 4);
   },
 
+  'markup in the names of a file stays text': async () => {
+    const [head, ...rest] = fs.readFileSync(path.join(folder, 'export.jsonl'), 'utf8').split('\n');
+    const name = '<img src=x onerror=alert(1)>.jsonl';
+    fs.writeFileSync(path.join(folder, name), [JSON.stringify({ ...JSON.parse(head), queue: MARKUP }), JSON.stringify({ at: moments[0].at, paused: 'group', name: MARKUP }), ...rest].join('\n'));
+    await looksAt(['ui', name], async (page) => {
+      await page.has(MARKUP);
+      check((await page.locator('.events').innerText()).includes(`group ${MARKUP} was paused`));
+      equal(await page.locator('#app img, #app script').count(), 0);
+    });
+  },
+
   'a wrong file is refused with its line': async () => {
     const text = fs.readFileSync(path.join(folder, 'export.jsonl'), 'utf8');
     fs.writeFileSync(path.join(folder, 'wrong.jsonl'), `${text}{"at":\n`);
