@@ -247,12 +247,17 @@ class Product {
 
   // True. A part that is resumed although it is not paused stays as it is.
   Async<bool> set_pause(const PauseStep& step) {
+    Actor actor;
     if (!step.paused) {
-      auto resumed = co_await queue_->resume(step.of, step.name, {});
+      std::string name = step.name;
+      auto resumed = co_await queue_->resume(step.of, std::move(name), std::move(actor));
       if (!resumed && resumed.error().code != ErrorCode::kConflict) pause_error_ = resumed.error();
       co_return true;
     }
-    auto paused = co_await queue_->pause({step.of, step.name, {}, {}}, {});
+    PauseInput input;
+    input.of = step.of;
+    input.name = step.name;
+    auto paused = co_await queue_->pause(std::move(input), std::move(actor));
     if (!paused) pause_error_ = paused.error();
     co_return true;
   }

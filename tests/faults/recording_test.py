@@ -73,7 +73,7 @@ class Forgetful(http.server.BaseHTTPRequestHandler):
             lines = [{**HEAD, "from": start}, {"at": 80_000, "task": 1, "to": "PENDING", "about": {}}]
         elif server.losses > 0:
             server.losses -= 1
-            status, lines = 409, [{"error": {"code": "Conflict", "message": "events have been forgotten"}}]
+            status, lines = 409, [{"error": {"code": "ConflictException", "message": "events have been forgotten"}}]
         else:
             lines = [{"at": 85_000, "task": 1, "from": "PENDING", "to": "TAKEN"}, {"at": 86_000, "task": 1, "from": "TAKEN", "to": "SUCCESS"}]
         body = "".join(json.dumps(line) + "\n" for line in lines).encode()
