@@ -56,7 +56,10 @@ async function history() {
   moments.push(await seen(page));
   await daemon.settle(two, 'fail', { error: MARKUP });
   await daemon.put({ taskId: 'short', deadlineMs: 200 }, { taskId: 'later', delayMs: 600_000 });
-  await until(async () => (await daemon.queue('stats')).depth.SHED === 1, 'one is shed');
+  await until(async () => {
+    const { depth } = await daemon.queue('stats');
+    return depth.SHED === 1 && depth.DELAYED === 1;
+  }, 'one is shed, and the failed one waits again');
   await daemon.queue('policy', { ORDER: 'fifo', MAX_WAITING: '20' });
   moments.push(await seen(page));
   const many = await daemon.raw('POST', `/queues/${QUEUE}/tasks`, { tasks: Array.from({ length: 40 }, (_, i) => ({ taskId: `b-${i}` })) });
@@ -68,6 +71,9 @@ async function history() {
   for (const task of late) await daemon.settle(task, 'complete');
   await daemon.take(2);
   moments.push(await seen(page));
+  await daemon.queue('pause', { reason: 'a test' });
+  moments.push(await seen(page));
+  await daemon.queue('resume', {});
   await page.end();
   return moments;
 }
@@ -86,9 +92,11 @@ const tests = {
       for (const name of ['Waiting', 'Shed', 'Late, failed, refused']) equal(words(then[name]), words(facts[name]), `${name} at ${at}`);
       equal(then['In work'].split(' ')[0], String(api.taken));
       check('Books' in facts && !('Books' in then), then);
+      equal((await card(page).locator('.status').allInnerTexts()).join(''), api.state === 'paused' ? 'paused' : '');
     }
+    equal(moments.map(({ api }) => api.state), ['running', 'running', 'running', 'paused']);
     equal(moments.map(({ api }) => [api.pending, api.taken, api.lastMinute.inTime, api.lastMinute.refused > 0]),
-      [[5, 1, 1, false], [moments[1].api.pending, 0, 1, false], [moments[2].api.pending, 2, 4, true]]);
+      [[5, 1, 1, false], [moments[1].api.pending, 0, 1, false], [moments[2].api.pending, 2, 4, true], [moments[2].api.pending, 2, 4, true]]);
   }),
 
   'ages are those of the API': () => shown(async (page) => {
@@ -118,6 +126,7 @@ const tests = {
     await open(page, `?at=${moments[2].at}`);
     const events = page.locator('.events');
     await until(async () => /ORDER lifo → fifo/.test(await events.innerText()), 'the change is named');
+    check(/the queue was paused[^]*the queue was resumed/.test(await events.innerText()), await events.innerText());
     await events.getByRole('link').first().click();
     await until(async () => /at=\d+/.test(page.url()) && Number(page.url().match(/at=(\d+)/)[1]) < moments[1].at, 'it is the moment of the change');
     await until(async () => (await events.locator('[aria-current]').count()) === 1, 'the change is marked');
@@ -170,6 +179,7 @@ const tests = {
       equal(await value(), from + 1);
     };
     await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 1000); // From here on only the test lets time pass.
     await slider(page).focus();
     for (let i = 0; i < 5; ++i) await page.keyboard.press('ArrowLeft');
     await page.getByRole('button', { name: 'Play 1×' }).click();
