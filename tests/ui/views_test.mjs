@@ -305,6 +305,14 @@ for (const width of [390, 800, 1200]) {
     }
   }, { width });
 }
+tests['an address without a page says so'] = () => shown(async (page) => {
+  for (const view of ['frobnicate', `queues/${QUEUE}/frobnicate`]) {
+    await page.show(view);
+    await page.has('There is no page at this address');
+  }
+  await page.show('queues');
+  await page.has('Commit p99');
+});
 tests['nothing is wider than a narrow screen'] = () => shown(async (page) => {
   for (const view of VIEWS) {
     await page.show(view);

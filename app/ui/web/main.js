@@ -3,7 +3,7 @@ import { html, render, useEffect, useState } from './lib/html.js';
 import { connection, onConnection } from './lib/api.js';
 import { link, useRoute } from './lib/route.js';
 import { Messages } from './parts/dialog.js';
-import { useTick } from './parts/bits.js';
+import { Nowhere, useTick } from './parts/bits.js';
 import { Overview } from './views/overview.js';
 import { Queue } from './views/queue.js';
 import { Audit } from './views/audit.js';
@@ -40,6 +40,8 @@ function View({ parts, query }) {
   if (parts[0] === 'audit') return html`<${Audit} />`;
   if (PLACES.includes(parts[0])) return html`<${FunctionViews} parts=${parts} query=${query} />`;
   if (TABLE_PLACES.includes(parts[0])) return html`<${TableViews} parts=${parts} query=${query} />`;
+  // An address that was mistyped must not look like the list of queues.
+  if (parts.length > 0 && (parts[0] !== 'queues' || parts.length > 1)) return html`<h1>${parts.join(' / ')}</h1><${Nowhere} />`;
   return html`<${Overview} query=${query} />`;
 }
 

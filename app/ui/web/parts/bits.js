@@ -31,6 +31,10 @@ export function Failure({ error, children }) {
   return html`<div class="failure" role="alert"><strong>${error.message}</strong>${children}</div>`;
 }
 
+export function Nowhere() {
+  return html`<${Failure} error=${{ message: 'There is no page at this address.' }} /><p><a href="#/">All queues</a></p>`;
+}
+
 export function Waiting({ what }) {
   return html`<p class="quiet" role="status">Asking for ${what} …</p>`;
 }

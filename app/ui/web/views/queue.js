@@ -4,7 +4,7 @@ import { get, queuePath } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
 import { needs } from '../lib/who.js';
 import { link } from '../lib/route.js';
-import { Failure, QueueState, Tabs, Waiting, When } from '../parts/bits.js';
+import { Failure, Nowhere, QueueState, Tabs, Waiting, When } from '../parts/bits.js';
 import { PauseDialog, partName, resume } from './pause.js';
 import { PurgeDialog } from './purge.js';
 import { History } from './history.js';
@@ -76,7 +76,7 @@ export function Queue({ name, parts, query }) {
   const [asking, setAsking] = useState('');
   const { value: stats, error, again } = usePoll((signal) => get(queuePath(name, 'stats'), signal), 2000, [name]);
   const [tab, id] = parts;
-  const known = TABS.find(([one]) => one === (tab ?? '')) ?? TABS[0];
+  const known = TABS.find(([one]) => one === (tab ?? '')) ?? [tab, 'No view', Nowhere];
   if (!stats && error) return html`<h1>${name}</h1><${Failure} error=${error} />`;
   if (tab === 'tasks' && id !== undefined) return html`<${Task} queue=${name} id=${id} />`;
   const View = known[2];
