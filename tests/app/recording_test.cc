@@ -223,23 +223,24 @@ TEST_F(RecordingOfADaemon, HasATaskThatCameShortlyBeforeTheAskedTime) {
 
 TEST_F(RecordingOfADaemon, ADaemonThatHasJustStartedSaysSinceWhenItKnows) {
   ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
-  house_.pass(seconds(5));
+  house_.pass(milliseconds(300));
   const lab::Flight flight = fetch();
   EXPECT_EQ(flight.events(), 0u);
-  EXPECT_NEAR(static_cast<double>((flight.to() - flight.from()).count()), 5'000, 1'000) << "not an hour";
+  EXPECT_GE(flight.to() - flight.from(), milliseconds(300));
+  EXPECT_LT(flight.to() - flight.from(), milliseconds(1'000)) << "not an hour";
   ASSERT_TRUE(house_.stop());
 }
 
 TEST_F(RecordingOfADaemon, ManyPoliciesComeInPieces) {
   ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
+  house_.pass(seconds(1));
   for (int rate = 1; rate <= 120; ++rate) {
     ASSERT_EQ(
         house_.call("POST", "/queues/QueueTable/policy", R"({"RATE_LIMIT": ")" + std::to_string(rate) + "\"}").status,
         200);
   }
   const HttpResponse first = house_.call("GET", "/queues/QueueTable/recording");
-  EXPECT_LT(first.body.size(), 300'000u);
-  EXPECT_THAT(first.body, Not(HasSubstr(R"("RATE_LIMIT":"51")")));
+  EXPECT_EQ(first.body.find(R"("RATE_LIMIT":"51")"), std::string::npos);
   const lab::Flight flight = fetch();
   std::string text;
   flight.write_fixture(flight.from(), [&](const std::string& line) {
