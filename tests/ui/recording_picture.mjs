@@ -1,4 +1,4 @@
-// Makes the pictures of the Recording view and of what if in docs/dashboard.md: an overloaded queue (overload.mjs) that begins in the order
+// Makes the picture of the Recording view in docs/dashboard.md: an overloaded queue (overload.mjs) that begins in the order
 // of arrival, is switched to newest first in the middle, and is looked at in its bad time.
 //   node tests/ui/recording_picture.mjs [SECONDS]     FRESHET_BINARY names the binary; build/release/freshet else
 import path from 'node:path';
@@ -24,14 +24,7 @@ await page.show(`queues/${QUEUE}/recording?at=${Math.round(at / 1000) * 1000}`);
 await page.getByRole('slider').waitFor();
 await page.getByRole('slider').scrollIntoViewIfNeeded();
 await page.waitForTimeout(1500);
-const save = (name) => page.screenshot({ path: path.join(process.env.PICTURES ?? path.join(ROOT, 'docs/pictures'), `dashboard-${name}.png`) });
-await save('recording');
-await page.getByRole('button', { name: 'Compare' }).click();
-const table = page.getByRole('table', { name: 'What each policy would have come to' });
-await table.waitFor({ timeout: 90_000 });
-await page.getByRole('heading', { name: 'What if' }).evaluate((heading) => heading.scrollIntoView());
-await page.waitForTimeout(1500);
-await save('whatif');
+await page.screenshot({ path: path.join(process.env.PICTURES ?? path.join(ROOT, 'docs/pictures'), 'dashboard-recording.png') });
 await page.end();
 await browser.close();
 await daemon.remove();
