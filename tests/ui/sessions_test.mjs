@@ -44,6 +44,7 @@ async function opened(test, view = '', at = daemon) {
   try {
     await page.goto(`${at.url}/ui/#/${view}`);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    check(!(await page.text()).includes('has the role'), 'nobody has signed in, so no key has a role');
     await test(page);
     await page.end();
   } catch (error) {

@@ -60,6 +60,6 @@ const MAY = {
 // Says once why buttons are off.
 export function RoleNote() {
   const who = useWho();
-  if (isFile || !MAY[who.role]) return null;
+  if (isFile || who.signedInBy === 'nobody' || !MAY[who.role]) return null;
   return html`<aside class="role-note quiet" id="role" aria-label="Your role">The key <b>${who.accessKeyId}</b> has the role <b>${who.role}</b>: ${MAY[who.role]}. Buttons that need more are off.</aside>`;
 }
