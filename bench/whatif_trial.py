@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Does `freshet whatif` say what then happens? Real daemons under overload, whose policy is switched in the middle.
 
-    bench/whatif_trial.py [--runs 20] [--half 20] [--first-seed 1] [--json FILE]
+    bench/whatif_trial.py [--runs 20] [--half 20] [--first-seed 1] [--json FILE] [--keep FOLDER | --again FOLDER]
 
 In each run the daemon (config/lifo.yaml, a store in memory) has more tasks than it can do, with times drawn for
 arrivals, deadlines and service, and an HTTP handler. After the first half `freshet whatif` is asked, of the recording
 of that half, what share the next policy would have done in time; then the policy is switched to that one. The share
 that the second half really did is counted from the events of its recording by this script, not by whatif. A run hits if
 that share lies in the 90 % interval that was said before. Each run has a switch, a load and a seed of its own.
+--keep keeps the recordings of the first halves and the results; --again asks whatif about those again, without daemons.
 """
 import argparse
 import concurrent.futures
@@ -16,6 +17,7 @@ import http.server
 import json
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -117,7 +119,19 @@ def share_done(client, begin_ms, end_ms):
         place = "?place=" + urllib.parse.quote(place)
 
 
+def ask(saved, one, half):
+    """Adds to the result what whatif says of the recording."""
+    changes = [f"--set={name}={value}" for name, value in one["to"].items()]
+    asked = subprocess.run([FRESHET, "whatif", "--file", saved, "--json", "--window", f"{half}s", "--last", f"{half}s", "--budget", "10m",
+                            "--seed", str(one["seed"]), *changes], check=True, capture_output=True, text=True)
+    said = json.loads(asked.stdout)
+    [other] = [policy for policy in said["policies"] if not policy["inForce"]]
+    return {**one, "recorded": said["recorded"]["percent"], "said": other["percent"], "low": other["low"], "high": other["high"],
+            "hit": other["low"] <= one["cameTo"] <= other["high"]}
+
+
 def run(folder, seed, half):
+    """Runs a daemon through both halves. The recording of the first one is left in the folder."""
     before, change = SWITCHES[seed % len(SWITCHES)]
     draw = random.Random(seed)
     load, deadlines = draw.choice(LOADS), draw.choice(DEADLINES)
@@ -151,13 +165,22 @@ def run(folder, seed, half):
         process.wait()
         downstream.shutdown()
         downstream.server_close()
-    asked = subprocess.run([FRESHET, "whatif", "--file", saved, "--json", "--window", f"{half}s", "--last", f"{half}s", "--budget", "10m", "--seed",
-                            str(seed), *(f"--set={name}={value}" for name, value in change.items())], check=True, capture_output=True, text=True)
-    said = json.loads(asked.stdout)
-    [other] = [one for one in said["policies"] if not one["inForce"]]
-    return {"seed": seed, "from": policy, "to": change, "load": load, "deadlinesMs": deadlines, "recorded": said["recorded"]["percent"],
-            "said": other["percent"], "low": other["low"], "high": other["high"], "cameTo": round(came_to, 2), "tasks": tasks, "behindS": round(behind, 2),
-            "hit": other["low"] <= came_to <= other["high"]}
+    return {"seed": seed, "from": policy, "to": change, "load": load, "deadlinesMs": deadlines, "cameTo": round(came_to, 2), "tasks": tasks,
+            "behindS": round(behind, 2)}
+
+
+def results_of(options):
+    if options.again:
+        for kept in sorted(options.again.glob("*.json"), key=lambda path: int(path.stem)):
+            yield ask(kept.with_suffix(".jsonl"), json.loads(kept.read_text()), options.half)
+        return
+    for seed in range(options.first_seed, options.first_seed + options.runs):
+        with tempfile.TemporaryDirectory(prefix="whatif-") as folder:
+            one, saved = run(pathlib.Path(folder), seed, options.half), pathlib.Path(folder) / "first.jsonl"
+            if options.keep:
+                shutil.copy(saved, options.keep / f"{seed}.jsonl")
+                (options.keep / f"{seed}.json").write_text(json.dumps(one))
+            yield ask(saved, one, options.half)
 
 
 def main():
@@ -166,11 +189,12 @@ def main():
     parser.add_argument("--half", type=int, default=20, help="seconds of each half")
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--keep", type=pathlib.Path, help="a folder for the recordings and results")
+    parser.add_argument("--again", type=pathlib.Path, help="a folder that --keep has filled")
     options = parser.parse_args()
     results = []
-    for seed in range(options.first_seed, options.first_seed + options.runs):
-        with tempfile.TemporaryDirectory(prefix="whatif-") as folder:
-            results.append(one := run(pathlib.Path(folder), seed, options.half))
+    for one in results_of(options):
+        results.append(one)
         to = " ".join(f"{name}={value}" for name, value in one["to"].items())
         print(f"{one['seed']:3d} {one['from']['ORDER']:8s} -> {to:38s} {one['load']:.1f} x  recorded {one['recorded']:5.1f} %  said {one['said']:5.1f} %"
               f" ({one['low']:.1f} to {one['high']:.1f})  came to {one['cameTo']:5.1f} %  {'hit' if one['hit'] else 'MISS'}", flush=True)

@@ -24,7 +24,7 @@ double percent_in_time(PlayCount count) {
 // The figure of one window in each of its plays, and how sure it is.
 struct WindowSample {
   double value = 0;
-  double variance = 0;  // For a further play.
+  double variance = 0;  // Between the recorded load and a further one.
   size_t degrees = 0;
   double off = 0;     // How far the simulation may be wrong, in either direction.
   double weight = 0;  // The tasks of the window.
@@ -40,7 +40,8 @@ WindowSample sample_of(const std::vector<double>& plays, double weight) {
   for (size_t i = 1; i <= count; ++i) mean += plays[i] / static_cast<double>(count);
   for (size_t i = 1; i <= count; ++i) out.variance += (plays[i] - mean) * (plays[i] - mean);
   out.degrees = count - 1;
-  out.variance *= (1 + 1.0 / static_cast<double>(count)) / static_cast<double>(out.degrees);
+  // Chance had its part in the recorded load, and will have it again.
+  out.variance *= 2.0 / static_cast<double>(out.degrees);
   return out;
 }
 

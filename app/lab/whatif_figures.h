@@ -48,9 +48,9 @@ struct WhatIfFigures {
   PlayCount recorded;
 };
 
-// Every window has a play of every policy, and the same number of plays. A share's interval is that of a further play:
-// Student's distribution of what the plays came to, wider by how far the play of the policy in force is from what was
-// recorded.
+// Every window has a play of every policy, and the same number of plays. A share's interval is where that of a
+// further load like this would lie: both loads are chance, so it is Student's distribution with twice the variance of
+// the plays, wider by how far the play of the policy in force is from what was recorded.
 WhatIfFigures figures_of(const std::vector<WindowPlays>& windows);
 
 }  // namespace freshet::lab
