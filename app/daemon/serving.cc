@@ -6,6 +6,7 @@
 #include "wire/auth/session_cookie.h"
 #include "wire/auth/sessions.h"
 #include "wire/auth/signature_gate.h"
+#include "wire/service/audited_route.h"
 #include "wire/service/session_route.h"
 
 namespace freshet {
@@ -47,6 +48,7 @@ Result<std::unique_ptr<HttpServer>> start_serving(DaemonParts& parts, HttpListen
   const DaemonOptions& options = parts.options;
   const DaemonPlan& plan = parts.plan;
   const Clock& clock = parts.loop.clock();
+  for (auto& route : routes) route = make_audited_route(std::move(route), *parts.audit, plan.credentials.has_value());
   HttpServerOptions http;
   http.host_names = options.allowed_hosts;
   http.cors_origins = options.cors_origins;
