@@ -27,7 +27,6 @@
 #include "runtime/runtime.h"
 #include "tables/engine/embedded.h"
 #include "wire/http/client.h"
-#include "wire/service/audited_route.h"
 
 namespace freshet {
 namespace {
@@ -57,6 +56,7 @@ class DaemonPage final : public Daemon {
     deployments_.reset();
     modules_.leave();
     runtime_.reset();
+    between_.reset();
     store_.reset();
     modules_.clear();
   }
@@ -132,8 +132,10 @@ class DaemonPage final : public Daemon {
     parts_.audit = &*audit_;
     parts_.http = http_.get();
     if (auto supported = modules_.each(&Module::support, parts_); !supported) return supported;
+    between_ = world_.make_tables(*store_, loop_);
     RuntimePorts ports{
-        *store_, loop_, random_, *http_, *spawner_, natives_, parts_.runtime_api, parts_.tracer, &store_->wall_guard()};
+        between_ ? *between_ : *store_, loop_, random_, *http_, *spawner_, natives_, parts_.runtime_api, parts_.tracer,
+        &store_->wall_guard()};
     RuntimeOptions runtime_options;
     runtime_options.processes.max_processes = options_.max_processes;
     runtime_options.processes.times.idle = milliseconds(options_.process_idle_ms);
@@ -182,8 +184,6 @@ class DaemonPage final : public Daemon {
   Result<void> serve() {
     Routes routes = modules_.routes();
     routes.push_back(deployments_->make_route());
-    const bool is_signed = plan_.credentials.has_value();
-    for (auto& route : routes) route = make_audited_route(std::move(route), *parts_.audit, is_signed);
     if (parts_.around_route) {
       for (auto& route : routes) route = parts_.around_route(std::move(route));
     }
@@ -272,6 +272,7 @@ class DaemonPage final : public Daemon {
   std::unique_ptr<HttpClient> http_;
   // The destructor ends these, with the modules, in its own order.
   std::unique_ptr<EmbeddedTables> store_;
+  std::unique_ptr<Tables> between_;  // Null: the runtime uses the store itself.
   std::optional<AuditLog> audit_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Deployments> deployments_;

@@ -21,6 +21,7 @@
 #include "runtime/loop/loop.h"
 #include "runtime/loop/waiter.h"
 #include "runtime/ports.h"
+#include "tables/tables.h"
 #include "wire/http/io_thread.h"
 #include "wire/http/sockets.h"
 
@@ -48,6 +49,11 @@ class World {
   // Runs programs. `on_lost` is called on the loop, once, if it can no longer do so.
   virtual std::unique_ptr<Spawner> make_spawner(Scheduler& scheduler, Mailbox& mailbox,
                                                 std::function<void()> on_lost) = 0;
+  // The store as the runtime and the queues see it. Null, as here: they use `store` itself. A simulated world may put a
+  // store between that answers late. `store` and `scheduler` outlive the result.
+  virtual std::unique_ptr<Tables> make_tables([[maybe_unused]] Tables& store, [[maybe_unused]] Scheduler& scheduler) {
+    return nullptr;
+  }
 };
 
 }  // namespace freshet
