@@ -46,15 +46,13 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
     co_return invalid("names that start with '" + std::string(kSystemTablePrefix) +
                       "' are those of Freshet's own tables, which cannot be queues");
   }
-  if (!opening_.insert(table).second) {
-    co_return fail(ErrorCode::kUnavailable, "queue '" + table + "' is being opened: try again");
+  // A deployment and the first event of the table's stream may open it at the same time.
+  co_await opening_.wait(table);
+  const NamedTurns::Turn turn(opening_, table);  // While it lives, nobody else opens the queue.
+  if (find_queue(table)) {
+    auto again = open(std::move(table), std::move(settings));
+    co_return co_await again;
   }
-  struct Opening {
-    std::set<std::string>& names;
-    std::string name;
-    ~Opening() { names.erase(name); }
-  };
-  Opening opening{opening_, table};
   const RunnerKind runner = settings.runner;
   auto opened = co_await Queue::open(services_, log_, identity_, wall_, table, std::move(settings));
   if (!opened) co_return fail(std::move(opened.error()));

@@ -4,10 +4,10 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "functions/queue/named_turns.h"
 #include "functions/queue/queue.h"
 
 namespace freshet {
@@ -22,8 +22,8 @@ class Queues final : public TaskQueues {
   Queues(const Queues&) = delete;
   Queues& operator=(const Queues&) = delete;
 
-  // Makes the table a queue, or gives the queue that it is already these settings. Errors as Queue::open() says;
-  // kUnavailable while another open() of the same table is under way.
+  // Makes the table a queue, or gives the queue that it is already these settings. Errors as Queue::open() says. While
+  // another open() of the same table is under way, this one waits for it.
   Async<Result<Queue*>> open(std::string table, QueueSettings settings);
   // Null if there is none.
   Queue* find_queue(std::string_view table) const;
@@ -58,7 +58,7 @@ class Queues final : public TaskQueues {
   bool begun_ = false;
   bool draining_ = false;
   std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues_;
-  std::set<std::string> opening_;
+  NamedTurns opening_{services_.scheduler};
 };
 
 }  // namespace freshet

@@ -37,5 +37,21 @@ TEST(QueuesTest, ARunnerThatDoesNoWorkIsLogged) {
   EXPECT_EQ(lines.count("FAKE_RUNNER"), 1u);
 }
 
+// The first event of a table's stream opens its queue, and so does a deployment: on a store that answers late they
+// meet.
+TEST(QueuesTest, TwoThatOpenAQueueAtTheSameTimeGetTheSameOne) {
+  World world(true);
+  Queues queues(*world.services, EventLog(), QueueIdentity{"n", "life"}, nullptr, &world.store->wall_guard());
+  auto first = queues.open("QueueTable", with_runner(RunnerKind::kNone));
+  auto second = queues.open("QueueTable", with_runner(RunnerKind::kFake));
+  ASSERT_FALSE(first.is_ready());
+  const auto opened = world.wait(std::move(first));
+  const auto again = world.wait(std::move(second));
+  ASSERT_TRUE(opened) << opened.error().message;
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, *opened);
+  EXPECT_EQ((*opened)->settings().runner, RunnerKind::kFake) << "the second one's settings come last";
+}
+
 }  // namespace
 }  // namespace freshet
