@@ -93,7 +93,8 @@ void set_expectations(Stage& stage) {
   if (plan.has("keep") && !plan.has("purgers")) tasks.expect_kept(milliseconds(40'000));
   if (plan.has("margins") || plan.has("policy-changes") || plan.has("deploys")) tasks.expect_margins();
   if (plan.has("rate") && !plan.has("policy-changes") && !plan.has("deploys")) tasks.expect_rate(rate_of(plan));
-  for (const char* part : {"orders", "policy-changes", "margins", "deploys", "redrivers", "index-droppers"}) {
+  for (const char* part :
+       {"orders", "policy-changes", "margins", "deploys", "redrivers", "index-droppers", "late-answers"}) {
     if (plan.has(part)) tasks.ignore_order();
   }
 }

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -359,6 +361,31 @@ Async<void> look_at_held_tasks(Stage& stage) {
   }
 }
 
+// The tasks that are held under a lease of this daemon, by their lease. Empty without an answer.
+Async<std::set<std::string>> leases_of_this_daemon(Stage& stage) {
+  std::set<std::string> leases;
+  const Reply reply = co_await stage.caller.get("/queues/QueueTable/tasks?limit=50&state=TAKEN", kPatience);
+  if (reply.kind != Reply::Kind::kDone) co_return leases;
+  for (const Json& task : reply.body["tasks"]) {
+    const std::string lease = text_of(task, "lease");
+    if (stage.tasks.is_of_this_daemon(text_of(task, "taskId"), lease, reply.span.sent)) leases.insert(lease);
+  }
+  co_return leases;
+}
+
+// What is held before and afterwards was held all the time: no lease is given out twice.
+Async<void> look_at_running(Stage& stage) {
+  const BootTime life = stage.tasks.life_began();
+  const std::set<std::string> before = co_await leases_of_this_daemon(stage);
+  const Reply stats = co_await stage.caller.get("/queues/QueueTable/stats", kPatience);
+  const std::set<std::string> after = co_await leases_of_this_daemon(stage);
+  if (stats.kind != Reply::Kind::kDone || stage.tasks.life_began() != life) co_return;
+  const auto held = std::count_if(before.begin(), before.end(), [&](const auto& one) { return after.contains(one); });
+  if (held > 0) stage.caller.trace().saw("looked at what this daemon holds");
+  stage.verdict.expect(stats.body.value("running", int64_t{0}) >= held, "a daemon forgets a lease that it gave out",
+                       std::to_string(held) + " are held, and running is " + stats.body["running"].dump());
+}
+
 // One that was completed lately: it is kept for a while.
 Async<void> look_at_ended_task(Stage& stage, Random& random) {
   const auto& all = stage.tasks.ended_lately();
@@ -377,6 +404,7 @@ Async<void> look_at_queue(Stage& stage, Random random) {
     const uint64_t what = random.below(6);
     if (what == 4 && beside.below(2) == 0) {
       co_await look_at_held_tasks(stage);
+      if (stage.plan.has("late-answers")) co_await look_at_running(stage);
     } else if (what == 4) {
       co_await look_at_shed_tasks(stage);
     } else if (what == 5) {

@@ -60,16 +60,18 @@ void empty_disk(SimFiles& files) {
   files.set_disk_bytes(std::numeric_limits<uint64_t>::max());
 }
 
-void crash_in_start(SimFiles& files, Random& random) {
+void crash_in_start(SimFiles& files, Random& random, bool removes_much) {
   const uint64_t drawn = random.below(4);
-  if (drawn < 2) return files.crash_at(files.calls() + 1 + random.below(drawn == 0 ? 60 : 600));
+  const bool counts = drawn < (removes_much ? 1 : 2);
+  if (counts) return files.crash_at(files.calls() + 1 + random.below(drawn == 0 ? 60 : 600));
   // Before a sync of a segment of the log, or when one has just been removed.
   const std::string kind = drawn == 2 ? "sync" : "remove";
   const uint64_t after = drawn == 2 ? 0 : 1;
-  files.on_call([&files, kind, after, number = 1 + random.below(4)](const std::string& call) mutable {
-    if (number == 0 || !call.starts_with(kind) || call.find("/segment-") == std::string::npos) return;
-    if (--number == 0) files.crash_at(files.calls() + 1 + after);
-  });
+  files.on_call(
+      [&files, kind, after, number = 1 + random.below(removes_much ? 2 : 4)](const std::string& call) mutable {
+        if (number == 0 || !call.starts_with(kind) || call.find("/segment-") == std::string::npos) return;
+        if (--number == 0) files.crash_at(files.calls() + 1 + after);
+      });
 }
 
 void crash_at_a_call(SimFiles& files, Random& random) {

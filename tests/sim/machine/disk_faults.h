@@ -19,7 +19,8 @@ void fill_disk(SimFiles& files, bool refuses_names);
 void empty_disk(SimFiles& files);
 
 // A process that starts now dies within one of its calls, or before one of its first syncs of the log.
-void crash_in_start(SimFiles& files, Random& random);
+// `removes_much`: the start removes segments of the log, and rather dies when it has removed one of the first.
+void crash_in_start(SimFiles& files, Random& random, bool removes_much);
 // The process dies within one of the next calls, or a little behind the next one of a rare kind. The caller ends the
 // wait for that by files.on_call(nullptr).
 void crash_at_a_call(SimFiles& files, Random& random);

@@ -229,6 +229,7 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span) {
   task.lease = taken.lease;
   task.given = taken.lease;
   task.given_sent = span.sent;
+  task.given_answered = span.answered;
   givers_[giver] = std::max(givers_[giver], span.answered);
   task.lease_giver = giver;
   task.lease_sure_until = span.sent + taken.lease_time;
@@ -305,6 +306,13 @@ void TasksJudge::held(const std::string& id, const std::string& lease, const Spa
   const auto last = givers_.find(giver);
   const bool is_dead = last != givers_.end() && last->second < life_began_ && span.sent > life_began_ + kEndOfDead;
   verdict_.expect(!is_dead, "a lease of a dead daemon holds", id + " is held under " + lease);
+}
+
+bool TasksJudge::is_of_this_daemon(const std::string& id, const std::string& lease, BootTime sent) const {
+  const auto found = tasks_.find(id);
+  if (found == tasks_.end()) return false;
+  const Task& task = found->second;
+  return task.given == lease && task.given_sent > life_began_ && task.given_answered < sent;
 }
 
 void TasksJudge::begin_cancel(const std::string& id, BootTime now) {

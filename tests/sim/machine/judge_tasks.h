@@ -89,6 +89,9 @@ class TasksJudge {
   void settle_refused(const std::string& id, const std::string& lease, const Span& span);
   // A read shows the task as held under this lease.
   void held(const std::string& id, const std::string& lease, const Span& span) const;
+  // True if this daemon gave out that lease, and the answer was there at `sent`: it counts the task as held by itself
+  // (docs/metrics.md, freshet_queue_running) for as long as the task is TAKEN under it.
+  bool is_of_this_daemon(const std::string& id, const std::string& lease, BootTime sent) const;
   void begin_cancel(const std::string& id, BootTime now);
   void cancelled(const std::string& id, const std::string& status, const Span& span);
 
@@ -136,6 +139,7 @@ class TasksJudge {
     std::string lease_giver;
     std::string given;  // The last lease that was handed out, whatever became of it; when its take was sent.
     BootTime given_sent{};
+    BootTime given_answered{};
     int attempts = 0;                 // The highest that was seen.
     int attempt = 0;                  // Of the last lease.
     std::optional<int> next_attempt;  // As its last settlement left it, which was sent then.

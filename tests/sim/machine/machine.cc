@@ -28,8 +28,8 @@ constexpr milliseconds kTurnBudget{10'000};  // Of the processor's time.
 constexpr uint64_t kMostSteps = 5'000'000;
 constexpr size_t kMostSpares = 40;
 // A turn takes 20 us on average.
-constexpr seconds kWindow{10};
-constexpr uint64_t kMostTurns = 200'000;
+constexpr seconds kWindow{2};
+constexpr uint64_t kMostTurns = 40'000;
 
 // How a life ends.
 enum class Ending { kKill, kPower, kDrain };
@@ -49,6 +49,7 @@ class Machine {
         caller_(*http_, outside_, trace_, verdict_) {
     trace_.set_clock(world_.clock());
     if (plan.has("slow-sync")) world_.set_longest_sync(milliseconds(300));
+    if (plan.has("late-answers")) world_.answer_late(latest_answer_of(plan));
     if (plan.has("upgrade")) load_released_data(world_.sim_files(), options_.data, tasks_);
     play_programs(world_.programs(), stage_, *http_);
     if (plan.has("slow-network")) world_.sim_network().set_delay(milliseconds(1), milliseconds(400));
@@ -196,7 +197,7 @@ class Machine {
 
   void die_in_start() {
     fault("start-crash");
-    crash_in_start(world_.sim_files(), random_);
+    crash_in_start(world_.sim_files(), random_, plan_.has("no-syncs"));
   }
 
   Ending draw_crash() { return plan_.has("power") && random_.below(2) == 0 ? Ending::kPower : Ending::kKill; }
@@ -334,7 +335,9 @@ class Machine {
     judging.spawn(judge(rested));
     while (goes_on() && !rested && now() < deadline) {
       if (daemon_->loop().stopped()) {
-        return verdict_.broken("the daemon ends without a fault", "exit " + std::to_string(daemon_->exit_status()));
+        const auto& why = daemon_->refusal();
+        return verdict_.broken("the daemon ends without a fault", "exit " + std::to_string(daemon_->exit_status()) +
+                                                                      (why ? ": " + why->message : std::string()));
       }
       step();
     }
@@ -445,7 +448,7 @@ class Machine {
       window_began_ = now();
       turns_in_window_ = 0;
     }
-    verdict_.insist(++turns_in_window_ < kMostTurns, "it spins without progress", "turns within ten seconds");
+    verdict_.insist(++turns_in_window_ < kMostTurns, "it spins without progress", "turns within two seconds");
   }
 
   void plan_next_fault() {

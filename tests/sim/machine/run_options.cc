@@ -49,6 +49,10 @@ int rate_of(const Plan& plan) {
   return 5 + static_cast<int>(Random(plan.seed + 98).below(100));
 }
 
+milliseconds latest_answer_of(const Plan& plan) {
+  return milliseconds(10 + static_cast<int64_t>(Random(plan.seed + 97).below(300)));
+}
+
 DaemonOptions options_of(const Plan& plan) {
   DaemonOptions options;
   options.deploy.path = template_of(plan);

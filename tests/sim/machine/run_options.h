@@ -15,6 +15,8 @@ bool has_runner(const Plan& plan);
 std::string template_of(const Plan& plan);
 // RATE_LIMIT, where the plan has "rate".
 int rate_of(const Plan& plan);
+// How long each way of a call takes at most, with "late-answers".
+milliseconds latest_answer_of(const Plan& plan);
 DaemonOptions options_of(const Plan& plan);
 
 }  // namespace freshet::sim

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tests/sim/late_tables.h"
+
 namespace freshet::sim {
 
 SimWorld::SimWorld(uint64_t seed, WallTime start, LogSink& log)
@@ -27,6 +29,11 @@ std::unique_ptr<BackgroundWork> SimWorld::make_work(Scheduler& scheduler, std::f
 
 std::unique_ptr<Spawner> SimWorld::make_spawner(Scheduler& scheduler, Mailbox&, std::function<void()>) {
   return std::make_unique<SimPrograms>(scheduler, programs_);
+}
+
+std::unique_ptr<Tables> SimWorld::make_tables(Tables& store, Scheduler& scheduler) {
+  if (latest_answer_ == milliseconds(0)) return nullptr;
+  return std::make_unique<LateTables>(store, scheduler, random_.next(), latest_answer_);
 }
 
 }  // namespace freshet::sim

@@ -30,6 +30,7 @@ class SimWorld final : public World {
   std::unique_ptr<BackgroundSync> make_sync(Scheduler& scheduler, std::function<void()> on_over) override;
   std::unique_ptr<BackgroundWork> make_work(Scheduler& scheduler, std::function<void()> on_over) override;
   std::unique_ptr<Spawner> make_spawner(Scheduler& scheduler, Mailbox& mailbox, std::function<void()> on_lost) override;
+  std::unique_ptr<Tables> make_tables(Tables& store, Scheduler& scheduler) override;
 
   SimClock& sim_clock() { return clock_; }
   SimClockSync& sim_clock_sync() { return clock_sync_; }
@@ -38,6 +39,9 @@ class SimWorld final : public World {
   ProgramPlay& programs() { return programs_; }
   // How long a sync beside the loop takes at most, from the next daemon on.
   void set_longest_sync(milliseconds longest) { longest_sync_ = longest; }
+  // From the next daemon on, the store answers its runtime and its queues late and out of step: each way takes up to
+  // `most`.
+  void answer_late(milliseconds most) { latest_answer_ = most; }
   // The I/O thread that was made last, whose turns the machine runs. Null before the first one; its daemon owns it.
   IoThread* io() { return io_; }
   void forget_io() { io_ = nullptr; }
@@ -53,6 +57,7 @@ class SimWorld final : public World {
   SimWaiter waiter_{clock_};
   ProgramPlay programs_;
   milliseconds longest_sync_{3};
+  milliseconds latest_answer_{0};  // 0: at once.
   IoThread* io_ = nullptr;
 };
 
