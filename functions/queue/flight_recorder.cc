@@ -90,16 +90,67 @@ void FlightRecorder::moved(const StatusMove& move) {
   const TaskStage from = stage_of(move.from);
   const TaskStage to = stage_of(move.to);
   const uint64_t task = (move.after ? move.after : move.before).creation();
-  // Most moves are starts of tasks that have not waited for long, and ends of tasks without a cost.
+  // Most moves are starts of tasks that have not waited for long, ends of tasks without a cost, and plain arrivals.
   if (from == TaskStage::kPending && to == TaskStage::kTaken && task > old_) {
     look_at_start(source, move.after);
     source.recording->add_plain(from, to, source.pulled ? kMovePulled : 0u, task, now_ms_);
   } else if (from == TaskStage::kTaken && to == TaskStage::kSuccess && !source.has_costs &&
              source.ends++ % kLookEach != 0) {
     source.recording->add_plain(from, to, 0, task, now_ms_);
+  } else if (from == TaskStage::kNone && to == TaskStage::kPending && begun_ && come_plainly(source, move, task)) {
+    seen_ = std::max(seen_, task);
   } else {
     add(source, move, from, to, task);
   }
+}
+
+// False, and nothing is noted, if the task has more than a TTL and a deadline.
+bool FlightRecorder::come_plainly(Source& source, const StatusMove& move, uint64_t task) {
+  std::string_view ttl;
+  std::string_view deadline;
+  bool has_more = false;
+  each_attribute(move.after, [&](std::string_view name, std::string_view value) {
+    switch (name.size()) {
+      case attribute::kTtl.size():
+        if (name == attribute::kTtl) ttl = value;
+        has_more |= name == attribute::kKey;
+        break;
+      case attribute::kCost.size():
+        has_more |= name == attribute::kCost;
+        break;
+      case attribute::kGroup.size():
+        has_more |= name == attribute::kGroup;
+        break;
+      case attribute::kReplace.size():
+        has_more |= name == attribute::kReplace;
+        break;
+      case attribute::kDeadline.size():
+        if (name == attribute::kDeadline) deadline = value;
+        has_more |= name == attribute::kPriority;
+        break;
+      case attribute::kMaxAttempts.size():
+        has_more |= name == attribute::kMaxAttempts;
+        break;
+      default:
+        break;
+    }
+  });
+  if (has_more) return false;
+  std::optional<int64_t> due;
+  bool by_ttl = false;
+  const int64_t now = epoch_ms(move.at);
+  if (!ttl.empty()) {
+    const int64_t end = ttl_.read(ttl);
+    if (end <= 0 || end >= kSurelySeconds) return false;
+    due = end * 1'000 - now;
+    by_ttl = true;
+  }
+  if (const int64_t end = deadline.empty() ? 0 : deadline_.read(deadline); end > 0 && (!due || end - now < *due)) {
+    due = end - now;
+    by_ttl = false;
+  }
+  source.recording->add_arrival(TaskStage::kPending, task, due, by_ttl, now_ms_);
+  return true;
 }
 
 void FlightRecorder::look_at_start(Source& source, const ItemRef& task) {

@@ -76,6 +76,7 @@ class FlightRecorder final : public MoveWatcher {
   static Decisive decisive(const ItemRef& task);
   void find_source(const StatusMove& move);
   void begin_source(const StatusMove& move, Source& source);
+  bool come_plainly(Source& source, const StatusMove& move, uint64_t task);
   static void look_at_start(Source& source, const ItemRef& task);
   void add(Source& source, const StatusMove& move, TaskStage from, TaskStage to, uint64_t task);
   void come(Source& source, const StatusMove& move, RecordedMove& out);

@@ -12,19 +12,6 @@ constexpr unsigned char kLimits = 200;
 constexpr unsigned char kCount = 201;
 constexpr unsigned char kClockStep = 202;
 
-enum AboutFlag : unsigned {
-  kDue = 1,
-  kDueByTtl = 2,
-  kGroup = 4,
-  kKey = 8,
-  kPriority = 16,
-  kAge = 32,
-  kDelay = 64,
-  kReplaces = 128,
-  kMaxAttempts = 256,
-  kCost = 512,
-};
-
 char* put(char* out, uint64_t value) {
   return put_number(out, value);
 }
@@ -92,35 +79,35 @@ char* begin(char* out, CodecPlace& place, unsigned char what, int64_t at_ms) {
 }
 
 char* put_about(char* out, const RecordedTask& task) {
-  const unsigned flags = (task.due_in ? kDue : 0u) | (task.due_by_ttl ? kDueByTtl : 0u) |
-                         (task.group.empty() ? 0u : kGroup) | (task.key.empty() ? 0u : kKey) |
-                         (task.priority != 0 ? kPriority : 0u) | (task.age ? kAge : 0u) | (task.delay ? kDelay : 0u) |
-                         (task.replaces ? kReplaces : 0u) | (task.max_attempts != 0 ? kMaxAttempts : 0u) |
-                         (task.cost ? kCost : 0u);
+  const unsigned flags = (task.due_in ? kAboutDue : 0u) | (task.due_by_ttl ? kAboutDueByTtl : 0u) |
+                         (task.group.empty() ? 0u : kAboutGroup) | (task.key.empty() ? 0u : kAboutKey) |
+                         (task.priority != 0 ? kAboutPriority : 0u) | (task.age ? kAboutAge : 0u) |
+                         (task.delay ? kAboutDelay : 0u) | (task.replaces ? kAboutReplaces : 0u) |
+                         (task.max_attempts != 0 ? kAboutMaxAttempts : 0u) | (task.cost ? kAboutCost : 0u);
   out = put(out, uint64_t{flags});
   if (task.due_in) out = put(out, *task.due_in);
-  if (flags & kGroup) out = put(out, task.group);
-  if (flags & kKey) out = put(out, task.key);
-  if (flags & kPriority) out = put(out, folded(task.priority));
+  if (flags & kAboutGroup) out = put(out, task.group);
+  if (flags & kAboutKey) out = put(out, task.key);
+  if (flags & kAboutPriority) out = put(out, folded(task.priority));
   if (task.age) out = put(out, *task.age);
   if (task.delay) out = put(out, *task.delay);
-  if (flags & kMaxAttempts) out = put(out, folded(task.max_attempts));
+  if (flags & kAboutMaxAttempts) out = put(out, folded(task.max_attempts));
   return task.cost ? put(out, *task.cost) : out;
 }
 
 RecordedTask take_about(std::string_view& in) {
   const uint64_t flags = take(in);
   RecordedTask task;
-  task.due_by_ttl = flags & kDueByTtl;
-  task.replaces = flags & kReplaces;
-  if (flags & kDue) task.due_in = take_time(in);
-  if (flags & kGroup) task.group = take_name(in);
-  if (flags & kKey) task.key = take_name(in);
-  if (flags & kPriority) task.priority = static_cast<int>(take_signed(in));
-  if (flags & kAge) task.age = take_time(in);
-  if (flags & kDelay) task.delay = take_time(in);
-  if (flags & kMaxAttempts) task.max_attempts = static_cast<int>(take_signed(in));
-  if (flags & kCost) task.cost = take_double(in);
+  task.due_by_ttl = flags & kAboutDueByTtl;
+  task.replaces = flags & kAboutReplaces;
+  if (flags & kAboutDue) task.due_in = take_time(in);
+  if (flags & kAboutGroup) task.group = take_name(in);
+  if (flags & kAboutKey) task.key = take_name(in);
+  if (flags & kAboutPriority) task.priority = static_cast<int>(take_signed(in));
+  if (flags & kAboutAge) task.age = take_time(in);
+  if (flags & kAboutDelay) task.delay = take_time(in);
+  if (flags & kAboutMaxAttempts) task.max_attempts = static_cast<int>(take_signed(in));
+  if (flags & kAboutCost) task.cost = take_double(in);
   return task;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "runtime/recorder/recorded_event.h"
@@ -39,6 +40,20 @@ enum MoveFlag : unsigned {
   kMoveBecauseShift = 6,  // The two highest bits are the ShedBecause.
 };
 
+// The properties of a task that follow, in the order of the bits.
+enum AboutFlag : unsigned {
+  kAboutDue = 1,
+  kAboutDueByTtl = 2,
+  kAboutGroup = 4,
+  kAboutKey = 8,
+  kAboutPriority = 16,
+  kAboutAge = 32,
+  kAboutDelay = 64,
+  kAboutReplaces = 128,
+  kAboutMaxAttempts = 256,
+  kAboutCost = 512,
+};
+
 inline char* put_number(char* out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) *out++ = static_cast<char>(value | 0x80);
   *out++ = static_cast<char>(value);
@@ -64,6 +79,13 @@ inline char* encode_plain(char* out, CodecPlace& place, int64_t at_ms, TaskStage
   place.task = task;
   *out++ = static_cast<char>(flags);
   return out;
+}
+// A task of which only its end is to be said comes: RecordedTask::due_in and due_by_ttl.
+inline char* encode_arrival(char* out, CodecPlace& place, int64_t at_ms, TaskStage to, uint64_t task,
+                            std::optional<int64_t> due_ms, bool due_by_ttl) {
+  out = encode_plain(out, place, at_ms, TaskStage::kNone, to, kMoveAbout, task);
+  *out++ = static_cast<char>((due_ms ? kAboutDue : 0u) | (due_by_ttl ? kAboutDueByTtl : 0u));
+  return due_ms ? put_number(out, folded(*due_ms)) : out;
 }
 // `about` may be null; the move's own is not looked at.
 char* encode(char* out, CodecPlace& place, int64_t at_ms, const RecordedMove& move, const RecordedTask* about);

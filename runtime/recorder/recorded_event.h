@@ -56,25 +56,22 @@ constexpr uint64_t ends_of_name(std::string_view name) {
 // Called twice for each change of a task, so it compares words.
 inline TaskStage stage_of(std::string_view state) {
   constexpr auto named = [](TaskStage stage) { return ends_of_name(kTaskStageNames[static_cast<size_t>(stage)]); };
-  if (state.empty()) return TaskStage::kNone;
-  if (state.size() == kTaskStageNames[static_cast<size_t>(TaskStage::kCancelled)].size()) {
-    return state == kTaskStageNames[static_cast<size_t>(TaskStage::kCancelled)] ? TaskStage::kCancelled
-                                                                                : TaskStage::kOther;
-  }
-  if (state.size() < 4 || state.size() > 7) return TaskStage::kOther;
-  const uint64_t ends = ends_of_name(state);
   if (state.size() == 7) {
+    const uint64_t ends = ends_of_name(state);
     if (ends == named(TaskStage::kPending)) return TaskStage::kPending;
     if (ends == named(TaskStage::kSuccess)) return TaskStage::kSuccess;
     if (ends == named(TaskStage::kDelayed)) return TaskStage::kDelayed;
-    if (ends == named(TaskStage::kFailure)) return TaskStage::kFailure;
-  } else if (state.size() == 5) {
-    if (ends == named(TaskStage::kTaken)) return TaskStage::kTaken;
-  } else if (state.size() == 4) {
-    if (ends == named(TaskStage::kDead)) return TaskStage::kDead;
-    if (ends == named(TaskStage::kShed)) return TaskStage::kShed;
+    return ends == named(TaskStage::kFailure) ? TaskStage::kFailure : TaskStage::kOther;
   }
-  return TaskStage::kOther;
+  if (state.size() == 5) return ends_of_name(state) == named(TaskStage::kTaken) ? TaskStage::kTaken : TaskStage::kOther;
+  if (state.empty()) return TaskStage::kNone;
+  if (state.size() == 4) {
+    const uint64_t ends = ends_of_name(state);
+    if (ends == named(TaskStage::kShed)) return TaskStage::kShed;
+    return ends == named(TaskStage::kDead) ? TaskStage::kDead : TaskStage::kOther;
+  }
+  return state == kTaskStageNames[static_cast<size_t>(TaskStage::kCancelled)] ? TaskStage::kCancelled
+                                                                              : TaskStage::kOther;
 }
 inline bool is_waiting(TaskStage stage) {
   return stage == TaskStage::kPending || stage == TaskStage::kDelayed;

@@ -37,12 +37,16 @@ class QueueRecording {
 
   // Times must not fall; one that does counts as the time of the event before it.
   void add(const RecordedMove& move, BootTime now);
-  // The same for a move with nothing but these MoveFlags, which is most of them; and for one that is described by
-  // `about` or, if that is null, by nothing.
+  // The same for a move with nothing but these MoveFlags; for one that is described by `about` or, if that is null, by
+  // nothing; and for a task that comes and has nothing but an end.
   void add_plain(TaskStage from, TaskStage to, unsigned flags, uint64_t task, int64_t now_ms) {
     write(now_ms, kMostPlainBytes, [&](char* at) { return encode_plain(at, place_, now_ms, from, to, flags, task); });
   }
   void add(const RecordedMove& move, const RecordedTask* about, int64_t now_ms);
+  void add_arrival(TaskStage to, uint64_t task, std::optional<int64_t> due_ms, bool due_by_ttl, int64_t now_ms) {
+    write(now_ms, kMostPlainBytes,
+          [&](char* at) { return encode_arrival(at, place_, now_ms, to, task, due_ms, due_by_ttl); });
+  }
   void add(const RecordedLimits& limits, BootTime now);
   void add(const RecordedCount& count, BootTime now);
   void add_clock_step(milliseconds step, BootTime now);

@@ -102,6 +102,31 @@ TEST_P(FlightRecorderTest, ALifeHasItsTimesAndWhatDecidesAboutTheTask) {
   EXPECT_NEAR(static_cast<double>((seen[2].at - seen[1].at) / milliseconds(1)), 400, 100);
 }
 
+TEST_P(FlightRecorderTest, ATaskWithNothingButAnEndSaysWhenThatIs) {
+  create(named({"first"})[0]);
+  NewTask task;
+  task.deadline_in = milliseconds(5'000);
+  create(task);
+  task.ttl = seconds(3);
+  create(task);
+  task.deadline_in.reset();
+  task.ttl = seconds(100);
+  create(task);
+  std::vector<std::pair<int64_t, bool>> ends;
+  for (const RecordedEvent& event : events()) {
+    ASSERT_TRUE(event.move.about);
+    ASSERT_TRUE(event.move.about->due_in || ends.empty());
+    const auto due = event.move.about->due_in.value_or(milliseconds(0));
+    ends.emplace_back(std::chrono::round<seconds>(due).count(), event.move.about->due_by_ttl);
+  }
+  ASSERT_EQ(ends.size(), 4u);
+  EXPECT_EQ(ends[1], std::pair(int64_t{5}, false));
+  EXPECT_TRUE(ends[2].second);
+  EXPECT_NEAR(static_cast<double>(ends[2].first), 3, 1);
+  EXPECT_TRUE(ends[3].second);
+  EXPECT_NEAR(static_cast<double>(ends[3].first), 100, 1);
+}
+
 TEST_P(FlightRecorderTest, ATaskThatIsGivenBackDiffersFromOneThatFailed) {
   create(named({"a"})[0]);
   settle(settlement(Settlement::Kind::kRelease, take()[0]));

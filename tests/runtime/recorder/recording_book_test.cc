@@ -85,6 +85,34 @@ TEST(RecordingBook, AnArrivalComesBackAsItWentIn) {
   EXPECT_FALSE(seen.move.cost);
 }
 
+TEST(RecordingBook, PlainMovesComeBack) {
+  RecordingBook book(1u << 20);
+  QueueRecording& queue = book.of("emails");
+  queue.add_arrival(TaskStage::kPending, 7, std::nullopt, false, 10);
+  queue.add_arrival(TaskStage::kPending, 8, 123'456'789, true, 10);
+  queue.add_arrival(TaskStage::kPending, 9, -5, false, 11);
+  queue.add_plain(TaskStage::kPending, TaskStage::kTaken, kMovePulled, 8, 12);
+  queue.add_plain(TaskStage::kTaken, TaskStage::kSuccess, 0, 8, 1'000'000);
+  std::vector<RecordedEvent> seen;
+  queue.read({}, 10, [&](const RecordedEvent& event) {
+    seen.push_back(event);
+    return true;
+  });
+  ASSERT_EQ(seen.size(), 5u);
+  EXPECT_EQ(seen[0].move.task, 7u);
+  EXPECT_EQ(seen[0].move.from, TaskStage::kNone);
+  ASSERT_TRUE(seen[0].move.about && seen[1].move.about && seen[2].move.about);
+  EXPECT_FALSE(seen[0].move.about->due_in);
+  EXPECT_EQ(seen[1].move.about->due_in, milliseconds(123'456'789));
+  EXPECT_TRUE(seen[1].move.about->due_by_ttl);
+  EXPECT_EQ(seen[2].move.about->due_in, milliseconds(-5));
+  EXPECT_FALSE(seen[2].move.about->due_by_ttl);
+  EXPECT_TRUE(seen[3].move.pulled);
+  EXPECT_EQ(seen[3].at, at_ms(12));
+  EXPECT_EQ(seen[4].move.to, TaskStage::kSuccess);
+  EXPECT_EQ(seen[4].at, at_ms(1'000'000));
+}
+
 TEST(RecordingBook, EachFlagOfAMoveComesBackAlone) {
   RecordingBook book(1u << 20);
   QueueRecording& queue = book.of("emails");
