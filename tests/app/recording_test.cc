@@ -225,7 +225,7 @@ TEST_F(RecordingOfADaemon, ADaemonThatHasJustStartedSaysSinceWhenItKnows) {
   ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
   house_.pass(milliseconds(300));
   const lab::Flight flight = fetch();
-  EXPECT_EQ(flight.events(), 0u);
+  EXPECT_LE(flight.events(), 1u) << "the limits at most";
   EXPECT_GE(flight.to() - flight.from(), milliseconds(300));
   EXPECT_LT(flight.to() - flight.from(), milliseconds(1'000)) << "not an hour";
   ASSERT_TRUE(house_.stop());
