@@ -128,7 +128,8 @@ class Listing {
     if (options_.remote.json) return;
     if (printed_ == 0 && options_.filters()) {
       std::cerr << "no task that is " << options_.state << " matches, of " << looked_
-                << " looked at (--state names another state)\n";
+                << " looked at (--state names another state; --where compares attributes of the task itself, --text "
+                   "finds what is within its payload)\n";
     } else if (printed_ == 0) {
       std::cerr << "no task is " << options_.state << " (--state names another state)\n";
     } else if (more && screen_.terminal) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <map>
 
@@ -26,6 +27,16 @@ constexpr const char* kHolds =
 
 constexpr milliseconds kLeastGuard = std::chrono::seconds(10);
 constexpr milliseconds kMostGuard = std::chrono::hours(24);
+
+// Percentage points: above 0, at most 100.
+Check points() {
+  return {[](const std::string& text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool good = error == std::errc{} && end == text.data() + text.size() && value > 0 && value <= 100;
+    return good ? std::string() : "'" + plain_text(text) + "' must be percentage points: above 0, at most 100";
+  }};
+}
 
 struct PolicyOptions {
   Remote remote;
@@ -203,7 +214,7 @@ void add_policy(Command app, int& exit_status) {
                            .add_option("--guard", options->guard,
                                        "Go back by itself if the share of tasks done in time falls by more than that "
                                        "many percentage points")
-                           .check(above_zero());
+                           .check(points());
   command.add_option("--within", options->within, "The time for which --guard watches [default: 10m]")
       .check(duration(kLeastGuard, kMostGuard))
       .needs(guard);

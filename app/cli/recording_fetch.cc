@@ -68,7 +68,10 @@ class Fetch {
       place = std::string(header(answer->headers, "X-Freshet-Next"));
       progress.show(std::to_string(flight.events()) + " events");
     } while (!place.empty());
-    return Outcome::kWhole;
+    if (flight.has_head()) return Outcome::kWhole;
+    progress.end();
+    return status = fetch_fault("the daemon's recording cannot be read: the answer is empty", kFailed),
+           Outcome::kFailed;
   }
 
   std::string target(const std::string& place) const {

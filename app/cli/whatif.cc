@@ -99,11 +99,10 @@ Result<Fixture> fixture_of(const lab::Flight& flight) {
 }
 
 Result<Fixture> read_recorded_file(const std::string& path) {
-  constexpr std::string_view kFlightHead = R"({"freshet":"recording")";
   auto text = path == "-" ? Result<std::string>(std::string(std::istreambuf_iterator<char>(std::cin), {}))
                           : read_text_file(path);
   if (!text) return fail(text.error());
-  if (!text->starts_with(kFlightHead)) return read_fixture(*text, path == "-" ? "standard input" : path);
+  if (!lab::is_flight(*text)) return read_fixture(*text, path == "-" ? "standard input" : path);
   lab::Flight flight;
   if (auto added = flight.add(*text); !added) return fail(added.error());
   return fixture_of(flight);

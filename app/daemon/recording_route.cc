@@ -159,7 +159,7 @@ class RecordingExchange final : public Exchange {
 
   // The time in the recording of a moment that the wall clock of then showed.
   int64_t wall_ms(const RecordingPlace& place, WallTime at) const {
-    return epoch_ms(place.wall(recorder_->book().boot_of(at)));
+    return epoch_ms(place.wall(recorder_->book().boot_of(at, clock_.boot())));
   }
 
   Result<void> read_policies(TaskQueue& queue, RecordingPlace& place) {

@@ -101,6 +101,9 @@ Result<void> Flight::add_line(const JsonView& line) {
   for (const bool paused : {true, false}) {
     const std::string_view of = text_member(line, paused ? "paused" : "resumed");
     if (of.empty()) continue;
+    if (of != "queue" && of != "group" && of != "key") {
+      return invalid("a pause is of a queue, a group or a key, not of '" + std::string(of) + "'");
+    }
     pauses_.push_back({WallTime(milliseconds(*at)), paused, std::string(of), std::string(text_member(line, "name"))});
     return {};
   }

@@ -22,6 +22,8 @@ class Flight {
   // Adds an answer's lines; the first one has the head. kSerialization or kValidation with "line N: what is wrong".
   Result<void> add(std::string_view lines);
 
+  // False before the first line. The rest needs it.
+  bool has_head() const { return has_head_; }
   const std::string& queue() const { return queue_; }
   // The bounds between which it is complete.
   WallTime from() const { return from_; }

@@ -238,7 +238,8 @@ class FixtureWriter {
       task.not_before_ms = ms_of(at) + move.about->delay->count();
     }
     if (task.shown && begun_) {
-      const bool goes = move.to == TaskStage::kNone;
+      // A client may write a status that is none; the simulated queue does not have the task any more either.
+      const bool goes = move.to == TaskStage::kNone || move.to == TaskStage::kOther;
       add(goes ? ChangeRecord::Kind::kRemove : ChangeRecord::Kind::kModify, at, before,
           goes ? ItemRef() : image_of_known(move.task, task, &move), move.by_ttl);
     } else if (begun_ && is_waiting(move.to)) {

@@ -55,6 +55,7 @@ std::vector<Column> columns_of(const std::vector<Cell>& cells, const std::vector
 std::string column_text(const Cell& cell, const Column& column) {
   const auto it = cell.figures.find(column.name);
   if (it == cell.figures.end()) return "-";
+  if (column.half_width && it->second.half_width == 0) return "-";  // A single run says nothing about others.
   const double value = (column.half_width ? it->second.half_width : it->second.mean) * column.scale;
   return fmt::format("{:.{}f}", value, value < 1000 ? column.digits : 0);
 }

@@ -211,7 +211,8 @@ class Comparison {
   nanoseconds cost_of(size_t tasks) const { return a_task_ * static_cast<int64_t>(tasks) * player_.plays(); }
 
   std::string reason_to_skip(const WindowLoad& window, nanoseconds spent) const {
-    if (window.tasks == 0) return "no task came";
+    if (window.tasks == 0)
+      return "no task came in it (tasks at the end of a recording count only once it is known what became of them)";
     if (!has_calls(window)) return "no call ended, so it is not known how long one takes";
     const nanoseconds cost = cost_of(window.load.trace.arrivals.size());
     if (spent + cost <= options_.budget) return {};

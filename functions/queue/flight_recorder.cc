@@ -11,7 +11,8 @@ namespace freshet {
 namespace {
 
 // Between two marks, so that a task is old after one to two of them.
-constexpr milliseconds kRecorderMark = FlightRecorder::kOldAfter / 2;
+// The recorder ticks each second, so the second one comes before kOldAfter has passed.
+constexpr milliseconds kRecorderMark = FlightRecorder::kOldAfter / 2 - std::chrono::seconds(2);
 
 int64_t int_in_value(std::string_view value, int64_t fallback) {
   const ValueView view(value);
@@ -20,6 +21,7 @@ int64_t int_in_value(std::string_view value, int64_t fallback) {
 
 constexpr int64_t kSurelySeconds = 10'000'000'000;
 constexpr uint32_t kLookEach = 16;
+constexpr int64_t kMostTime = int64_t{1} << 52;  // A client may have written any number.
 
 std::string_view text_in_value(std::string_view value, size_t most) {
   const ValueView view(value);
@@ -59,7 +61,8 @@ FlightRecorder::FlightRecorder(const Clock& clock, TaskQueues& queues, size_t mo
 
 void FlightRecorder::find_source(const StatusMove& move) {
   const auto [place, added] = tables_.try_emplace(move.table);
-  if (added) begin_source(move, place->second);
+  // A table has books before its queue is open.
+  if (added || place->second.recording == nullptr) begin_source(move, place->second);
   last_table_ = move.table;
   last_ = &place->second;
 }
@@ -80,7 +83,7 @@ void FlightRecorder::begin_source(const StatusMove& move, Source& source) {
 
 // The time is that of the batch, so the clock is read once for all changes of one.
 void FlightRecorder::moved(const StatusMove& move) {
-  if (move.table != last_table_) find_source(move);
+  if (move.table != last_table_ || last_->recording == nullptr) find_source(move);
   Source& source = *last_;
   if (source.recording == nullptr) return;
   if (move.at != last_wall_) {
@@ -91,13 +94,14 @@ void FlightRecorder::moved(const StatusMove& move) {
   const TaskStage to = stage_of(move.to);
   const uint64_t task = (move.after ? move.after : move.before).creation();
   // Most moves are starts of tasks that have not waited for long, ends of tasks without a cost, and plain arrivals.
-  if (from == TaskStage::kPending && to == TaskStage::kTaken && task > old_) {
+  if (from == TaskStage::kPending && to == TaskStage::kTaken && task > old_ && task > source.old) {
     look_at_start(source, move.after);
     source.recording->add_plain(from, to, source.pulled ? kMovePulled : 0u, task, now_ms_);
   } else if (from == TaskStage::kTaken && to == TaskStage::kSuccess && !source.has_costs &&
              source.ends++ % kLookEach != 0) {
     source.recording->add_plain(from, to, 0, task, now_ms_);
-  } else if (from == TaskStage::kNone && to == TaskStage::kPending && begun_ && come_plainly(source, move, task)) {
+  } else if (from == TaskStage::kNone && to == TaskStage::kPending && source.old != UINT64_MAX &&
+             come_plainly(source, move, task)) {
     seen_ = std::max(seen_, task);
   } else {
     add(source, move, from, to, task);
@@ -145,7 +149,9 @@ bool FlightRecorder::come_plainly(Source& source, const StatusMove& move, uint64
     due = end * 1'000 - now;
     by_ttl = true;
   }
-  if (const int64_t end = deadline.empty() ? 0 : deadline_.read(deadline); end > 0 && (!due || end - now < *due)) {
+  const int64_t end = deadline.empty() ? 0 : deadline_.read(deadline);
+  if (end > kMostTime) return false;
+  if (end > 0 && (!due || end - now < *due)) {
     due = end - now;
     by_ttl = false;
   }
@@ -170,12 +176,14 @@ void FlightRecorder::add(Source& source, const StatusMove& move, TaskStage from,
     begun_ = true;
     old_ = newest_ = task - 1;
   }
+  if (source.old == UINT64_MAX && from == TaskStage::kNone) source.old = task - 1;
   if (!is_living(from) && is_living(to)) return come(source, move, out);
   std::optional<RecordedTask> described;
   if (to == TaskStage::kDelayed ||
-      (task <= old_ && (is_waiting(from) || (from == TaskStage::kTaken && is_waiting(to))))) {
+      ((task <= old_ || task <= source.old) && (is_waiting(from) || (from == TaskStage::kTaken && is_waiting(to))))) {
     const bool waited = is_waiting(from) && to != TaskStage::kDelayed;
     described = about(waited ? move.before : move.after, waited ? from : to, move.at, false, *source.queue);
+    source.has_costs = source.has_costs || described->cost;
   }
   if (to == TaskStage::kTaken) {
     look_at_start(source, any);
@@ -249,7 +257,7 @@ FlightRecorder::Decisive FlightRecorder::decisive(const ItemRef& task) {
 RecordedTask FlightRecorder::about(const ItemRef& task, TaskStage stage, WallTime now, bool just_came,
                                    const TaskQueue& queue) const {
   const Decisive has = decisive(task);
-  const auto until = [now](int64_t ms) { return milliseconds(ms - epoch_ms(now)); };
+  const auto until = [now](int64_t ms) { return milliseconds(std::clamp(ms, -kMostTime, kMostTime) - epoch_ms(now)); };
   RecordedTask out;
   if (!has.ttl.empty()) {
     const int64_t ttl = ttl_.read(has.ttl);

@@ -66,6 +66,7 @@ class FlightRecorder final : public MoveWatcher {
     std::string_view cost, created, deadline, group, key, max_attempts, not_before, priority, replace, ttl;
   };
   struct Source {
+    uint64_t old = UINT64_MAX;  // Tasks up to this creation sequence were there before the first recorded arrival.
     QueueRecording* recording = nullptr;  // Null: it is no queue, as of the last tick.
     const TaskQueue* queue = nullptr;
     uint32_t starts = 0;

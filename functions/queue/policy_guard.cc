@@ -16,7 +16,8 @@ PolicyGuard::Verdict PolicyGuard::look(const Punctuality& punctuality, BootTime 
   watched_->next_look = now + kBetweenLooks;
   const auto share_now = share(punctuality, now);
   if (share_now && (watched_->share_before - *share_now) * 100 > watched_->terms.points) return Verdict::kGoBack;
-  return now >= until() ? Verdict::kKeep : Verdict::kWait;
+  if (now < until()) return Verdict::kWait;
+  return share_now ? Verdict::kKeep : Verdict::kUnjudged;
 }
 
 std::optional<double> PolicyGuard::share(const Punctuality& punctuality, BootTime now) const {

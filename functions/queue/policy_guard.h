@@ -21,7 +21,8 @@ class PolicyGuard {
   static constexpr nanoseconds kFirstLook = std::chrono::seconds(10);
   static constexpr nanoseconds kBetweenLooks = std::chrono::seconds(1);
 
-  enum class Verdict { kWait, kKeep, kGoBack };
+  // kUnjudged: the time is over, and too few tasks have ended to say anything.
+  enum class Verdict { kWait, kKeep, kUnjudged, kGoBack };
 
   // `before`: the settings to go back to. `share_before`: the share of the last minute, from 0 to 1. `counts`: all that
   // has ended until now. An older guard ends.

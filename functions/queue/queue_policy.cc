@@ -75,10 +75,15 @@ Result<void> Queue::check_guard(const PolicyGuardTerms& terms) {
   };
   if (!(terms.points > 0) || terms.points > 100) return wrong("the points of a guard must be above 0 and at most 100");
   if (terms.within < kLeastGuard || terms.within > kMostGuard) return wrong("the time of a guard must be 10 s to 24 h");
-  if (!punctuality_.stats(boot()).last_minute.share()) {
-    return wrong(
-        "no task has ended in the last minute, so a guard has nothing to compare with: change the policy without one, "
-        "or when tasks have ended");
+  const InTimeCounts minute = punctuality_.stats(boot()).last_minute;
+  if (minute.ended() < PolicyGuard::kLeastEnded) {
+    return wrong("only " + std::to_string(minute.ended()) + " tasks have ended in the last minute, and a guard needs " +
+                 std::to_string(PolicyGuard::kLeastEnded) +
+                 " to compare with: change the policy without one, or when more tasks have ended");
+  }
+  if (*minute.share() * 100 <= terms.points) {
+    return wrong("the share of tasks done in time was " + percent(*minute.share()) +
+                 " % in the last minute, so it cannot fall by more than that many points: give the guard fewer points");
   }
   return {};
 }
@@ -111,6 +116,10 @@ Async<void> Queue::look_at_policy() {
   if (verdict == PolicyGuard::Verdict::kKeep) {
     policy_guard_.end();
     log_.info("POLICY_KEPT", {{"queue", table_}});
+  }
+  if (verdict == PolicyGuard::Verdict::kUnjudged) {
+    policy_guard_.end();
+    log_.warn("POLICY_NOT_JUDGED", {{"queue", table_}});
   }
   if (verdict != PolicyGuard::Verdict::kGoBack) co_return;
   const uint64_t number = policy_guard_.number();

@@ -142,13 +142,17 @@ WallTime RecordingBook::wall_of(BootTime at) const {
   return WallTime(milliseconds(ms_of(at)) + ahead_.value_or(milliseconds(0)));
 }
 
-BootTime RecordingBook::boot_of(WallTime at) const {
+BootTime RecordingBook::boot_of(WallTime at, BootTime now) const {
   milliseconds ahead = ahead_.value_or(milliseconds(0));
+  const BootTime by_the_clock_of_now(at.time_since_epoch() - ahead);
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
-    if (BootTime(at.time_since_epoch() - ahead) >= step->at) break;
+    const BootTime here(at.time_since_epoch() - ahead);
+    if (here >= step->at && here <= now) return here;
     ahead -= step->by;
   }
-  return BootTime(at.time_since_epoch() - ahead);
+  // A clock that was set back showed times that are still to come.
+  const BootTime here(at.time_since_epoch() - ahead);
+  return here <= now && (steps_.empty() || here < steps_.front().at) ? here : by_the_clock_of_now;
 }
 
 void RecordingBook::make_room(size_t bytes) {

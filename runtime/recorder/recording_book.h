@@ -140,8 +140,9 @@ class RecordingBook {
   // The time on the wall clock, had it always gone as it goes now. A recording has these times, so that a step of the
   // clock does not tear it.
   WallTime wall_of(BootTime at) const;
-  // The time on the boot clock at which the wall clock showed `at`, as far as its steps are known.
-  BootTime boot_of(WallTime at) const;
+  // The time on the boot clock at which the wall clock showed `at`, as far as its steps are known: the last one up to
+  // `now`, if it showed it more than once.
+  BootTime boot_of(WallTime at, BootTime now) const;
   // The bytes of all chunks.
   size_t bytes() const { return bytes_; }
 

@@ -224,8 +224,8 @@ TEST_P(FlightRecorderTest, AStepOfTheWallClockIsNotedAndChangesNoTimes) {
   EXPECT_EQ(seen[1].kind, RecordedEvent::Kind::kClockStep);
   EXPECT_EQ(seen[1].step, std::chrono::hours(2));
   EXPECT_NEAR(static_cast<double>((seen[2].at - seen[0].at) / milliseconds(1)), 2'000, 50);
-  EXPECT_EQ(recorder_->book().boot_of(before), boot_before);
-  EXPECT_EQ(recorder_->book().boot_of(world_.clock.wall()), world_.clock.boot());
+  EXPECT_EQ(recorder_->book().boot_of(before, world_.clock.boot()), boot_before);
+  EXPECT_EQ(recorder_->book().boot_of(world_.clock.wall(), world_.clock.boot()), world_.clock.boot());
 }
 
 TEST_P(FlightRecorderTest, LimitsAndRefusalsAreNotedWhenTheyChange) {

@@ -115,6 +115,27 @@ TEST_P(GuardedPolicy, EndsWithTheNextChangeAndWhenItIsKept) {
   EXPECT_TRUE(audited().empty());
 }
 
+TEST_P(GuardedPolicy, EndsWithoutAVerdictWhenNothingHasEnded) {
+  auto& queue = world.start();
+  work(queue, 25);
+  ASSERT_TRUE(queue.change_policy_guarded({{"ORDER", "fifo"}}, {10, std::chrono::seconds(20)}));
+  world.pass(std::chrono::seconds(22));
+  EXPECT_FALSE(guard(queue));
+  EXPECT_EQ(queue.policy().at("ORDER"), "fifo");
+  EXPECT_TRUE(audited().empty());
+}
+
+TEST_P(GuardedPolicy, IsRefusedWhenTheShareCannotFallThatFar) {
+  auto& queue = world.start();
+  ASSERT_TRUE(queue.change_policy(kHarm));
+  create_some(queue, 25);  // Their deadline passes.
+  world.pass(std::chrono::seconds(2));
+  const auto changed = queue.change_policy_guarded({{"ORDER", "fifo"}}, kTerms);
+  ASSERT_FALSE(changed);
+  EXPECT_NE(changed.error().message.find("was 0.0 % in the last minute"), std::string::npos) << changed.error().message;
+  EXPECT_EQ(queue.policy().at("ORDER"), "lifo");
+}
+
 TEST_P(GuardedPolicy, IsRefusedWithoutAnythingToCompareWith) {
   auto& queue = world.start();
   const auto before = queue.policy();
@@ -123,7 +144,7 @@ TEST_P(GuardedPolicy, IsRefusedWithoutAnythingToCompareWith) {
     EXPECT_EQ(queue.policy(), before);
     return changed ? std::string() : changed.error().message;
   };
-  EXPECT_NE(error_of(kTerms).find("no task has ended in the last minute"), std::string::npos);
+  EXPECT_NE(error_of(kTerms).find("only 0 tasks have ended in the last minute"), std::string::npos);
   EXPECT_EQ(error_of({0, std::chrono::minutes(1)}), "the points of a guard must be above 0 and at most 100");
   EXPECT_EQ(error_of({101, std::chrono::minutes(1)}), "the points of a guard must be above 0 and at most 100");
   EXPECT_EQ(error_of({5, std::chrono::seconds(9)}), "the time of a guard must be 10 s to 24 h");

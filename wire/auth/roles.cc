@@ -35,6 +35,7 @@ constexpr Line kItemStore[] = {
     {"DynamoDB_20120810.DescribeTimeToLive", kRead},
     {"DynamoDB_20120810.DescribeContinuousBackups", kRead},
     {"DynamoDB_20120810.DescribeLimits", kRead},
+    {"DynamoDB_20120810.DescribeEndpoints", kRead},
     {"DynamoDB_20120810.DescribeBackup", kRead},
     {"DynamoDB_20120810.ListBackups", kRead},
     {"DynamoDB_20120810.ListTagsOfResource", kRead},

@@ -40,12 +40,17 @@ class AuditedExchange final : public Exchange {
   std::optional<Error> error_;
 };
 
-// Browsers send at least one of the two with each request that changes something; nobody else sends the first.
+// True for the daemon's own page. Browsers send at least one of the two headers with each request that changes
+// something. Pages of other origins (--cors-origin) are programs.
 bool is_of_page(const HttpRequest& request) {
-  return !header(request.headers, "Sec-Fetch-Site").empty() || !header(request.headers, "Origin").empty();
+  const std::string_view site = header(request.headers, "Sec-Fetch-Site");
+  if (!site.empty()) return site == "same-origin";
+  const std::string_view origin = header(request.headers, "Origin");
+  const size_t host = origin.find("://");
+  return host != std::string_view::npos && origin.substr(host + 3) == header(request.headers, "Host");
 }
 
-// Calls that write their own lines, which name what they change.
+// Calls that write their own lines, which name what they change, or that change nothing.
 bool has_own_line(ApiCall call) {
   switch (call) {
     case ApiCall::kCancelTasks:
@@ -58,6 +63,7 @@ bool has_own_line(ApiCall call) {
     case ApiCall::kDeploy:
     case ApiCall::kSignIn:
     case ApiCall::kSignOut:
+    case ApiCall::kWhatIf:
       return true;
     default:
       return false;
@@ -80,7 +86,16 @@ void describe_item_store(const HttpRequest& request, AuditLine& line) {
   JsonDocument document;
   const auto body = document.parse(request.body);
   if (!body) return;
-  if (const auto table = body->find("TableName")) line.queue = table->text();
+  for (const char* member : {"TableName", "TargetTableName"}) {
+    if (const auto table = body->find(member)) line.queue = table->text();
+  }
+  for (const char* member : {"ResourceArn", "BackupArn"}) {
+    if (const auto arn = body->find(member)) line.detail = shortened(arn->text());
+  }
+  if (const auto items = body->find("RequestItems"); items && items->size() > 0) {
+    line.queue = (*items->begin()).name();
+    for (const JsonView table : *items) line.detail += (line.detail.empty() ? "" : " ") + std::string(table.name());
+  }
   if (const auto statement = body->find("Statement")) line.detail = shortened(statement->text());
 }
 

@@ -207,10 +207,12 @@ Result<PolicyGuardTerms> read_guard(const JsonView& json) {
   PolicyGuardTerms terms;
   JsonMembers members(json, {"points", "withinMs"});
   std::optional<milliseconds> within;
-  members.real("points", 0, 100, terms.points);
+  members.real("points", 0, 1e9, terms.points);
   members.duration("withinMs", 10'000, 86'400'000, within);
   if (members.error()) return fail(*members.error());
-  if (!(terms.points > 0)) return invalid("'guard.points' must be there: percentage points, above 0 and at most 100");
+  if (!(terms.points > 0) || terms.points > 100) {
+    return invalid("'guard.points' must be percentage points, above 0 and at most 100");
+  }
   if (!within) return invalid("'guard.withinMs' must be there: milliseconds, 10000 to 86400000");
   terms.within = *within;
   return terms;

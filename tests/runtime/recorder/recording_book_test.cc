@@ -395,6 +395,16 @@ TEST(RecordingBook, WhatIsOlderThanTheBoundOfAgeIsForgotten) {
   EXPECT_EQ(tasks_in(queue), (std::vector<uint64_t>{3}));
 }
 
+// A daemon starts with a clock that is an hour fast, and NTP mends it two seconds later.
+TEST(RecordingBook, ATimeThatAClockShowedBeforeItWasSetBackIsInThePast) {
+  RecordingBook book(1u << 20);
+  book.tick(WallTime(milliseconds(5'000'000)), at_ms(500));
+  book.tick(WallTime(milliseconds(1'402'000)), at_ms(2'500));
+  EXPECT_EQ(book.boot_of(WallTime(milliseconds(5'000'000)), at_ms(2'600)), at_ms(500)) << "not an hour from now";
+  EXPECT_EQ(book.boot_of(WallTime(milliseconds(1'402'050)), at_ms(2'600)), at_ms(2'550));
+  EXPECT_EQ(book.boot_of(WallTime(milliseconds(1'500'000)), at_ms(2'600)), at_ms(100'500)) << "nobody saw that yet";
+}
+
 TEST(RecordingBook, WallTimesAreThoseOfTheClockAsItGoesNow) {
   RecordingBook book(1u << 20);
   QueueRecording& queue = book.of("emails");
@@ -406,8 +416,8 @@ TEST(RecordingBook, WallTimesAreThoseOfTheClockAsItGoesNow) {
   const Place after = queue.end();
   book.tick(WallTime(milliseconds(1'062'000)), at_ms(2'500));  // It was set forward by a minute.
   EXPECT_EQ(book.wall_of(at_ms(700)), WallTime(milliseconds(1'060'200)));
-  EXPECT_EQ(book.boot_of(WallTime(milliseconds(1'000'200))), at_ms(700)) << "as it was shown then";
-  EXPECT_EQ(book.boot_of(WallTime(milliseconds(1'062'100))), at_ms(2'600));
+  EXPECT_EQ(book.boot_of(WallTime(milliseconds(1'000'200)), at_ms(3'000)), at_ms(700)) << "as it was shown then";
+  EXPECT_EQ(book.boot_of(WallTime(milliseconds(1'062'100)), at_ms(3'000)), at_ms(2'600));
   std::vector<milliseconds> steps;
   queue.read(after, 10, [&](const RecordedEvent& event) {
     EXPECT_EQ(event.kind, RecordedEvent::Kind::kClockStep);

@@ -108,13 +108,22 @@ TEST_F(AuditedRouteTest, WhatNeedsMoreThanWorkHasALine) {
 
 TEST_F(AuditedRouteTest, WhatAPersonChangesOnAPageHasALine) {
   EXPECT_EQ(line("POST", "/queues/jobs/tasks", page), "createTasks jobs: POST /queues/jobs/tasks");
-  EXPECT_EQ(line("POST", "/queues/jobs/tasks", {{"Origin", "http://127.0.0.1:1"}}),
+  EXPECT_EQ(line("POST", "/queues/jobs/tasks", {{"Host", "127.0.0.1:1"}, {"Origin", "http://127.0.0.1:1"}}),
             "createTasks jobs: POST /queues/jobs/tasks");
+  EXPECT_EQ(line("POST", "/", item_store("BatchWriteItem", true), R"({"RequestItems":{"T":[],"U":[]}})"),
+            "BatchWriteItem T: T U");
   EXPECT_EQ(line("POST", "/", item_store("PutItem", true), R"({"TableName":"T"})"), "PutItem T: POST /");
   EXPECT_EQ(line("POST", "/", item_store("ExecuteStatement", true), R"({"Statement":"DELETE FROM T WHERE a = 1"})"),
             "ExecuteStatement : DELETE FROM T WHERE a = 1");
   EXPECT_EQ(line("POST", "/2015-03-31/functions/f/invocations", page),
             "function f: POST /2015-03-31/functions/f/invocations");
+}
+
+TEST_F(AuditedRouteTest, PagesOfOtherOriginsArePrograms) {
+  EXPECT_EQ(line("POST", "/queues/jobs/tasks", {{"Sec-Fetch-Site", "cross-site"}}), "");
+  EXPECT_EQ(line("POST", "/queues/jobs/take", {{"Host", "127.0.0.1:1"}, {"Origin", "http://app.example"}}), "");
+  EXPECT_EQ(line("POST", "/queues/jobs/whatif", page), "") << "it changes nothing";
+  EXPECT_EQ(line("POST", "/", item_store("DescribeEndpoints")), "");
 }
 
 TEST_F(AuditedRouteTest, CallsThatWriteTheirOwnLineGetNoSecondOne) {

@@ -116,7 +116,7 @@ function At({ recorded, parts, query, file, onAgain }) {
   const now = recorded.at(index);
   const from = Math.max(0, index + 1 - SPARK_POINTS);
   const asked = Number(query.at);
-  const isOutside = asked && (asked < recorded.first || asked > recorded.last + 999);
+  const isOutside = asked > 0 && (asked < recorded.first || asked > recorded.last + 999);
   const picture = (chart) => html`<${Chart} key=${chart.title} at=${shown.at} ...${chart} mark=${index} onPick=${move} sync="recording" />`;
   return html`
     ${isOutside && html`<p class="notice">The recording does not have <strong>${format.time(asked)}</strong>, which the address names. This is its nearest moment.</p>`}
@@ -145,7 +145,7 @@ export function Recording({ queue, query }) {
   const parts = ['queues', queue, 'recording'];
   if (error) return html`<${Failure} error=${error}> <button onClick=${again}>Read again</button></${Failure}>`;
   if (!recorded) {
-    return html`<p><label for="read" role="status">Reading the recording: ${Math.floor(share * 100)} %</label> <progress id="read" max="1" value=${share}></progress></p>`;
+    return html`<p role="status"><label for="read">Reading the recording: ${Math.floor(share * 100)} %</label> <progress id="read" max="1" value=${share}></progress></p>`;
   }
   if (recorded.length === 0) return html`<p>Nothing is recorded yet. <button onClick=${again}>Read again</button></p>`;
   return html`<${At} key=${recorded.head.to} recorded=${recorded} parts=${parts} query=${query} file=${file} onAgain=${again} />`;
