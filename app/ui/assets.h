@@ -12,7 +12,7 @@ struct Asset {
   std::string_view hash;  // SHA-256 of the body, in hexadecimal.
 };
 
-// By path. Static storage; any thread.
+// By path. They are unpacked by the first call. Static storage; any thread.
 std::span<const Asset> assets();
 // Changes when any of them does: the folder of their addresses. In hexadecimal.
 std::string_view version();

@@ -1,15 +1,20 @@
-# Makes assets.cc of the files in app/ui/web/: a raw string literal holds each. Sets `ui_assets` to its path.
+# Makes assets.cc of the files in app/ui/web/: each is in it as gzip makes it, a third of its size. Sets `ui_assets` to
+# its path.
 file(GLOB_RECURSE web RELATIVE ${CMAKE_SOURCE_DIR}/app/ui/web CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/app/ui/web/*)
 list(SORT web)
 set(ASSETS "")
 set(hashes "")
 foreach(file ${web})
   set(source ${CMAKE_SOURCE_DIR}/app/ui/web/${file})
+  set(packed ${CMAKE_BINARY_DIR}/generated/ui_asset.gz)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
   file(SHA256 ${source} hash)
   string(APPEND hashes "${file} ${hash}\n")
-  file(READ ${source} body)
-  string(APPEND ASSETS "    {\"${file}\", R\"freshet(${body})freshet\", \"${hash}\"},\n")
+  execute_process(COMMAND gzip -9 -n -c ${source} OUTPUT_FILE ${packed} COMMAND_ERROR_IS_FATAL ANY)
+  file(SIZE ${packed} size)
+  file(READ ${packed} body HEX)
+  string(REGEX REPLACE "(..)" "\\\\x\\1" body ${body})
+  string(APPEND ASSETS "    {\"${file}\", {\"${body}\", ${size}}, \"${hash}\"},\n")
 endforeach()
 string(SHA256 UI_VERSION "${hashes}")
 string(SUBSTRING ${UI_VERSION} 0 16 UI_VERSION)
