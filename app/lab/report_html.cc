@@ -294,8 +294,10 @@ std::string html_report(const Experiment& experiment, const Cells& cells) {
     if (std::find(groups.begin(), groups.end(), name) == groups.end()) groups.push_back(name);
   }
   for (const auto& name : groups) {
+    const auto plots =
+        Section(some(cells, [&](const Cell& cell) { return group_of(cell.scenario) == name; }), looks).draw();
     out += "<h2>" + name + "</h2>\n";
-    out += Section(some(cells, [&](const Cell& cell) { return group_of(cell.scenario) == name; }), looks).draw();
+    out += plots.empty() ? "<p>There is no plot for this shape at these loads: see the figures below.</p>\n" : plots;
   }
   return out + "<h2>All figures</h2>\n" + figures_table(cells) + "</body></html>\n";
 }

@@ -7,6 +7,8 @@ namespace {
 
 // The clocks mostly drift apart by less within an hour; a longer drift is noted like a step.
 constexpr milliseconds kStep{100};
+// A queue may be opened before the first tick.
+constexpr std::chrono::minutes kBeforeFirstTick{1};
 constexpr size_t kMostSteps = 1'000;
 
 int64_t ms_of(BootTime at) {
@@ -126,6 +128,7 @@ void RecordingBook::tick(WallTime wall, BootTime now) {
   for (const auto& [name, queue] : queues_) {
     while (!queue->chunks_.empty() && queue->chunks_.front().last_ms < bound) queue->drop_oldest();
   }
+  if (!first_tick_) first_tick_ = now;
   const milliseconds ahead(epoch_ms(wall) - ms_of(now));
   const milliseconds step = ahead - ahead_.value_or(ahead);
   if (ahead_ && step > -kStep && step < kStep) return;
@@ -152,7 +155,8 @@ BootTime RecordingBook::boot_of(WallTime at, BootTime now) const {
   }
   // A clock that was set back showed times that are still to come.
   const BootTime here(at.time_since_epoch() - ahead);
-  return here <= now && (steps_.empty() || here < steps_.front().at) ? here : by_the_clock_of_now;
+  const bool is_of_here = here + kBeforeFirstTick >= first_tick_.value_or(here);
+  return is_of_here && here <= now && (steps_.empty() || here < steps_.front().at) ? here : by_the_clock_of_now;
 }
 
 void RecordingBook::make_room(size_t bytes) {

@@ -162,6 +162,7 @@ class RecordingBook {
   std::set<QueueRecording::Rank> ranks_;  // Those with a chunk.
   size_t bytes_ = 0;
   std::optional<milliseconds> ahead_;  // The wall clock beside the boot clock.
+  std::optional<BootTime> first_tick_;
   std::deque<Step> steps_;
 };
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/app/house.h"
+#include "tests/sim/source_dir.h"
 
 namespace freshet {
 namespace {
@@ -170,14 +171,15 @@ TEST(Modules, AFileThatCannotBeReadIsRefusedBeforeAnythingIsOpened) {
 
 TEST(Modules, ANameThatTwoDefinitionsHaveIsRefusedBeforeAnythingIsOpened) {
   DaemonOptions options = options_of_lifo();
-  options.priority_queues = {"config/priority-queue.json", "config/priority-queue-published.json"};
+  const std::string config = source_dir() + "/config/";
+  options.priority_queues = {config + "priority-queue.json", config + "priority-queue-published.json"};
   auto plan = plan_daemon(options);
   ASSERT_FALSE(plan);
   EXPECT_THAT(plan.error().message,
-              HasSubstr("--priority-queue config/priority-queue-published.json: 'Shipment' is defined in "
-                        "config/priority-queue.json, too: give one of them another 'name'"));
+              HasSubstr("--priority-queue " + config + "priority-queue-published.json: 'Shipment' is defined in " +
+                        config + "priority-queue.json, too: give one of them another 'name'"));
   options.priority_queues.clear();
-  options.filtered_queues = {"config/filtered-queue.json", "config/filtered-queue.json"};
+  options.filtered_queues = {config + "filtered-queue.json", config + "filtered-queue.json"};
   plan = plan_daemon(options);
   ASSERT_FALSE(plan);
   EXPECT_THAT(plan.error().message, HasSubstr("'CallCenter' is defined twice: give one of them another 'name'"));

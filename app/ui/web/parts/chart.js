@@ -27,7 +27,7 @@ function optionsOf({ lines, log, format, from, sync }, width, onCursor, onScale)
   return {
     width,
     height: HEIGHT,
-    padding: [8, 8, 0, 0],
+    padding: [8, 28, 0, 0], // Room for half of the last label.
     legend: { show: false },
     cursor: { sync: { key: sync }, drag: { x: false, y: false }, points: { size: 6 }, y: false },
     scales: {

@@ -58,14 +58,17 @@ function Apply({ queue, settings }) {
     </${Confirm}>`}`;
 }
 
+// A step lasts until the next one, so the last one needs an end.
+const withEnd = (values) => [...values, values.at(-1) ?? null];
+
 // The policy in force and the best others.
-function regretChart({ policies }) {
+function regretChart({ policies, to }) {
   const shown = [...policies.filter((one) => one.inForce), ...policies.filter((one) => !one.inForce).slice(0, COLOURS.length - 1)];
   const windows = policies[0]?.windows ?? [];
   return {
     title: 'Regret', unit: 'points of the share in time below the best known, by window', format: points,
-    at: windows.map(({ at }) => at / 1000),
-    lines: shown.map((policy, i) => ({ label: policy.name, colour: COLOURS[i], wide: policy.inForce, steps: true, values: windows.map(({ at }) => policy.windows.find((one) => one.at === at)?.regret ?? null) })),
+    at: [...windows.map(({ at }) => at), to].map((at) => at / 1000), // The last window ends with the recording.
+    lines: shown.map((policy, i) => ({ label: policy.name, colour: COLOURS[i], wide: policy.inForce, steps: true, values: withEnd(windows.map(({ at }) => policy.windows.find((one) => one.at === at)?.regret ?? null)) })),
   };
 }
 
