@@ -136,7 +136,8 @@ std::string guarded(const OrderedJson& stats) {
   const OrderedJson guard = member(stats, "policyGuard");
   if (!guard.is_object() || guard.empty()) return {};
   std::string back;
-  for (const auto& [name, value] : member(guard, "back").items()) {
+  const OrderedJson settings = member(guard, "back");  // items() does not keep it.
+  for (const auto& [name, value] : settings.items()) {
     back += " " + plain_text(name) + "=" + plain_text(value.get<std::string>());
   }
   return fmt::format(
