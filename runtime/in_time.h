@@ -24,9 +24,9 @@ struct InTimeCounts {
   }
   // The counts since `earlier`, which are earlier counts of the same queue.
   InTimeCounts operator-(const InTimeCounts& earlier) const {
-    return {in_time - earlier.in_time, no_deadline - earlier.no_deadline, late - earlier.late,
-            failed - earlier.failed,   shed - earlier.shed,               refused - earlier.refused,
-            calls - earlier.calls,     wasted - earlier.wasted};
+    return {
+        in_time - earlier.in_time, no_deadline - earlier.no_deadline, late - earlier.late,   failed - earlier.failed,
+        shed - earlier.shed,       refused - earlier.refused,         calls - earlier.calls, wasted - earlier.wasted};
   }
 };
 
