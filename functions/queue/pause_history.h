@@ -16,7 +16,7 @@ class PauseHistory {
  public:
   static constexpr size_t kMost = 1'000;  // Older changes are forgotten.
 
-  // What was paused when the queue was opened; before the first add().
+  // Sets the pauses that were there when the queue was opened. Call it before the first add().
   void begin(WallTime now, const std::vector<Pause>& pauses);
   // A pause of a part that is paused, and the end of one that is not, change nothing.
   void add(PauseChange change);

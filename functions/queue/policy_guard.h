@@ -17,7 +17,7 @@ class PolicyGuard {
  public:
   // A share of fewer ended tasks than that says nothing.
   static constexpr uint64_t kLeastEnded = 20;
-  // What waits under one policy ends under the next one in its first seconds, so these are not judged by themselves.
+  // Tasks that waited under the old policy end in the first seconds of the new one, so the first look comes later.
   static constexpr nanoseconds kFirstLook = std::chrono::seconds(10);
   static constexpr nanoseconds kBetweenLooks = std::chrono::seconds(1);
 

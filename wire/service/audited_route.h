@@ -11,8 +11,8 @@ namespace freshet {
 // These requests have their line before they are carried out, whatever comes of them:
 //   - those that need the role `operate` or `admin` (wire/auth/roles.h);
 //   - those of a web page that change anything: a person made them.
-// What workers and producers send all the time has none: it would push everything else out of the log. Calls of the
-// task API and deployments that write a better line by themselves are left to do so. If the line cannot be written, the
+// The usual calls of workers and producers have no line: they would push everything else out of the log. Calls of the
+// task API and deployments write a better line by themselves. If the line cannot be written, the
 // request is refused. `is_signed` as actor_of() says. The log outlives it.
 std::unique_ptr<Route> make_audited_route(std::unique_ptr<Route> inner, AuditLog& log, bool is_signed);
 

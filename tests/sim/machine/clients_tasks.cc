@@ -373,7 +373,7 @@ Async<std::set<std::string>> leases_of_this_daemon(Stage& stage) {
   co_return leases;
 }
 
-// What is held before and afterwards was held all the time: no lease is given out twice.
+// A task that was held before and is held afterwards was held all the time: no lease is given out twice.
 Async<void> look_at_running(Stage& stage) {
   const BootTime life = stage.tasks.life_began();
   const std::set<std::string> before = co_await leases_of_this_daemon(stage);
