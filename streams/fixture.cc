@@ -113,7 +113,6 @@ Result<FixtureHeader> read_header(const JsonView& line) {
   }
   if (*version < 1) return invalid("version is missing");
   FixtureHeader header;
-  header.has_pauses = *version >= 3;
   auto table = line.string_or("table");
   auto view = line.string_or("view", "KEYS_ONLY");
   auto start = line.string_or("start");
@@ -447,6 +446,7 @@ Result<Fixture> read_fixture(std::string_view text, const std::string& file) {
                    [](const FixturePolicy& a, const FixturePolicy& b) { return a.at < b.at; });
   std::stable_sort(fixture.pauses.begin(), fixture.pauses.end(),
                    [](const FixturePause& a, const FixturePause& b) { return a.at < b.at; });
+  fixture.header.has_pauses = !fixture.pauses.empty();
   return fixture;
 }
 

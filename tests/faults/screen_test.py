@@ -83,7 +83,9 @@ def lists(screen, daemon):
         chosen = screen.piped("list", *words)
         assert chosen.stdout.startswith("order-1 ") and chosen.stdout.count("\n") == 1, chosen
     none = screen.piped("list", "--where", "gruop=acme")
-    assert none.stdout == "" and none.stderr == "no task that is PENDING matches, of 3 looked at (--state names another state)\n", none
+    assert none.stdout == "" and none.stderr == (
+        "no task that is PENDING matches, of 3 looked at (--state names another state; --where compares attributes of the task itself, --text finds what "
+        "is within its payload)\n"), none
     assert screen.piped("list", "--older-than", "1h").stdout == ""
     assert ESCAPE.sub("", screen("list", "--where", "group=a & b")).count("TASK ID") == 1
     for words, why in ((["--where", "group"], "--where 'group' must be NAME=VALUE"), (["--older-than", "5"], "--older-than"),

@@ -19,6 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   require(again.has_value(), "what was written cannot be read", again ? "" : again.error().message);
   require(again->header == fixture->header, "another header", written);
   require(again->snapshot == fixture->snapshot, "another snapshot", written);
+  require(again->pauses == fixture->pauses, "other pauses", written);
+  require(again->policy_changes.size() == fixture->policy_changes.size(), "more or fewer policies", written);
   require(again->records.size() == fixture->records.size(), "more or fewer records", written);
   require(write_fixture(*again, {}) == written, "written in another way", written);
   return 0;

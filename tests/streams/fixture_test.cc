@@ -117,6 +117,11 @@ TEST(Fixture, HoldsPauses) {
         R"({"at":"2026-01-01T00:00:05Z","paused":"queue","name":"a"})"}) {
     EXPECT_FALSE(read_fixture(header_line(fixture.header) + wrong + "\n", "f")) << wrong;
   }
+  // A newer version that uses nothing of it.
+  const auto without = read_fixture(header_line(fixture.header), "f");
+  ASSERT_TRUE(without) << without.error().message;
+  EXPECT_FALSE(without->header.has_pauses);
+  EXPECT_EQ(without->header, sample().header);
 }
 
 TEST(Fixture, AWrongChangeOfThePolicyIsRefused) {

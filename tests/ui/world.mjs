@@ -179,6 +179,20 @@ export class Browser {
   }
 }
 
+// A test that hangs fails by its name, before the whole file's time is over.
+const TEST_MS = 180_000;
+async function within(ms, promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms);
+  });
+  try {
+    await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 // Runs the tests one after the other: { name: async () => … }.
 export async function run(tests) {
   // A word of the command line: from the first test on whose name has it.
@@ -190,7 +204,7 @@ export async function run(tests) {
     if (!begun) continue;
     const began = Date.now();
     try {
-      await test();
+      await within(TEST_MS, test());
       console.log(`ok   ${name} (${Date.now() - began} ms)`);
     } catch (error) {
       ++failed;
