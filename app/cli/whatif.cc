@@ -36,6 +36,7 @@ struct WhatIfCommand {
   std::string window;
   std::string last = "10m";
   std::string budget = "10s";
+  std::string within;  // Empty: as long as it takes.
   int resamples = lab::WhatIfOptions().resamples;
   uint64_t seed = 1;
 };
@@ -48,6 +49,12 @@ int wrong_question(const Error& error) {
 nanoseconds cpu_time() {
   timespec now{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return seconds(now.tv_sec) + nanoseconds(now.tv_nsec);
+}
+
+nanoseconds now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
   return seconds(now.tv_sec) + nanoseconds(now.tv_nsec);
 }
 
@@ -137,16 +144,28 @@ Result<lab::WhatIf> compare(const lab::Recording& recording, const std::vector<l
   return result;
 }
 
+// An error if the file is of another queue than the one that was named.
+Result<void> check_name(const WhatIfCommand& options, const std::string& queue) {
+  const std::string& named = options.remote.queue;
+  if (options.file.empty() || named.empty() || named == queue) return {};
+  const std::string file = options.file == "-" ? "the recording" : options.file;
+  return invalid(file + " is of queue '" + queue + "', not of '" + named + "'");
+}
+
 int run_whatif(const WhatIfCommand& options) {
+  const nanoseconds begun = now();
   (void)::nice(kNice);
   const auto spec =
       options.downstream.empty() ? Result<lab::DownstreamSpec>() : lab::parse_downstream(options.downstream);
   if (!spec) return wrong_question(spec.error());
   const milliseconds last = *parse_duration(options.last, milliseconds(1), kLongestAsked);
   int status = kDone;
-  const auto fixture = get_fixture(options, last, status);
+  auto fixture = get_fixture(options, last, status);
   if (!fixture) return status;
+  const std::string queue = fixture->header.table;
+  if (auto named = check_name(options, queue); !named) return wrong_question(named.error());
   const auto recording = lab::read_recording(*fixture);
+  fixture.reset();  // It is large.
   if (!recording) return wrong_question(recording.error());
   if (recording->policy.empty()) {
     return wrong_question({ErrorCode::kValidation,
@@ -165,13 +184,17 @@ int run_whatif(const WhatIfCommand& options) {
   how.resamples = options.resamples;
   how.seed = options.seed;
   how.downstream = *spec;
+  if (!options.within.empty()) how.within = *parse_duration(options.within, milliseconds(1), kLongestAsked);
+  how.wall_time = [begun] { return now() - begun; };
   auto result = compare(*recording, *alternatives, how);
   if (!result) return wrong_question(result.error());
-  const ComparedQueue compared{
-      fixture->header.table, in_force,
-      *alternatives,         lab::assumptions_of(*recording, *alternatives, how, result->window),
-      options.seed,          options.resamples,
-      std::move(*result)};
+  const ComparedQueue compared{queue,
+                               in_force,
+                               *alternatives,
+                               lab::assumptions_of(*recording, *alternatives, how, result->window),
+                               options.seed,
+                               options.resamples,
+                               std::move(*result)};
   if (options.remote.json) {
     std::cout << whatif_json(compared).dump() << '\n';
   } else {
@@ -204,6 +227,11 @@ void add_questions(Command command, WhatIfCommand& options) {
   command.add_option("--budget", options.budget, "CPU time; windows for which it does not do are skipped")
       .check(duration(milliseconds(1), kLongestAsked))
       .capture_default_str();
+  command
+      .add_option("--within", options.within,
+                  "Time in which it shall end, on a busy machine too; windows for which it does not do are skipped "
+                  "[default: as long as the budget takes]")
+      .check(duration(milliseconds(1), kLongestAsked));
 }
 
 }  // namespace

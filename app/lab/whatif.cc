@@ -11,6 +11,7 @@
 #include "app/lab/whatif_grid.h"
 #include "app/lab/windows.h"
 #include "base/duration_text.h"
+#include "base/log.h"
 
 namespace freshet::lab {
 namespace {
@@ -145,9 +146,8 @@ class WindowPlayer {
   const Alternative in_force_{"in force"};
 };
 
-bool has_calls(const WindowLoad& window) {
-  const auto& trace = window.load.trace;
-  return std::find(trace.refused.begin(), trace.refused.end(), false) != trace.refused.end();
+double in_seconds(nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
 }
 
 class Comparison {
@@ -156,7 +156,6 @@ class Comparison {
       : recording_(recording), options_(options), player_(alternatives, options) {}
 
   Result<WhatIf> run() {
-    const nanoseconds begun = options_.cpu_time();
     if (auto measured = measure(); !measured) return fail(measured.error());
     WindowCutter cutter(recording_, windows_of(recording_, length_, options_.last));
     const size_t count = cutter.windows().size();
@@ -165,10 +164,9 @@ class Comparison {
     std::vector<std::string> why(count);
     size_t done = 0;
     for (const size_t index : spread_order(count)) {
-      const WindowLoad window = cutter.cut(index);
-      why[index] = reason_to_skip(window, options_.cpu_time() - begun);
+      why[index] = reason_to_skip(cutter, index);
       if (why[index].empty()) {
-        auto played = play(window, index);
+        auto played = play(cutter, index);
         if (!played) return fail(played.error());
         plays[index] = std::move(*played);
       }
@@ -188,7 +186,7 @@ class Comparison {
       }
       size_t most = 0;
       for (size_t i = 0; i < cutter.windows().size(); ++i) most = std::max(most, cutter.size_of(i));
-      const bool fits = cost_of(most) * kLeastWindows <= options_.budget;
+      const bool fits = options_.cpu_time() + cost_of(most) * kLeastWindows <= options_.budget;
       if (options_.window || fits) break;
     }
     return {};
@@ -198,8 +196,8 @@ class Comparison {
     const nanoseconds begun = options_.cpu_time();
     size_t played = 0;
     for (size_t i = cutter.windows().size(); i-- > 0 && played == 0;) {
+      if (cutter.counted(i) == 0 || !cutter.has_calls(i)) continue;
       const WindowLoad window = cutter.cut(i);
-      if (!has_calls(window) || window.tasks == 0) continue;
       auto count = player_.play(window, player_.in_force());
       if (!count) return fail(count.error());
       played = window.load.trace.arrivals.size();
@@ -210,18 +208,26 @@ class Comparison {
 
   nanoseconds cost_of(size_t tasks) const { return a_task_ * static_cast<int64_t>(tasks) * player_.plays(); }
 
-  std::string reason_to_skip(const WindowLoad& window, nanoseconds spent) const {
-    if (window.tasks == 0)
+  // Without a cut of the window, so that the many that are skipped cost next to nothing.
+  std::string reason_to_skip(const WindowCutter& cutter, size_t index) const {
+    if (cutter.counted(index) == 0)
       return "no task came in it (tasks at the end of a recording count only once it is known what became of them)";
-    if (!has_calls(window)) return "no call ended, so it is not known how long one takes";
-    const nanoseconds cost = cost_of(window.load.trace.arrivals.size());
-    if (spent + cost <= options_.budget) return {};
-    const auto in_seconds = [](nanoseconds time) { return std::chrono::duration<double>(time).count(); };
-    return fmt::format("the budget of {:.3g} s of CPU time is used up", in_seconds(options_.budget));
+    if (!cutter.has_calls(index)) return "no call ended, so it is not known how long one takes";
+    const nanoseconds spent = options_.cpu_time();
+    const nanoseconds cost = cost_of(cutter.size_of(index));
+    if (spent + cost > options_.budget) {
+      return fmt::format("the budget of {:.3g} s of CPU time is used up", in_seconds(options_.budget));
+    }
+    if (!options_.within) return {};
+    const nanoseconds passed = options_.wall_time();
+    const double slower = spent > nanoseconds(0) ? std::max(1.0, in_seconds(passed) / in_seconds(spent)) : 1;
+    if (in_seconds(passed) + in_seconds(cost) * slower <= in_seconds(*options_.within)) return {};
+    return fmt::format("the machine was too busy to play it within {:.3g} s", in_seconds(*options_.within));
   }
 
-  Result<WindowPlays> play(const WindowLoad& window, size_t index) {
+  Result<WindowPlays> play(const WindowCutter& cutter, size_t index) {
     const nanoseconds begun = options_.cpu_time();
+    const WindowLoad window = cutter.cut(index);
     auto played = player_.play_all(window, index);
     if (!played) return played;
     // The next windows will cost as much as this one, task for task.
@@ -259,13 +265,13 @@ class Comparison {
   tl::unexpected<Error> nothing(const WhatIf& out, const WindowCutter& cutter) const {
     size_t most = 0;
     for (size_t i = 0; i < cutter.windows().size(); ++i) most = std::max(most, cutter.size_of(i));
-    std::string said = "nothing can be compared: " + out.skipped.back().why;
-    if (cost_of(most) > options_.budget) {
+    std::string said = fmt::format("nothing can be compared of the {:.3g} s from {} on: {}",
+                                   in_seconds(out.to - out.from), iso8601(out.from), out.skipped.back().why);
+    if (options_.cpu_time() + cost_of(most) > options_.budget) {
       said += fmt::format(
-          ". One window of {:g} s takes about {:.0f} s: choose a larger --budget, a shorter --window, or fewer "
-          "alternatives",
-          std::chrono::duration<double>(out.window).count(),
-          std::ceil(std::chrono::duration<double>(cost_of(most)).count()));
+          ". Playing one window of {:g} s takes about {:.0f} s of CPU time: compare fewer settings, play shorter "
+          "windows (--window, or windowMs in the API), or allow more CPU time (--budget, or budgetMs)",
+          in_seconds(out.window), std::ceil(in_seconds(cost_of(most))));
     }
     return invalid(said);
   }
@@ -324,7 +330,7 @@ std::vector<std::string> assumptions_of(const Recording& recording, const std::v
   if (patience_of(recording) > window) {
     out.push_back(
         fmt::format("Tasks may wait for longer than a window ({}). What a policy would have done later than one window "
-                    "after it counts as not done: choose a longer --window.",
+                    "after it counts as not done: play longer windows (--window, or windowMs in the API).",
                     duration_text(window)));
   }
   if (real.refused > 0 && real.pulled > 0 && !options.downstream.limiter) {

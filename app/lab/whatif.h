@@ -26,9 +26,12 @@ struct WhatIfOptions {
   nanoseconds last = std::chrono::hours(366);  // As in windows_of().
   int resamples = 5;                           // From 0. With fewer than 2 there are no intervals.
   uint64_t seed = 1;
-  nanoseconds budget = seconds(10);  // CPU time.
+  nanoseconds budget = seconds(10);  // CPU time, with what was spent before the call.
   DownstreamSpec downstream = {};    // Without a limiter, the calls that were refused are refused again.
   std::function<nanoseconds()> cpu_time;
+  // The time in which it shall end, on a busy machine too, since `wall_time` was 0. Empty: it takes its time.
+  std::optional<nanoseconds> within = {};
+  std::function<nanoseconds()> wall_time = {};                                    // Only with `within`.
   std::function<void(size_t done, size_t all)> progress = [](size_t, size_t) {};  // In windows.
 };
 

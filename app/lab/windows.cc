@@ -1,7 +1,7 @@
 #include "app/lab/windows.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 namespace freshet::lab {
 namespace {
@@ -12,6 +12,22 @@ constexpr nanoseconds kLeastLead = seconds(5);
 constexpr nanoseconds kPiece = seconds(1);  // Arrivals are resampled in pieces of this length.
 constexpr int64_t kPiecesAround = 5;
 constexpr size_t kCallsInBlock = 10;
+
+constexpr nanoseconds kWaitsNot = nanoseconds::min();
+
+// The index of the first arrival at or after that time.
+size_t first_from(const std::vector<Arrival>& arrivals, nanoseconds at) {
+  const auto first = std::lower_bound(arrivals.begin(), arrivals.end(), at,
+                                      [](const Arrival& arrival, nanoseconds bound) { return arrival.at < bound; });
+  return static_cast<size_t>(first - arrivals.begin());
+}
+
+// Those that began while the window is played.
+auto calls_between(const std::vector<TraceCall>& calls, const Window& window) {
+  const auto began_before = [](const TraceCall& call, nanoseconds at) { return call.began < at; };
+  const auto first = std::lower_bound(calls.begin(), calls.end(), window.begins, began_before);
+  return std::pair{first, std::lower_bound(first, calls.end(), window.ends, began_before)};
+}
 
 // The most calls that were under way at once.
 int most_calls_at_once(const std::vector<TraceCall>& calls) {
@@ -114,31 +130,52 @@ std::vector<Window> windows_of(const Recording& recording, nanoseconds length, n
 
 WindowCutter::WindowCutter(const Recording& recording, std::vector<Window> windows)
     : recording_(recording), windows_(std::move(windows)) {
-  find_waiting();
+  count_waiting();
 }
 
-void WindowCutter::find_waiting() {
-  std::map<size_t, nanoseconds> waiting;  // In the order of arrivals.
+void WindowCutter::count_waiting() {
+  std::vector<bool> waits(recording_.trace.arrivals.size());
+  size_t count = 0;
   auto next = recording_.waits.begin();
   for (const Window& window : windows_) {
     for (; next != recording_.waits.end() && next->at < window.begins; ++next) {
-      if (next->waits) {
-        waiting[next->task] = next->due;
-      } else {
-        waiting.erase(next->task);
-      }
+      if (waits[next->task] == next->waits) continue;
+      waits[next->task] = next->waits;
+      count += next->waits ? 1 : -1;
     }
-    auto& there = waiting_.emplace_back();
-    for (const auto& [task, due] : waiting) there.push_back({task, due});
+    waiting_.push_back(count);
   }
 }
 
+std::vector<WindowCutter::Waiting> WindowCutter::waiting_at(nanoseconds begins) const {
+  std::vector<nanoseconds> due(recording_.trace.arrivals.size(), kWaitsNot);
+  for (const TraceWait& wait : recording_.waits) {
+    if (wait.at >= begins) break;
+    due[wait.task] = wait.waits ? wait.due : kWaitsNot;
+  }
+  std::vector<Waiting> out;
+  for (size_t task = 0; task < due.size(); ++task) {
+    if (due[task] != kWaitsNot) out.push_back({task, due[task]});
+  }
+  return out;
+}
+
 size_t WindowCutter::size_of(size_t index) const {
+  const Window& window = windows_[index];
   const auto& arrivals = recording_.trace.arrivals;
-  const auto before = [](const Arrival& arrival, nanoseconds at) { return arrival.at < at; };
-  const auto first = std::lower_bound(arrivals.begin(), arrivals.end(), windows_[index].begins, before);
-  const auto last = std::lower_bound(first, arrivals.end(), windows_[index].ends, before);
-  return waiting_[index].size() + static_cast<size_t>(last - first);
+  return waiting_[index] + first_from(arrivals, window.ends) - first_from(arrivals, window.begins);
+}
+
+size_t WindowCutter::counted(size_t index) const {
+  const Window& window = windows_[index];
+  const auto& arrivals = recording_.trace.arrivals;
+  const size_t first = std::max(first_from(arrivals, window.from), recording_.waiting);
+  return std::max(first_from(arrivals, window.to), first) - first;
+}
+
+bool WindowCutter::has_calls(size_t index) const {
+  const auto [first, last] = calls_between(recording_.calls, windows_[index]);
+  return std::any_of(first, last, [](const TraceCall& call) { return !call.refused; });
 }
 
 WindowLoad WindowCutter::cut(size_t index) const {
@@ -150,13 +187,14 @@ WindowLoad WindowCutter::cut(size_t index) const {
   out.load.length = window.ends - window.begins;
   out.load.real = recording_.real;
   out.load.trace.default_cost = recording_.trace.default_cost;
-  add_arrivals(out, window, waiting_[index]);
+  add_arrivals(out, window);
   add_calls(out, window);
   add_policy(out, window);
   return out;
 }
 
-void WindowCutter::add_arrivals(WindowLoad& out, const Window& window, const std::vector<Waiting>& waiting) const {
+void WindowCutter::add_arrivals(WindowLoad& out, const Window& window) const {
+  const std::vector<Waiting> waiting = waiting_at(window.begins);
   const Trace& trace = recording_.trace;
   const auto add = [&](size_t number, nanoseconds at) -> TraceTask& {
     Arrival arrival;
@@ -172,9 +210,7 @@ void WindowCutter::add_arrivals(WindowLoad& out, const Window& window, const std
     if (one.due > window.begins) task.delay = std::chrono::ceil<milliseconds>(one.due - window.begins);
   }
   out.waiting = waiting.size();
-  const auto first = std::lower_bound(trace.arrivals.begin(), trace.arrivals.end(), window.begins,
-                                      [](const Arrival& arrival, nanoseconds at) { return arrival.at < at; });
-  for (auto number = static_cast<size_t>(first - trace.arrivals.begin()); number < trace.arrivals.size(); ++number) {
+  for (size_t number = first_from(trace.arrivals, window.begins); number < trace.arrivals.size(); ++number) {
     const Arrival& arrival = trace.arrivals[number];
     if (arrival.at >= window.ends) break;
     add(number, arrival.at);
@@ -187,10 +223,7 @@ void WindowCutter::add_arrivals(WindowLoad& out, const Window& window, const std
 }
 
 void WindowCutter::add_calls(WindowLoad& out, const Window& window) const {
-  const auto first = std::lower_bound(recording_.calls.begin(), recording_.calls.end(), window.begins,
-                                      [](const TraceCall& call, nanoseconds at) { return call.began < at; });
-  const auto last = std::lower_bound(first, recording_.calls.end(), window.ends,
-                                     [](const TraceCall& call, nanoseconds at) { return call.began < at; });
+  const auto [first, last] = calls_between(recording_.calls, window);
   Trace& trace = out.load.trace;
   out.load.calls.assign(first, last);
   for (const TraceCall& call : out.load.calls) {

@@ -42,13 +42,17 @@ struct WindowLoad {
   bool counts(nanoseconds arrival) const { return arrival >= from && arrival < to; }
 };
 
-// All windows of a recording, which must outlive it.
+// All windows of a recording, which must outlive it. Its memory is bounded by the number of tasks, however many windows
+// there are: what waited at the beginning of one is found when that is cut.
 class WindowCutter {
  public:
   WindowCutter(const Recording& recording, std::vector<Window> windows);
   const std::vector<Window>& windows() const { return windows_; }
-  // Tasks that the play of that window has.
+  // These three need no cut. The tasks that the play of that window has; those that count; whether a call began in it
+  // that was not refused.
   size_t size_of(size_t index) const;
+  size_t counted(size_t index) const;
+  bool has_calls(size_t index) const;
   WindowLoad cut(size_t index) const;
 
  private:
@@ -56,14 +60,15 @@ class WindowCutter {
     size_t task;
     nanoseconds due;
   };
-  void find_waiting();
-  void add_arrivals(WindowLoad& out, const Window& window, const std::vector<Waiting>& waiting) const;
+  void count_waiting();
+  std::vector<Waiting> waiting_at(nanoseconds begins) const;  // In the order of arrivals.
+  void add_arrivals(WindowLoad& out, const Window& window) const;
   void add_calls(WindowLoad& out, const Window& window) const;
   void add_policy(WindowLoad& out, const Window& window) const;
 
   const Recording& recording_;
   const std::vector<Window> windows_;
-  std::vector<std::vector<Waiting>> waiting_;  // At the beginning of each.
+  std::vector<size_t> waiting_;  // How many wait at the beginning of each.
 };
 
 // The same load as chance might have had it: each second of arrivals is one of the seconds around it, and each ten

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cmath>
 #include <set>
@@ -90,6 +91,48 @@ TEST(Windows, HaveWhatWaitedAtTheirBeginning) {
   EXPECT_EQ(load.tasks, 100u);
   EXPECT_EQ(load.in_time, 100u) << "those that came at 48 s waited for 2 s";
   EXPECT_EQ(load.load.policy.at("ORDER"), "lifo");
+}
+
+// An hour in which many tasks wait, in windows of five seconds.
+TEST(Windows, TheirMemoryIsThatOfTheTasksHoweverManyWindowsThereAre) {
+  constexpr size_t kTasks = 50'000;
+  Recording recording;
+  recording.length = std::chrono::hours(1);
+  for (size_t i = 0; i < kTasks; ++i) {
+    recording.trace.arrivals.push_back({milliseconds(i), deadline_ms(nanoseconds(0), std::chrono::hours(2))});
+    recording.trace.tasks.emplace_back();
+    recording.waits.push_back({milliseconds(i), i, true});
+    recording.done.push_back(kNeverDone);
+  }
+  const auto held = [] {
+    const auto info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const size_t before = held();
+  const WindowCutter cutter(recording, windows_of(recording, seconds(5), std::chrono::hours(1)));
+  EXPECT_GT(cutter.windows().size(), 500u);
+  EXPECT_LT(held(), before + (1u << 20));
+  EXPECT_EQ(cutter.cut(cutter.windows().size() - 1).waiting, kTasks);
+}
+
+TEST(Windows, SayWhatTheyWillHaveBeforeTheyAreCut) {
+  Recording recording = steady(seconds(3));
+  recording.waiting = 30;
+  for (size_t i = 0; i < recording.calls.size(); ++i) {
+    recording.calls[i].refused = recording.calls[i].began < seconds(20);
+  }
+  const WindowCutter cutter(recording, windows_of(recording, seconds(5), std::chrono::hours(1)));
+  ASSERT_GT(cutter.windows().size(), 10u);
+  size_t without_calls = 0;
+  for (size_t i = 0; i < cutter.windows().size(); ++i) {
+    const WindowLoad load = cutter.cut(i);
+    EXPECT_EQ(cutter.size_of(i), load.load.trace.arrivals.size()) << i;
+    EXPECT_EQ(cutter.counted(i), load.tasks) << i;
+    const auto& refused = load.load.trace.refused;
+    EXPECT_EQ(cutter.has_calls(i), std::find(refused.begin(), refused.end(), false) != refused.end()) << i;
+    without_calls += cutter.has_calls(i) ? 0 : 1;
+  }
+  EXPECT_GT(without_calls, 0u);
 }
 
 TEST(Windows, APolicyThatChangesIsThatOfTheirTime) {
@@ -322,7 +365,50 @@ TEST(WhatIf, SkipsWholeWindowsForWhichTheBudgetDoesNotDo) {
   options.budget = milliseconds(1);
   const auto none = what_if(recording, alternatives({{{"ORDER", "fifo"}}}), options);
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().message, HasSubstr("choose a larger --budget"));
+  EXPECT_THAT(none.error().message, HasSubstr("compare fewer settings"));
+  EXPECT_THAT(none.error().message, HasSubstr("allow more CPU time (--budget, or budgetMs)"));
+}
+
+TEST(WhatIf, WhatWasSpentBeforeTheComparisonIsOfTheBudget) {
+  const Recording recording = overloaded({{"CONCURRENCY", "4"}});
+  WhatIfOptions options = options_of_test();
+  options.cpu_time = [] { return seconds(9); };
+  ASSERT_TRUE(what_if(recording, {}, options));
+  options.cpu_time = [] { return seconds(11); };
+  const auto none = what_if(recording, {}, options);
+  ASSERT_FALSE(none) << "reading the recording took longer than that";
+  EXPECT_THAT(none.error().message, HasSubstr("the budget of 10 s of CPU time is used up"));
+}
+
+TEST(WhatIf, SkipsWindowsToEndInTimeOnABusyMachine) {
+  const Recording recording = overloaded({{"CONCURRENCY", "4"}});
+  WhatIfOptions options = options_of_test();
+  int looks = 0;
+  options.cpu_time = [&] { return milliseconds(100 * looks++); };
+  options.budget = std::chrono::hours(1);
+  // The process gets a tenth of a core.
+  options.wall_time = [&] { return seconds(looks); };
+  options.within = seconds(15);
+  const auto result = what_if(recording, {}, options);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_FALSE(result->played.empty());
+  ASSERT_FALSE(result->skipped.empty());
+  for (const auto& one : result->skipped) {
+    EXPECT_EQ(one.why, "the machine was too busy to play it within 15 s");
+  }
+  options.within.reset();
+  const auto all = what_if(recording, {}, options);
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(all->skipped.empty());
+}
+
+TEST(WhatIf, ARecordingOfWhichNothingCanBeComparedIsNamedByItsTime) {
+  Recording recording = steady(seconds(3));
+  for (TraceCall& call : recording.calls) call.refused = true;
+  const auto none = what_if(recording, {}, options_of_test());
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("nothing can be compared of the 90 s from 2027-01-15T08:00:07"));
+  EXPECT_THAT(none.error().message, HasSubstr("no call ended"));
 }
 
 TEST(WhatIf, ShortensTheWindowsThatItChoosesToTheBudget) {
@@ -382,7 +468,7 @@ TEST(WhatIf, AssumptionsSayThatMoreCallsAtOnceAreNotKnown) {
   EXPECT_THAT(more[1], HasSubstr("never had more than 100 calls under way"));
   const auto patient = assumptions_of(steady(seconds(30)), alternatives({{{"ORDER", "fifo"}}}), options, seconds(10));
   ASSERT_EQ(patient.size(), 2u);
-  EXPECT_THAT(patient[1], HasSubstr("choose a longer --window"));
+  EXPECT_THAT(patient[1], HasSubstr("play longer windows (--window, or windowMs in the API)"));
 }
 
 }  // namespace
