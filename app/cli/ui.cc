@@ -32,10 +32,11 @@ int say(const Error& error) {
 }
 
 std::vector<std::unique_ptr<Route>> routes_of(const std::shared_ptr<const saved::SavedRecording>& recording,
-                                              const std::string& file, Loop& loop, Spawner& spawner) {
+                                              const std::string& file, Comparisons& comparisons, Loop& loop,
+                                              Spawner& spawner) {
   std::vector<std::unique_ptr<Route>> out;
   out.push_back(ui::make_page_route(ui::PageOf::kFile));
-  out.push_back(make_whatif_route(saved::make_recording_file_route(recording, file), loop, spawner));
+  out.push_back(make_whatif_route(saved::make_recording_file_route(recording, file), comparisons, loop, spawner));
   out.push_back(saved::make_recording_file_route(recording, file));
   return out;
 }
@@ -56,8 +57,9 @@ Result<void> serve(const std::shared_ptr<const saved::SavedRecording>& recording
   if (!listener) return fail(listener.error());
   const DurableFunction nothing = []() -> Async<Result<void>> { return Result<void>(); };
   const std::string name = std::filesystem::path(options.file).filename();
-  auto server = HttpServer::start({}, std::move(*listener), routes_of(recording, name, loop, *spawner), {io->get()},
-                                  clock, loop, loop, nothing);
+  Comparisons comparisons;
+  auto server = HttpServer::start({}, std::move(*listener), routes_of(recording, name, comparisons, loop, *spawner),
+                                  {io->get()}, clock, loop, loop, nothing);
   if (!server) return fail(server.error());
   waiter.attach(**io, loop);
   signals.watch(

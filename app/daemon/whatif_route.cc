@@ -21,8 +21,11 @@ constexpr size_t kMostRecordingBytes = 32u << 20;
 constexpr size_t kMostAnswerBytes = 16u << 20;
 constexpr uint64_t kMostMemory = 1u << 30;
 constexpr milliseconds kLeastLast{1'000};
-// Besides its CPU time: it has a low priority.
+// It has a low priority: on a busy machine its CPU time takes longer than that. It skips windows to end in time.
+constexpr int kSlower = 2;
 constexpr milliseconds kMostWait{30'000};
+// Then it is ended.
+constexpr milliseconds kMostOverTime{60'000};
 // Moves before the start that say which tasks waited then.
 constexpr milliseconds kBeforeTheStart{60'000};
 
@@ -68,26 +71,42 @@ Result<std::string> read_alternative(const JsonView& settings) {
   return out;
 }
 
+// Empty: the comparison was ended.
+using Outcome = std::optional<Result<ProcessResult>>;
+
 // Says that one runs for as long as it lives.
 class Turn {
  public:
-  explicit Turn(bool& taken) : taken_(taken) { taken_ = true; }
+  Turn(Comparisons& comparisons, const Promise<Outcome>& outcome) : comparisons_(comparisons) {
+    comparisons_.started([outcome] { outcome.set(std::nullopt); });
+  }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
-  ~Turn() { taken_ = false; }
+  ~Turn() { comparisons_.stopped(); }
 
  private:
-  bool& taken_;
+  Comparisons& comparisons_;
 };
 
 struct WhatIfDesk {
   std::unique_ptr<Route> recording;
+  Comparisons& comparisons;
   Scheduler& scheduler;
   Spawner& spawner;
-  bool runs = false;
 };
 
+Async<void> run_into(Promise<Outcome> outcome, Spawner& spawner, ProcessSpec spec) {
+  auto result = co_await spawner.run(std::move(spec));
+  outcome.set(std::move(result));
+}
+
+HttpResponse stopping_answer() {
+  return tasks::error_answer(
+      {ErrorCode::kUnavailable, "the daemon is stopping, so the comparison ends: ask again once it is back", nullptr});
+}
+
 ProcessSpec spec_of(const WhatIfRequest& request, milliseconds last, std::string recording) {
+  const milliseconds within = kSlower * request.budget + kMostWait;
   ProcessSpec spec;
   // The spawner's own program, which is this one, whatever lies at its path by now.
   spec.argv = {"/proc/self/exe",
@@ -96,11 +115,12 @@ ProcessSpec spec_of(const WhatIfRequest& request, milliseconds last, std::string
                "--file=-",
                "--last=" + std::to_string(last.count()) + "ms",
                "--budget=" + std::to_string(request.budget.count()) + "ms",
+               "--within=" + std::to_string(within.count()) + "ms",
                "--seed=" + std::to_string(request.seed)};
   if (request.window) spec.argv.push_back("--window=" + std::to_string(request.window->count()) + "ms");
   for (const std::string& one : request.tries) spec.argv.push_back("--try=" + one);
   spec.input = std::move(recording);
-  spec.timeout = 2 * request.budget + kMostWait;
+  spec.timeout = within + kMostOverTime;
   spec.max_output = kMostAnswerBytes;
   spec.limits.memory = kMostMemory;
   return spec;
@@ -121,7 +141,7 @@ HttpResponse answer_of(const Result<ProcessResult>& result) {
   if (!result) return tasks::error_answer(result.error());
   if (result->exit_status == 0) return tasks::json_answer(result->output);
   if (result->exit_status == kWrongInput) return tasks::error_answer({ErrorCode::kValidation, said_by(*result), {}});
-  const char* less = "; compare less: a smaller lastMs, or fewer settings";
+  const char* less = ": compare fewer settings, or a shorter time (lastMs)";
   if (result->timed_out) {
     return tasks::error_answer({ErrorCode::kTimeout, std::string("the comparison took too long") + less, {}});
   }
@@ -138,14 +158,19 @@ class WhatIfExchange final : public Exchange {
       : desk_(desk), path_(std::move(path)), request_(std::move(request)) {}
 
   Async<void> run() override {
-    if (desk_.runs) {
+    if (desk_.comparisons.ended()) {
+      response_ = stopping_answer();
+      co_return;
+    }
+    if (desk_.comparisons.runs()) {
       response_ = tasks::error_answer({ErrorCode::kTooManyRequests,
                                        "another comparison runs, and there is one at a time: ask again when it has "
                                        "ended",
                                        nullptr});
       co_return;
     }
-    const Turn turn(desk_.runs);
+    const Promise<Outcome> outcome(desk_.scheduler);
+    const Turn turn(desk_.comparisons, outcome);
     milliseconds last = request_.last;
     std::string lines;
     for (;; last /= 2) {
@@ -155,12 +180,15 @@ class WhatIfExchange final : public Exchange {
       if (last / 2 < kLeastLast) {
         response_ = tasks::error_answer(
             {ErrorCode::kRequestTooLarge,
-             "the recording has more than 32 MiB; 'freshet whatif --file FILE' compares larger ones", nullptr});
+             "the recording has more than 32 MiB; save it, and compare it with 'freshet whatif --file FILE'", nullptr});
         co_return;
       }
     }
-    const auto result = co_await desk_.spawner.run(spec_of(request_, last, std::move(lines)));
-    response_ = answer_of(result);
+    ProcessSpec spec = spec_of(request_, last, std::move(lines));
+    Scope work;  // Its end is that of the process.
+    work.spawn(run_into(outcome, desk_.spawner, std::move(spec)));
+    const Outcome ended = co_await outcome.future();
+    response_ = ended ? answer_of(*ended) : stopping_answer();
   }
   HttpResponse respond() override { return std::move(response_); }
 
@@ -187,6 +215,11 @@ class WhatIfExchange final : public Exchange {
       const std::string_view next = header(part.headers, "X-Freshet-Next");
       query = next.empty() ? "" : "?place=" + std::string(next);
       co_await sleep_for(desk_.scheduler, milliseconds(1));
+      failed_ = desk_.comparisons.ended();
+      if (failed_) {
+        response_ = stopping_answer();
+        co_return false;
+      }
     }
     co_return true;
   }
@@ -200,8 +233,8 @@ class WhatIfExchange final : public Exchange {
 
 class WhatIfRoute final : public Route {
  public:
-  WhatIfRoute(std::unique_ptr<Route> recording, Scheduler& scheduler, Spawner& spawner)
-      : desk_{std::move(recording), scheduler, spawner} {}
+  WhatIfRoute(std::unique_ptr<Route> recording, Comparisons& comparisons, Scheduler& scheduler, Spawner& spawner)
+      : desk_{std::move(recording), comparisons, scheduler, spawner} {}
 
   bool matches(const HttpRequest& request) const override { return is_whatif_path(request.target); }
 
@@ -260,13 +293,14 @@ Result<WhatIfRequest> read_whatif(const JsonView& body) {
   return out;
 }
 
-std::unique_ptr<Route> make_whatif_route(std::unique_ptr<Route> recording, Scheduler& scheduler, Spawner& spawner) {
-  return std::make_unique<WhatIfRoute>(std::move(recording), scheduler, spawner);
+std::unique_ptr<Route> make_whatif_route(std::unique_ptr<Route> recording, Comparisons& comparisons,
+                                         Scheduler& scheduler, Spawner& spawner) {
+  return std::make_unique<WhatIfRoute>(std::move(recording), comparisons, scheduler, spawner);
 }
 
-std::unique_ptr<Route> make_whatif_route(TaskQueues& queues, const FlightRecorder* recorder, Scheduler& scheduler,
-                                         Spawner& spawner) {
-  return make_whatif_route(make_recording_route(queues, recorder, scheduler.clock()), scheduler, spawner);
+std::unique_ptr<Route> make_whatif_route(TaskQueues& queues, const FlightRecorder* recorder, Comparisons& comparisons,
+                                         Scheduler& scheduler, Spawner& spawner) {
+  return make_whatif_route(make_recording_route(queues, recorder, scheduler.clock()), comparisons, scheduler, spawner);
 }
 
 }  // namespace freshet

@@ -3,8 +3,11 @@
 // after some time. One runs at a time: further requests are refused with 429.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "functions/queue/flight_recorder.h"
@@ -24,10 +27,31 @@ struct WhatIfRequest {
 // kValidation, naming the member.
 Result<WhatIfRequest> read_whatif(const JsonView& body);
 
+// The comparisons of a server: one at a time, and none once they have been ended. Loop thread.
+class Comparisons {
+ public:
+  // Ends the process of the one that runs. It and all later ones are answered with 503.
+  void end() {
+    ended_ = true;
+    if (end_running_) end_running_();
+  }
+  bool ended() const { return ended_; }
+  bool runs() const { return end_running_ != nullptr; }
+  // `end_running` is called by end() until stopped() has been called.
+  void started(std::function<void()> end_running) { end_running_ = std::move(end_running); }
+  void stopped() { end_running_ = nullptr; }
+
+ private:
+  bool ended_ = false;
+  std::function<void()> end_running_;
+};
+
 // `recording` answers GET /queues/NAME/recording?from=-MS in pieces; a saved recording answers with all of it.
-std::unique_ptr<Route> make_whatif_route(std::unique_ptr<Route> recording, Scheduler& scheduler, Spawner& spawner);
-// `recorder` may be null: it is off. All parts outlive the route. It comes before the route of the task API.
-std::unique_ptr<Route> make_whatif_route(TaskQueues& queues, const FlightRecorder* recorder, Scheduler& scheduler,
-                                         Spawner& spawner);
+// All parts outlive the route.
+std::unique_ptr<Route> make_whatif_route(std::unique_ptr<Route> recording, Comparisons& comparisons,
+                                         Scheduler& scheduler, Spawner& spawner);
+// `recorder` may be null: it is off. It comes before the route of the task API.
+std::unique_ptr<Route> make_whatif_route(TaskQueues& queues, const FlightRecorder* recorder, Comparisons& comparisons,
+                                         Scheduler& scheduler, Spawner& spawner);
 
 }  // namespace freshet

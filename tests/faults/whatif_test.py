@@ -4,12 +4,13 @@ import concurrent.futures
 import functools
 import json
 import pathlib
+import signal
 import subprocess
 import time
 import urllib.parse
 import urllib.request
 
-from daemon import QUEUE, Daemon, Refused, main
+from daemon import QUEUE, SLOWER, Daemon, Refused, main
 
 
 def freshet(binary, *options, status=0, text=None):
@@ -90,7 +91,7 @@ def says_what_other_settings_would_have_done(binary, folder):
         if done.returncode == 0:
             hurried = json.loads(done.stdout)
             break
-        assert "choose a larger --budget" in done.stderr, done
+        assert "allow more CPU time" in done.stderr, done
     check_figures(hurried)
     why = f"the budget of {budget / 1000:.3g} s of CPU time is used up"
     assert hurried["skipped"] and why in hurried["skipped"][0]["why"], hurried
@@ -101,10 +102,12 @@ def refuses_what_it_cannot_play(binary, saved):
     for options, why in ((("--set", "ODER=fifo"), "ODER"), (("--set", "LEASE_MS=5"), "LEASE_MS cannot be simulated"),
                          (("--set", "fifo"), "'fifo' must be NAME=VALUE, like ORDER=deadline"),
                          (("--policy", "best"), "--policy 'best' is none of "), (("--window", "5"), "--window"),
-                         (("--budget", "1ms"), "choose a larger --budget, a shorter --window, or fewer alternatives")):
+                         (("--budget", "1ms"), "compare fewer settings, play shorter windows (--window, or windowMs in the API), or allow more CPU time")):
         wrong = freshet(binary, "whatif", "--file", saved, *options, status=2)
         assert why in wrong.stderr, (options, wrong)
     assert "cannot" in freshet(binary, "whatif", "--file", "/nowhere/at/all", status=2).stderr
+    other = freshet(binary, "whatif", "Other", "--file", saved, status=2)
+    assert "is of queue 'QueueTable', not of 'Other'" in other.stderr, other
 
 
 def asks_the_daemon(binary, folder):
@@ -129,6 +132,7 @@ def asks_the_daemon(binary, folder):
         refused(404, daemon.call, "POST", "/queues/Nowhere/whatif", {})
         refused(405, daemon.call, "GET", QUEUE + "/whatif")
         one_at_a_time(ask)
+        ends_with_the_daemon(daemon, ask)
     finally:
         daemon.stop()
     daemon = Daemon(binary, pathlib.Path(folder) / "off", "--recording-bytes", "0", runner="fake").start()
@@ -159,6 +163,30 @@ def one_at_a_time(ask):
         if not one.exception():
             check_figures(one.result())
     check_figures(ask({"settings": [{"ORDER": "lifo"}], "windowMs": 5000, "budgetMs": 30000}))
+
+
+def ends_with_the_daemon(daemon, ask):
+    question = {"windowMs": 2000, "budgetMs": 30000, "settings": [{"ORDER": "lifo", "CONCURRENCY": str(n)} for n in range(1, 17)]}
+
+    def compare():
+        while True:
+            try:
+                return ask(question)
+            except Refused as refusal:
+                if refusal.status != 429:  # The other one may come first.
+                    raise
+
+    with concurrent.futures.ThreadPoolExecutor(1) as client:
+        answer = client.submit(compare)
+        while True:  # Until one runs.
+            try:
+                ask({"windowMs": 2000, "budgetMs": 100, "settings": [{"ORDER": "lifo"}]})
+            except Refused as refusal:
+                if refusal.status == 429:
+                    break
+        daemon.process.send_signal(signal.SIGTERM)
+        assert "the daemon is stopping" in refused(503, answer.result)
+    assert daemon.process.wait(60 * SLOWER) == 0
 
 
 if __name__ == "__main__":

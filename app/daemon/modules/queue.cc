@@ -84,7 +84,8 @@ class QueueModule final : public Module {
 
   void add_routes(Routes& routes) override {
     routes.push_back(make_recording_route(*queues_, recorder_.get(), parts_->loop.clock()));
-    routes.push_back(make_whatif_route(*queues_, recorder_.get(), parts_->loop, parts_->runtime->services().spawner));
+    routes.push_back(
+        make_whatif_route(*queues_, recorder_.get(), comparisons_, parts_->loop, parts_->runtime->services().spawner));
     routes.push_back(make_task_route(*queues_, parts_->loop.clock(),
                                      {parts_->audit, parts_->plan.credentials.has_value(), &history_->book()}));
     const auto settings = [](const HttpRequest&) -> Async<HttpResponse> { return tasks::json_answer(settings_json()); };
@@ -106,7 +107,10 @@ class QueueModule final : public Module {
   }
   std::string broken() const override { return queues_->broken(); }
 
-  void drain() override { queues_->drain(); }
+  void drain() override {
+    comparisons_.end();
+    queues_->drain();
+  }
   Async<bool> returned(BootTime deadline) override { return queues_->all_returned(deadline); }
   Async<void> release() override { return queues_->release_held(); }
   void leave() override {
@@ -152,6 +156,7 @@ class QueueModule final : public Module {
   std::unique_ptr<Queues> queues_;
   std::unique_ptr<FlightRecorder> recorder_;
   std::unique_ptr<QueueHistory> history_;
+  Comparisons comparisons_;
   bool begun_ = false;
   Scope starts_;  // Last, so that it ends first.
 };
