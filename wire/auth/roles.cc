@@ -111,10 +111,11 @@ bool is_queue_root(std::string_view name) {
 }  // namespace
 
 std::optional<Role> role_in_table(const HttpRequest& request) {
+  // Most requests of SDKs: nothing to decode.
+  const bool is_post = request.method == "POST" && request.target == "/";
+  const auto operation = is_post ? header(request.headers, "X-Amz-Target") : std::string_view();
+  if (!operation.empty()) return find(kItemStore, operation);
   if (is_query_request(request)) return of_topics(request);
-  if (request.method == "POST" && request.target == "/") {  // Most requests of SDKs: nothing to decode.
-    return find(kItemStore, header(request.headers, "X-Amz-Target"));
-  }
   const auto target = parse_target(request.target);
   if (!target) return {};
   const auto& path = target->segments;
