@@ -52,13 +52,18 @@ SessionCheck::Page SessionCheck::page_of(const HttpRequest& request) const {
   return page;
 }
 
+std::string SessionCheck::proxy_advice(const HttpRequest& request) const {
+  return HostCheck::proxy_advice(header(request.headers, "Origin"), header(request.headers, "Host"), options_.tls);
+}
+
 std::optional<SignatureFault> SessionCheck::check(const HttpRequest& request, std::optional<Session>& session,
                                                   Part part) const {
   const Page page = page_of(request);
   if (page == Page::kForeign) {
     return SignatureFault{"AccessDeniedException",
                           "the cookie of a session is for the daemon's own page: this request is of another origin "
-                          "(Origin, Sec-Fetch-Site)"};
+                          "(Origin, Sec-Fetch-Site)" +
+                              proxy_advice(request)};
   }
   if (page == Page::kUnknown && !is_read(request)) {
     return SignatureFault{"AccessDeniedException",
@@ -84,7 +89,8 @@ bool SessionCheck::is_sign_in(const HttpRequest& request) {
 
 std::unique_ptr<HttpResponse> SessionCheck::sign_in_refusal(const HttpRequest& request) const {
   if (page_of(request) == Page::kForeign) {
-    return refuse(403, "only the daemon's own page may sign in: this request is of another origin");
+    return refuse(403,
+                  "only the daemon's own page may sign in: this request is of another origin" + proxy_advice(request));
   }
   if (!header(request.headers, "Content-Encoding").empty()) {
     return refuse(415, "the body of POST /session may not be compressed");

@@ -46,6 +46,7 @@ class SessionCheck {
   // Where a request comes from, as its browser says.
   enum class Page { kOwn, kUnknown, kForeign };
   Page page_of(const HttpRequest& request) const;
+  std::string proxy_advice(const HttpRequest& request) const;
 
   const SessionCheckOptions options_;
   const HostCheck hosts_;

@@ -99,4 +99,11 @@ bool HostCheck::is_own_origin(std::string_view origin, std::string_view host, bo
   return plain_host(origin.substr(end + kSeparator.size()), page_tls) == plain_host(host, page_tls);
 }
 
+std::string HostCheck::proxy_advice(std::string_view origin, std::string_view host, bool tls) {
+  if (tls || !lower(origin).starts_with("https://")) return {};
+  return ". If a proxy in front of this server speaks TLS, the proxy must pass the browser's Host header on unchanged "
+         "(this request has '" +
+         std::string(host) + "'), and --allowed-host must name that host, which may not be a loopback name";
+}
+
 }  // namespace freshet

@@ -24,6 +24,9 @@ class HostCheck {
   // header; it came by HTTPS if `tls`. A page by https:// also counts for plain HTTP if the host is one of the further
   // names: then a proxy in front handles TLS.
   bool is_own_origin(std::string_view origin, std::string_view host, bool tls) const;
+  // The end of a refusal of the page of that origin: what to set if the page is this server's own, which a proxy with
+  // TLS in front has sent. Empty if there can be no such proxy.
+  static std::string proxy_advice(std::string_view origin, std::string_view host, bool tls);
 
  private:
   bool is_listed(std::string_view name) const;

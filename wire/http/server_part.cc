@@ -228,7 +228,8 @@ std::unique_ptr<HttpResponse> ServerPart::page_refusal(const HttpRequest& reques
       if (good || shared_->cors.allows(value)) continue;
       return refuse(request, 403,
                     "requests from web pages of '" + value +
-                        "' are refused; name that origin with --cors-origin if its pages may use this server");
+                        "' are refused; name that origin with --cors-origin if its pages may use this server" +
+                        HostCheck::proxy_advice(value, host, shared_->options.tls != nullptr));
     }
     if (is_header(name, "sec-fetch-site") && value != "same-origin" && value != "none") site = value;
   }

@@ -14,6 +14,7 @@ namespace freshet {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 const WallTime kGateNow = *sigv4::parse_timestamp("20150830T123600Z");
 constexpr const char* kOwnPage = "http://localhost:7070";
@@ -100,6 +101,16 @@ TEST_F(SessionGate, AChangeMustComeFromTheDaemonsOwnPage) {
     EXPECT_THAT(pause({{"Sec-Fetch-Site", site}}), HasSubstr("is of another origin"));
     EXPECT_THAT(pause({{"Origin", kOwnPage}, {"Sec-Fetch-Site", site}}), HasSubstr("is of another origin"));
   }
+}
+
+TEST_F(SessionGate, ARefusedPageByHttpsIsToldWhatAProxyNeeds) {
+  const std::string advice = "If a proxy in front of this server speaks TLS, ";
+  const HttpHeaders by_https = {{"Origin", "https://queue.example"}};
+  const HttpHeaders by_http = {{"Origin", "http://queue.example"}};
+  EXPECT_THAT(refusal(request("POST", "/session", "", by_https)), HasSubstr(advice));
+  EXPECT_THAT(refusal(request("POST", "/queues/Q/pause", admin_, by_https)), HasSubstr(advice));
+  EXPECT_THAT(refusal(request("POST", "/session", "", by_http)), Not(HasSubstr(advice)));
+  EXPECT_THAT(refusal(request("POST", "/queues/Q/pause", admin_, by_http)), Not(HasSubstr(advice)));
 }
 
 TEST_F(SessionGate, AReadNeedsNoProofAndNoForeignPageMayMakeIt) {
@@ -197,6 +208,10 @@ TEST_F(SessionGate, LooksAtHeads) {
   EXPECT_EQ(head(request("POST", "/queues/Q/tasks", admin_)), "403");
   EXPECT_EQ(head(request("POST", "/queues/Q/tasks", reader_, {{"Origin", kOwnPage}})), "403");
   EXPECT_EQ(head(request("POST", "/queues/Q/tasks", std::string(64, 'a'), {{"Origin", kOwnPage}})), "403");
+}
+
+TEST_F(TlsSessionGate, NoProxyStandsInForTls) {
+  EXPECT_THAT(refusal(request("POST", "/session", "", {{"Origin", "https://queue.example"}})), Not(HasSubstr("proxy")));
 }
 
 TEST_F(TlsSessionGate, TheOriginHasItsScheme) {

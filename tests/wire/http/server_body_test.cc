@@ -154,6 +154,23 @@ TEST_F(ServerBodyTest, APageThatNamesNoOriginIsKnownByItsSite) {
       "that origin with --cors-origin if its pages may use this server\"}");
 }
 
+// A proxy with TLS in front, of which the server was not told, or which sends a Host of its own.
+TEST_F(ServerBodyTest, ARefusedPageByHttpsIsToldWhatAProxyNeeds) {
+  HttpServerOptions options;
+  options.host_names = {"queue.example"};
+  start(std::move(options));
+  for (const std::string host : {"127.0.0.1:7070", "localhost", "queue.example:8443"}) {
+    RawClient client(server_->port());
+    client.send("POST / HTTP/1.1\r\nHost: " + host + "\r\nOrigin: https://queue.example\r\nContent-Length: 0\r\n\r\n");
+    EXPECT_EQ(
+        body_of(client.answer()),
+        "{\"__type\":\"Forbidden\",\"message\":\"requests from web pages of 'https://queue.example' are refused; "
+        "name that origin with --cors-origin if its pages may use this server. If a proxy in front of this server "
+        "speaks TLS, the proxy must pass the browser's Host header on unchanged (this request has '" +
+            host + "'), and --allowed-host must name that host, which may not be a loopback name\"}");
+  }
+}
+
 TEST_F(ServerBodyTest, ServesOnlyItsOwnUserIfItIsToldTo) {
   HttpServerOptions options;
   options.own_user_only = true;
