@@ -141,7 +141,8 @@ std::string explained_html(const Run& run) {
 std::string html_report(const Shown& shown) {
   std::string out = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width\"><title>Freshet: an API with a limit</title>\n<style>{}</style></head><body>\n"
+      "content=\"width=device-width\"><title>Freshet: an API with a "
+      "limit</title>\n<style>{}</style></head><body><main>\n"
       "<h1>An API allows 20 calls a second, and 200 tasks come</h1>\n<p class=\"lead\">{}</p>\n",
       lab::page_style(0) + kStyle, lab::html_text(conclusion(shown)));
   std::string introduced = introduction(shown.story, shown.tasks);
@@ -149,7 +150,7 @@ std::string html_report(const Shown& shown) {
   out += "<p class=\"quiet\">" + lab::html_text(introduced) + "</p>\n";
   out += in_time_plot(shown) + "<div class=\"pairs\">\n" + refused_plot(shown) + quiet_plot(shown) + age_plot(shown) +
          books_plot(shown) + "</div>\n";
-  return out + explained_html(shown.runs.front()) + "</body></html>\n";
+  return out + explained_html(shown.runs.front()) + "</main></body></html>\n";
 }
 
 }  // namespace freshet::demo

@@ -19,19 +19,35 @@ struct Canvas {
   double font;
 };
 constexpr Canvas kWide{"wide", 64, 608, 300, 158, 236, 14};
-constexpr Canvas kNarrow{"narrow", 54, 186, 210, 120, 226, 12};
+constexpr Canvas kNarrow{"narrow", 54, 176, 210, 132, 224, 12};
 constexpr double kTop = 12;
 constexpr double kLeader = 16;  // From a line's end to its name.
 constexpr double kMostSteps = 4.5;
 
 // Numbers and their units stay on one line.
 std::string together(std::string text) {
-  for (const char* unit : {" %", " ms", " s)", " s ", " x"}) {
+  for (const char* unit : {" %", " ms", " s)", " s ", " s,", " s.", " x"}) {
     for (size_t at = 1; (at = text.find(unit, at)) != std::string::npos; ++at) {
       if (text[at - 1] >= '0' && text[at - 1] <= '9') text.replace(at, 1, "\u00a0");
     }
   }
   return text;
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
 }
 
 // A value's place on an axis of that length.
@@ -88,7 +104,7 @@ std::vector<double> apart(const std::vector<double>& ticks, const AxisScale& sca
 
 std::string text(double x, double y, const char* anchor, const std::string& what, const std::string& style) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", x, y, anchor, style,
-                     html_text(what));
+                     escaped(what));
 }
 
 struct Extent {
@@ -124,13 +140,13 @@ class Drawing {
 
   std::string draw() {
     const double all = canvas_.left + canvas_.width + canvas_.names + canvas_.hidden_names;
-    out_ = fmt::format("<svg class=\"{}\" role=\"img\" viewBox=\"0 0 {:g} {:g}\" font-size=\"{:g}\">\n", canvas_.style,
-                       all, kTop + canvas_.height + 3.2 * canvas_.font, canvas_.font);
+    out_ = fmt::format(
+        "<svg class=\"{}\" role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {:g} {:g}\" font-size=\"{:g}\">\n",
+        canvas_.style, html_text(plot_.y.title), all, kTop + canvas_.height + 3.2 * canvas_.font, canvas_.font);
     shade();
     axes();
     for (const auto& line : lines_) curve(line);
-    names(true);
-    names(false);
+    names();
     return out_ + "</svg>\n";
   }
 
@@ -170,27 +186,48 @@ class Drawing {
     out_ += fmt::format("<polyline class=\"line {}\" points=\"{}\"/>\n", line.look.style, points);
   }
 
-  // Names the lines that are hidden, or the others.
-  void names(bool hidden) {
-    std::vector<const Line*> named;
+  // The lines that are hidden, or the others, from the top to the bottom of their ends.
+  std::vector<const Line*> ending(bool hidden) const {
+    std::vector<const Line*> out;
     for (const auto& line : lines_) {
-      if (line.look.hidden == hidden && !line.points.empty()) named.push_back(&line);
+      if (line.look.hidden == hidden && !line.points.empty()) out.push_back(&line);
     }
-    std::stable_sort(named.begin(), named.end(), [this](const Line* a, const Line* b) {
-      return at_y(a->points.back().second) < at_y(b->points.back().second);
-    });
+    std::stable_sort(out.begin(), out.end(), [this](const Line* a, const Line* b) { return end_of(*a) < end_of(*b); });
+    return out;
+  }
+  double end_of(const Line& line) const { return at_y(line.points.back().second); }
+
+  std::vector<double> places_of(const std::vector<const Line*>& lines, double gap) const {
     std::vector<double> ends;
-    for (const Line* line : named) ends.push_back(at_y(line->points.back().second));
-    const double gap = 1.25 * canvas_.font;
-    const auto places = spread(ends, gap, kTop, kTop + canvas_.height + canvas_.font);
-    const double column = canvas_.left + canvas_.width + (hidden ? canvas_.names : 0);
-    for (size_t i = 0; i < named.size(); ++i) {
-      out_ += fmt::format("<polyline class=\"leader {}\" points=\"{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}\"/>\n",
-                          named[i]->look.style, at_x(named[i]->points.back().first), ends[i], column + (hidden ? 0 : 2),
-                          hidden ? places[i] : ends[i], column + kLeader, places[i]);
-      out_ += text(column + kLeader + 4, places[i] + 0.35 * canvas_.font, "start", named[i]->look.name,
-                   "name " + named[i]->look.style);
+    for (const Line* line : lines) ends.push_back(end_of(*line));
+    return spread(ends, gap * canvas_.font, kTop, kTop + canvas_.height + canvas_.font);
+  }
+
+  void names() {
+    const double column = canvas_.left + canvas_.width;
+    const auto shown = ending(false), hidden = ending(true);
+    const auto places = places_of(shown, 1.45);
+    std::vector<double> ends;
+    for (const Line* line : hidden) ends.push_back(end_of(*line));
+    const auto ways = lanes(ends, places, 0.6 * canvas_.font, 1.5);
+    const auto behind = places_of(hidden, 1.25);
+    for (size_t i = 0; i < hidden.size(); ++i) {
+      const double next = column + canvas_.names;
+      leader(*hidden[i],
+             {{column + 2, ends[i]}, {column + kLeader, ways[i]}, {next, ways[i]}, {next + kLeader, behind[i]}});
     }
+    for (size_t i = 0; i < shown.size(); ++i) {
+      leader(*shown[i], {{column + 2, end_of(*shown[i])}, {column + kLeader, places[i]}});
+    }
+  }
+
+  // From the line's end to its name, which stands behind the last point.
+  void leader(const Line& line, const std::vector<std::pair<double, double>>& way) {
+    std::string points = fmt::format("{:.1f},{:.1f}", at_x(line.points.back().first), end_of(line));
+    for (const auto& [x, y] : way) points += fmt::format(" {:.1f},{:.1f}", x, y);
+    out_ += fmt::format("<polyline class=\"leader {}\" points=\"{}\"/>\n", line.look.style, points);
+    out_ += text(way.back().first + 4, way.back().second + 0.35 * canvas_.font, "start", line.look.name,
+                 "name " + line.look.style);
   }
 
   const Plot& plot_;
@@ -202,7 +239,7 @@ class Drawing {
 
 std::string caption(const std::string& finding, const std::string& what) {
   std::string out = "<figcaption>";
-  if (!finding.empty()) out += "<strong>" + html_text(together(finding)) + "</strong>\n";
+  if (!finding.empty()) out += "<strong>" + html_text(finding) + "</strong>\n";
   return out + "<span>" + html_text(what) + "</span></figcaption>\n";
 }
 
@@ -254,12 +291,43 @@ std::vector<double> spread(std::vector<double> wanted, double gap, double least,
   return out;
 }
 
+std::vector<double> lanes(const std::vector<double>& wanted, const std::vector<double>& labels, double half,
+                          double gap) {
+  struct Lane {
+    double from, to;
+    std::vector<double> wanted;
+  };
+  std::vector<Lane> all = {{-1e9, 1e9, {}}};
+  for (const double label : labels) {
+    all.back().to = label - half;
+    all.push_back({label + half, 1e9, {}});
+  }
+  for (const double at : wanted) {
+    const auto away = [at](const Lane& lane) { return std::abs(std::clamp(at, lane.from, lane.to) - at); };
+    Lane* nearest = &all.front();
+    for (Lane& lane : all) {
+      if (lane.from < lane.to && away(lane) < away(*nearest)) nearest = &lane;
+    }
+    nearest->wanted.push_back(at);
+  }
+  std::vector<double> out;
+  for (const Lane& lane : all) {
+    const double fits = (lane.to - lane.from) / static_cast<double>(lane.wanted.size() + 1);
+    const auto places = spread(lane.wanted, std::min(gap, fits), lane.from, lane.to);
+    out.insert(out.end(), places.begin(), places.end());
+  }
+  return out;
+}
+
 std::string line_chart(const Plot& plot, const std::vector<Line>& lines) {
   const Extent extent = extent_of(lines);
   if (extent.left > extent.right) return {};
   std::string out = "<figure>\n" + caption(plot.finding, plot.y.title);
+  // With hidden lines switched on, it may be wider than the window: then it scrolls, also by the keyboard.
+  const bool scrolls = std::any_of(lines.begin(), lines.end(), [](const Line& line) { return line.look.hidden; });
+  out += "<div class=\"plot\"" + std::string(scrolls ? " tabindex=\"0\"" : "") + ">\n";
   for (const Canvas* canvas : {&kWide, &kNarrow}) out += Drawing(plot, lines, extent, *canvas).draw();
-  return out + "</figure>\n";
+  return out + "</div></figure>\n";
 }
 
 std::string bar_chart(const std::string& finding, const std::string& title, const std::string& unit, double most,
@@ -272,24 +340,14 @@ std::string bar_chart(const std::string& finding, const std::string& title, cons
     const auto value = number_text(bar.value);
     out += fmt::format(
         "<div class=\"bar {}\"><span>{}</span><span class=\"track\"><i style=\"width:{:.2f}%\"></i></span>"
-        "<span>{} {}</span></div>\n",
-        bar.look.style, html_text(bar.look.name), share, value, unit);
+        "<span>{}</span></div>\n",
+        bar.look.style, html_text(bar.look.name), share, html_text(value + " " + unit));
   }
   return out + "</div></figure>\n";
 }
 
 std::string html_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
+  return escaped(together(text));
 }
 
 }  // namespace freshet::lab

@@ -45,6 +45,11 @@ std::vector<double> round_ticks(double most, double steps);
 // `most` if there is room, and moved as little as possible.
 std::vector<double> spread(std::vector<double> wanted, double gap, double least, double most);
 
+// Where lines pass a column of labels, each of which reaches `half` above and below its middle: near where they want
+// to, in their order, at most `gap` apart where they share a space, and never through a label. Both in ascending order.
+std::vector<double> lanes(const std::vector<double>& wanted, const std::vector<double>& labels, double half,
+                          double gap);
+
 // A figure, in one form for wide and one for narrow windows. Later lines are drawn over earlier ones. Empty without
 // points.
 std::string line_chart(const Plot& plot, const std::vector<Line>& lines);
@@ -57,6 +62,7 @@ struct Bar {
 std::string bar_chart(const std::string& finding, const std::string& title, const std::string& unit, double most,
                       const std::vector<Bar>& bars);
 
+// Numbers and their units stay on one line.
 std::string html_text(const std::string& text);
 
 }  // namespace freshet::lab

@@ -129,42 +129,63 @@ class Section {
   }
 
   std::string events() const {
-    const auto step =
-        some(cells_, [](const Cell& one) { return one.scenario.shape == Shape::kStep && one.scenario.load == 3; });
+    auto step = some(cells_, [](const Cell& one) { return one.scenario.shape == Shape::kStep; });
+    // The story has two steps, and one of them tells it.
+    const auto three = some(step, [](const Cell& one) { return one.scenario.load == 3; });
+    if (!three.empty()) step = three;
     const auto stall = some(cells_, [](const Cell& one) { return one.scenario.shape == Shape::kStall; });
-    Plot plot{recovery_finding(step), {}, {}, 0, 0, {}};
-    plot.x = {"seconds", Unit::kNone, false, 0, {}};
+    return each_scenario(step,
+                         [&](const Cells& cells, const std::string&) {
+                           return event(cells, kStep, fmt::format("{:g} x", cells.front().scenario.load));
+                         }) +
+           each_scenario(stall, [&](const Cells& cells, const std::string&) { return event(cells, kStall, "stall"); });
+  }
+
+  std::string event(const Cells& cells, seconds length, const std::string& name) const {
+    Plot plot{recovery_finding(cells), {}, {}, 0, 0, {}};
+    plot.x = {"seconds", Unit::kNone, false, static_cast<double>(cells.front().scenario.duration.count()), {}};
     plot.y = {"Tasks done within the deadline, by when they were created, % of those created then",
               Unit::kNone,
               false,
               100,
               {}};
     plot.shade_from = static_cast<double>(kCalm.count());
-    plot.shade_to = static_cast<double>((kCalm + kStep).count());
-    plot.shade = "3 x";
-    plot.x.most = end_of(step);
-    auto out = line_chart(plot, time_lines(step));
-    plot.finding = recovery_finding(stall);
-    plot.shade_to = static_cast<double>((kCalm + kStall).count());
-    plot.shade = "stall";
-    plot.x.most = end_of(stall);
-    return out + line_chart(plot, time_lines(stall));
+    plot.shade_to = static_cast<double>((kCalm + length).count());
+    plot.shade = name;
+    return line_chart(plot, time_lines(cells));
   }
 
   std::string groups() const {
-    const auto cells = some(cells_, [](const Cell& cell) { return cell.scenario.quiet_share > 0; });
-    return bars(fairness_finding(cells), "The quiet group's tasks done within the deadline, %", "%", 100, cells,
-                "quietInTimeShare", 100);
+    const auto with_groups = some(cells_, [](const Cell& cell) { return cell.scenario.quiet_share > 0; });
+    return each_scenario(with_groups, [&](const Cells& cells, const std::string& name) {
+      return bars(fairness_finding(cells), "The quiet group's tasks done within the deadline" + name + ", %", "%", 100,
+                  cells, "quietInTimeShare", 100);
+    });
   }
 
   std::string retries() const {
-    const auto cells = some(cells_, [](const Cell& cell) { return cell.scenario.retries > 0; });
-    return bars(retries_finding(cells), "Goodput when clients try again, % of capacity", "%", 100, cells, "goodput",
-                100);
+    const auto with_retries = some(cells_, [](const Cell& cell) { return cell.scenario.retries > 0; });
+    return each_scenario(with_retries, [&](const Cells& cells, const std::string& name) {
+      return bars(retries_finding(cells), "Goodput when clients try again" + name + ", % of capacity", "%", 100, cells,
+                  "goodput", 100);
+    });
   }
 
-  static double end_of(const Cells& cells) {
-    return cells.empty() ? 0 : static_cast<double>(cells.front().scenario.duration.count());
+  // A plot for each scenario. `draw` also gets what tells it from the others, like ", step 3 x".
+  template <class Draw>
+  static std::string each_scenario(const Cells& cells, Draw draw) {
+    std::vector<std::string> names;
+    for (const auto& cell : cells) {
+      const auto name = cell.scenario.name();
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    std::string out;
+    for (const auto& name : names) {
+      const auto one = some(cells, [&](const Cell& cell) { return cell.scenario.name() == name; });
+      const auto& scenario = one.front().scenario;
+      out += draw(one, names.size() > 1 ? fmt::format(", {} {:g} x", name_of(scenario.shape), scenario.load) : "");
+    }
+    return out;
   }
 
   static bool plain(const Cell& cell) {
@@ -244,24 +265,28 @@ std::string switches(const Looks& looks) {
 }
 
 std::string figures_table(const Cells& cells) {
-  std::string out = "<div class=\"figures\">\n";
+  std::string out;
   for (auto first = cells.begin(); first != cells.end();) {
     const auto name = first->scenario.name();
     const auto end = std::find_if(first, cells.end(), [&](const Cell& cell) { return cell.scenario.name() != name; });
     const Cells rows(first, end);
     const auto columns = columns_of(rows, all_columns());
-    out += "<table><caption>" + html_text(name) + "</caption><thead><tr><th></th>";
-    for (const auto& column : columns) out += fmt::format("<th>{}</th>", column.title);
+    out += fmt::format(
+        "<h3>{0}</h3>\n<div class=\"scroll\" role=\"region\" aria-label=\"Figures of {0}\" "
+        "tabindex=\"0\"><table><thead><tr>"
+        "<th scope=\"col\">policy</th>",
+        html_text(name));
+    for (const auto& column : columns) out += fmt::format("<th scope=\"col\">{}</th>", column.title);
     out += "</tr></thead><tbody>\n";
     for (const auto& cell : rows) {
       out += "<tr><td>" + html_text(cell.policy.title) + "</td>";
       for (const auto& column : columns) out += "<td>" + column_text(cell, column) + "</td>";
       out += "</tr>\n";
     }
-    out += "</tbody></table>\n";
+    out += "</tbody></table></div>\n";
     first = end;
   }
-  return out + "</div>\n";
+  return out;
 }
 
 std::string group_of(const Scenario& scenario) {
@@ -276,7 +301,7 @@ std::string html_report(const Experiment& experiment, const Cells& cells) {
   const Looks looks(experiment.policies);
   std::string out = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width\"><title>Freshet: overload</title>\n<style>{}</style></head><body>\n"
+      "content=\"width=device-width\"><title>Freshet: overload</title>\n<style>{}</style></head><body><main>\n"
       "<h1>More work than can be done</h1>\n<p class=\"lead\">{}</p>\n",
       page_style(looks.hidden().size()), html_text(conclusion(cells)));
   if (const auto chance = above_capacity(cells); !chance.empty()) out += "<p>" + html_text(chance) + "</p>\n";
@@ -299,7 +324,7 @@ std::string html_report(const Experiment& experiment, const Cells& cells) {
     out += "<h2>" + name + "</h2>\n";
     out += plots.empty() ? "<p>There is no plot for this shape at these loads: see the figures below.</p>\n" : plots;
   }
-  return out + "<h2>All figures</h2>\n" + figures_table(cells) + "</body></html>\n";
+  return out + "<h2>All figures</h2>\n" + figures_table(cells) + "</main></body></html>\n";
 }
 
 }  // namespace freshet::lab
