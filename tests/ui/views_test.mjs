@@ -317,7 +317,7 @@ tests['nothing is wider than a narrow screen'] = () => shown(async (page) => {
   for (const view of VIEWS) {
     await page.show(view);
     await page.waitForTimeout(500);
-    equal(await page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth)), 0, `#/${view}`);
+    await page.fits(`#/${view}`);
   }
 }, { width: 390 });
 

@@ -164,6 +164,12 @@ export class Browser {
     };
     page.text = () => page.locator('main').innerText();
     page.has = (text, ms) => until(async () => (await page.text()).includes(text), `the page shows “${text}”`, ms);
+    // Nothing is wider than the window, and what scrolls sideways shows it at its edges (style.css: .scroll).
+    page.fits = async (view = '') => equal(await page.evaluate(() => {
+      const wider = document.documentElement.scrollWidth - window.innerWidth;
+      const isUnmarked = (one) => /auto|scroll/.test(getComputedStyle(one).overflowX) && one.scrollWidth > one.clientWidth && !getComputedStyle(one).backgroundAttachment.includes('local');
+      return [...(wider > 0 ? [`${wider} px too wide`] : []), ...[...document.querySelectorAll('main *')].filter(isUnmarked).map((one) => `no sign: ${one.getAttribute('aria-label') ?? one.className}`)];
+    }), [], view);
     page.end = async () => {
       equal(page.faults, [], 'faults of the page:');
       check(Math.max(0, ...page.limits) <= 100, 'a view asked for more than 100 items:', page.limits);
