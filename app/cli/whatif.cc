@@ -101,7 +101,9 @@ Result<std::vector<lab::Alternative>> alternatives_of(const WhatIfCommand& optio
 
 Result<Fixture> fixture_of(const lab::Flight& flight) {
   Fixture out = flight.fixture(flight.from());
-  if (out.records.empty()) return invalid("no task of " + flight.queue() + " came, started or ended in its recording");
+  if (out.records.empty())
+    return invalid("no task of " + flight.queue() +
+                   " came, started or ended in its recording: ask again when tasks have ended");
   return out;
 }
 
@@ -144,10 +146,11 @@ Result<lab::WhatIf> compare(const lab::Recording& recording, const std::vector<l
   return result;
 }
 
-// An error if the file is of another queue than the one that was named.
+// An error if the file is of another queue than the one that was named. Without a name the file says which it is.
 Result<void> check_name(const WhatIfCommand& options, const std::string& queue) {
   const std::string& named = options.remote.queue;
-  if (options.file.empty() || named.empty() || named == queue) return {};
+  const bool is_named = options.remote.chosen_by && options.remote.chosen_by->given();
+  if (options.file.empty() || !is_named || named == queue) return {};
   const std::string file = options.file == "-" ? "the recording" : options.file;
   return invalid(file + " is of queue '" + queue + "', not of '" + named + "'");
 }
@@ -222,14 +225,14 @@ void add_questions(Command command, WhatIfCommand& options) {
       .capture_default_str();
   command
       .add_option("--window", options.window,
-                  "Length of the windows that are played [default: 60s, or less if the budget would not do]")
+                  "Length of the windows that are played [default: 60s, or less if the budget is not enough for that]")
       .check(duration(seconds(1), kLongestAsked));
-  command.add_option("--budget", options.budget, "CPU time; windows for which it does not do are skipped")
+  command.add_option("--budget", options.budget, "CPU time; windows for which it is not enough are skipped")
       .check(duration(milliseconds(1), kLongestAsked))
       .capture_default_str();
   command
       .add_option("--within", options.within,
-                  "Time in which it shall end, on a busy machine too; windows for which it does not do are skipped "
+                  "Time in which it ends, on a busy machine too; windows for which it is not enough are skipped "
                   "[default: as long as the budget takes]")
       .check(duration(milliseconds(1), kLongestAsked));
 }

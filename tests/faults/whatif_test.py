@@ -106,6 +106,11 @@ def refuses_what_it_cannot_play(binary, saved):
         wrong = freshet(binary, "whatif", "--file", saved, *options, status=2)
         assert why in wrong.stderr, (options, wrong)
     assert "cannot" in freshet(binary, "whatif", "--file", "/nowhere/at/all", status=2).stderr
+    # A file says of which queue it is, whatever that is called.
+    emails = saved.with_name("emails.jsonl")
+    emails.write_text(saved.read_text().replace('"table":"QueueTable"', '"table":"emails"', 1))
+    options = ("--json", "--window", "5s", "--budget", "10m", "--resamples", "0", "--try", "ORDER=lifo")
+    assert json.loads(freshet(binary, "whatif", "--file", emails, *options).stdout)["queue"] == "emails"
     other = freshet(binary, "whatif", "Other", "--file", saved, status=2)
     assert "is of queue 'QueueTable', not of 'Other'" in other.stderr, other
 
