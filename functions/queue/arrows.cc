@@ -249,6 +249,7 @@ EditItemInput end_waiting(const std::string& table, const ItemRef& task, std::st
   change.remove(attribute::kLane);
   change.remove(attribute::kNotBefore);
   change.remove(attribute::kLiveKey);
+  if (has(task, attribute::kCancelRequested)) change.remove(attribute::kCancelRequested);
   return std::move(change.unless_moved()).finish(true);
 }
 
@@ -314,6 +315,7 @@ EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::st
   if (deadline > 0 && deadline <= epoch_ms(now)) change.remove(attribute::kDeadline);
   // Beside whatever is there by now, so it does not wait for its key.
   change.remove(attribute::kReplacedBy).remove(attribute::kReplace).remove(attribute::kShedReason);
+  if (has(task, attribute::kCancelRequested)) change.remove(attribute::kCancelRequested);
   return std::move(change.unless_moved()).finish(true);
 }
 

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/points.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/hand_over.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/queue.h"
@@ -168,8 +169,16 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
       continue;
     }
     if (out[next]) {
-      auto result = co_await create_keyed(std::move(tasks[next]));
-      out[next] = std::move(result);
+      // A client that hangs up must not leave a task behind that has not replaced the others yet.
+      auto work = create_keyed(std::move(tasks[next]));
+      if (work.is_ready()) {
+        out[next] = work.take();
+      } else {
+        Promise<Result<CreatedTask>> done(services_.scheduler);
+        scope_.spawn(hand_over(std::move(work), done));
+        auto result = co_await done.future();
+        out[next] = std::move(result);
+      }
     }
     ++next;
   }

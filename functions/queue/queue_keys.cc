@@ -29,7 +29,12 @@ class Queue::KeyGuard {
     queue_.key_freed(key_);
   }
 
+  // The create of the task `by`, which replaces others, is sent again: a crash may have kept it from ending them.
+  Async<Result<void>> finish_replacing(std::string by);
+
  private:
+  Async<Result<Unreplaced>> older_than(std::string by, int64_t created);
+
   Queue& queue_;
   const std::string key_;
   std::optional<NamedTurns::Turn> turn_;
@@ -53,8 +58,12 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   auto put = put_new(std::move(*item));
   auto answer = co_await services_.tables.put_item(std::move(put));
   if (!answer) {
+    const bool is_there = answer.error().code == ErrorCode::kConditionalCheckFailed;
     Result<CreatedTask> result = out;
     refused(result, answer.error());
+    if (!is_there || !task.replace) co_return result;
+    auto finished = co_await guard.finish_replacing(std::move(out.id));
+    if (!finished) co_return fail(finished.error());
     co_return result;
   }
   created(task, out.id);
@@ -62,6 +71,47 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   // It is the newest of its key: what a store refused to end before ends for it, too.
   if (FRESHET_PLANTED("nothing-replaced")) co_return out;
   if (task.replace || core_.keys.has_unreplaced(key)) co_await replace_waiting(key, out.id, !task.replace);
+  co_return out;
+}
+
+// Ends the tasks that `by` should have replaced, unless nothing of it is left to run after them. Tasks that came later
+// stay.
+Async<Result<void>> Queue::KeyGuard::finish_replacing(std::string by) {
+  auto task = co_await queue_.get(by);
+  if (!task && task.error().code != ErrorCode::kNotFound) co_return fail(task.error());
+  if (!task || key_of(*task) != key_ || !comes_to_replace(*task)) co_return Result<void>();
+  auto left = co_await queue_.is_left(by);
+  if (!left) co_return fail(left.error());
+  if (!*left) co_return Result<void>();
+  auto older = co_await older_than(std::move(by), int_of(*task, attribute::kCreated, 0));
+  if (!older) co_return fail(older.error());
+  if (older->ids.empty()) co_return Result<void>();
+  FRESHET_REACHED("a repeated create replaces what was left");
+  std::string newest = older->by;
+  queue_.core_.keys.not_replaced(key_, std::move(*older));
+  co_await queue_.replace_waiting(key_, std::move(newest), true);
+  co_return Result<void>();
+}
+
+// The living tasks of the key that came before `by`, and those that were to end anyway.
+Async<Result<Unreplaced>> Queue::KeyGuard::older_than(std::string by, int64_t created) {
+  Unreplaced out{queue_.core_.keys.replacing(key_).value_or(by)};
+  bool behind = false;
+  Item start;
+  do {
+    auto page = co_await queue_.living_page(key_, std::move(start));
+    if (!page) co_return fail(page.error());
+    for (const auto& other : page->items) {
+      const std::string id(text_of(other, attribute::kId));
+      if (id == by) {
+        behind = true;  // The next ones are older, also those of the same millisecond.
+        continue;
+      }
+      const bool is_older = behind || int_of(other, attribute::kCreated, 0) < created;
+      if (is_older || queue_.core_.keys.is_replaced(other, key_)) out.ids.insert(id);
+    }
+    start = std::move(page->last_evaluated_key);
+  } while (!start.empty());
   co_return out;
 }
 

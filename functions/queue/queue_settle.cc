@@ -6,6 +6,15 @@
 
 namespace freshet {
 
+namespace {
+
+// If it fails, the next take that meets the task ends it.
+Async<void> without_answer(Async<std::vector<Result<ItemRef>>> work) {
+  co_await work;
+}
+
+}  // namespace
+
 Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settlements) {
   if (gone_) co_return std::vector<Result<ItemRef>>(settlements.size(), fail(*gone_));
   std::vector<Result<ItemRef>> out;
@@ -118,6 +127,12 @@ std::string_view Queue::stale(const ItemRef& task) {
 // A task left its holder: it may be work again, now or later.
 void Queue::moved(const ItemRef& task) {
   auto status = text_of(task, attribute::kStatus);
+  const bool waits = status == state::kPending || status == state::kDelayed;
+  if (waits && has(task, attribute::kCancelRequested)) {
+    // The mark came when it was already decided that the task waits again.
+    FRESHET_REACHED("cancelled while it was given back");
+    scope_.spawn(without_answer(cancel({std::string(text_of(task, attribute::kId))})));
+  }
   if (status == state::kPending) {
     lane_filled(task);
     due_by(int_of(task, attribute::kDeadline, kNever));

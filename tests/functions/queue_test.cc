@@ -315,26 +315,6 @@ TEST_P(QueueTest, ATakerThatGoesAwayInAClaimGivesItBack) {
   expect_balance();
 }
 
-TEST_P(QueueTest, CancelEndsWaitingTasksAndMarksHeldOnes) {
-  Queue& queue = world.start();
-  create(queue, {"waiting", "held", "done"});
-  auto taken = take(queue, 2);
-  ASSERT_EQ(ids(taken), "done held");
-  ASSERT_TRUE(settle(queue, Kind::kComplete, (*taken)[0]));
-  auto cancelled = world.wait(queue.cancel({"waiting", "held", "done", "none"}));
-  EXPECT_EQ(cancelled[0]->decode().string_or("taskStatus"), "CANCELLED");
-  EXPECT_EQ(cancelled[1]->decode().string_or("taskStatus"), "TAKEN");
-  EXPECT_EQ(cancelled[2].error().message, "task 'done' cannot be cancelled: it is SUCCESS");
-  EXPECT_EQ(cancelled[3].error().code, ErrorCode::kNotFound);
-  auto beat = settle(queue, Kind::kHeartbeat, (*taken)[1]);
-  ASSERT_TRUE(beat);
-  EXPECT_TRUE(beat->decode().contains("cancelRequested"));
-  ASSERT_TRUE(settle(queue, Kind::kFail, (*taken)[1]));
-  EXPECT_EQ(world.status("held"), "CANCELLED");
-  EXPECT_EQ(ids(take(queue)), "");
-  expect_balance();
-}
-
 TEST_P(QueueTest, RedriveGivesNewAttempts) {
   QueueSettings settings;
   settings.max_attempts = 1;

@@ -97,6 +97,10 @@ TakePlan QueueCore::plan_take(const std::vector<ItemRef>& found, bool newest_fir
       FRESHET_REACHED("shed at the head of a take");
       auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, step.shed_reason, now.wall);
       out.writes.emplace_back(kept(std::move(write), settings_.keep, now.wall));
+    } else if (has(task, attribute::kCancelRequested)) {
+      FRESHET_REACHED("a cancelled task met by a take");
+      auto write = end_waiting(table_, task, state::kCancelled, {}, {}, now.wall);
+      out.writes.emplace_back(kept(std::move(write), settings_.keep, now.wall));
     } else if (!key.empty() && has(task, attribute::kReplacedBy)) {
       FRESHET_REACHED("a marked task met by a take");
       out.marked.push_back(task);

@@ -1,0 +1,68 @@
+// Cancelling tasks that wait and tasks that are held. In both worlds.
+#include "tests/functions/queue_fixture.h"
+
+namespace freshet {
+namespace {
+
+class QueueCancel : public QueueFixture {};
+
+INSTANTIATE_TEST_SUITE_P(Stores, QueueCancel, ::testing::Values(false, true), store_name);
+
+TEST_P(QueueCancel, CancelEndsWaitingTasksAndMarksHeldOnes) {
+  Queue& queue = world.start();
+  create(queue, {"waiting", "held", "done"});
+  auto taken = take(queue, 2);
+  ASSERT_EQ(ids(taken), "done held");
+  ASSERT_TRUE(settle(queue, Kind::kComplete, (*taken)[0]));
+  auto cancelled = world.wait(queue.cancel({"waiting", "held", "done", "none"}));
+  EXPECT_EQ(cancelled[0]->decode().string_or("taskStatus"), "CANCELLED");
+  EXPECT_EQ(cancelled[1]->decode().string_or("taskStatus"), "TAKEN");
+  EXPECT_EQ(cancelled[2].error().message, "task 'done' cannot be cancelled: it is SUCCESS");
+  EXPECT_EQ(cancelled[3].error().code, ErrorCode::kNotFound);
+  auto beat = settle(queue, Kind::kHeartbeat, (*taken)[1]);
+  ASSERT_TRUE(beat);
+  EXPECT_TRUE(beat->decode().contains("cancelRequested"));
+  ASSERT_TRUE(settle(queue, Kind::kFail, (*taken)[1]));
+  EXPECT_EQ(world.status("held"), "CANCELLED");
+  EXPECT_EQ(ids(take(queue)), "");
+  expect_balance();
+}
+
+// A cancel and a failure at the same time: whichever comes first, the task does not wait again.
+TEST_P(QueueCancel, ATaskThatIsCancelledWhileItFailsIsNotStartedAgain) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    World fresh(GetParam(), seed);
+    Queue& queue = fresh.start();
+    ASSERT_TRUE(fresh.wait(queue.create(named({"a"})))[0]);
+    TakeInput input;
+    auto taken = fresh.wait(queue.take(std::move(input)));
+    ASSERT_EQ(ids(taken), "a");
+    std::vector<Settlement> failure;
+    failure.push_back(settlement(Kind::kFail, taken->at(0)));
+    auto failing = queue.settle(std::move(failure));
+    auto cancelling = queue.cancel({"a"});
+    fresh.wait(std::move(failing));
+    ASSERT_TRUE(fresh.wait(std::move(cancelling))[0]) << seed;
+    fresh.pass(seconds(1));
+    EXPECT_EQ(fresh.status("a"), "CANCELLED") << seed;
+    EXPECT_FALSE(fresh.read("a").contains("cancelRequested")) << seed;
+  }
+}
+
+// As a daemon leaves it that dies before it ends such a task.
+TEST_P(QueueCancel, ATakeEndsATaskThatWasCancelledWhileItWasHeld) {
+  Queue& queue = world.start();
+  world.put(Item{{"taskId", Value("a")},
+                 {"taskStatus", Value("PENDING")},
+                 {"taskCreated", Value::number(world.now_ms())},
+                 {"attempt", Value::number(1)},
+                 {"cancelRequested", Value::boolean(true)}});
+  EXPECT_EQ(ids(take(queue, 9)), "");
+  EXPECT_EQ(world.status("a"), "CANCELLED");
+  ASSERT_EQ(*world.wait(queue.redrive({"CANCELLED", {}, 1000, {}})), 1u);
+  EXPECT_EQ(ids(take(queue, 9)), "a");
+  expect_balance();
+}
+
+}  // namespace
+}  // namespace freshet
