@@ -47,6 +47,7 @@ class Life {
   void tell_attempt(const Map& entry);
   void tell_redrive(std::optional<WallTime> at);
   void tell_claim();
+  bool was_returned() const;
   void tell_now();
   void tell_waiting();
   bool waited_within(int64_t from_ms, int64_t until_ms, WallTime now) const;
@@ -107,9 +108,18 @@ void Life::tell_claim() {
   if (!is_another) return;
   const auto by = holder_of(task_);
   std::string message = by.empty() ? "taken" : text("taken by ", by);
-  if (!waits) message += ": attempt " + std::to_string(attempt_of(task_));
+  const bool returned = waits || was_returned();
+  if (!returned) message += ": attempt " + std::to_string(attempt_of(task_));
   happened(time_of(taken), "taken", std::move(message));
-  if (waits) happened(time_of(updated()), "returned", "given back: the attempt does not count");
+  const auto at = waits ? time_of(updated()) : std::nullopt;  // The end of a task overwrites the time.
+  if (returned) happened(at, "returned", "given back: the attempt does not count");
+}
+
+// True if a task that has ended, and was not served, had been given back before. A task is shed only while it waits;
+// one that is cancelled while it is in work keeps the number of its attempt.
+bool Life::was_returned() const {
+  if (status_ == state::kShed) return true;
+  return status_ == state::kCancelled && (attempt_of(task_) == 0 || attempt_of(task_) == last_attempt_);
 }
 
 // TASK_RUNNER=fake leaves {"fake": true} as the result.

@@ -448,6 +448,35 @@ TEST_P(ExplainTest, WhatWasPutBackStillSaysSoAfterItsEnd) {
       << life(done);
 }
 
+// A task that was given back and is not served after all has used no attempt, and its life does not say that it had.
+TEST_P(ExplainTest, WhatWasGivenBackBeforeItsEndSaysSo) {
+  QueueSettings settings;
+  settings.default_deadline = milliseconds(1'000);
+  settings.deadline_margin = DeadlineMargin::kOff;
+  auto& queue = world.start(settings);
+  create(queue, {"late", "unwanted", "in work"});
+  TakeInput all;
+  all.max = 3;
+  auto taken = world.wait(queue.take(std::move(all)));
+  ASSERT_EQ(taken->size(), 3u);
+  for (auto& one : *taken) {
+    if (one.task.decode().string_or("taskId") != "in work") {
+      ASSERT_TRUE(settle(queue, Settlement::Kind::kRelease, one));
+    }
+  }
+  for (const auto& cancelled : world.wait(queue.cancel({"unwanted", "in work"}))) EXPECT_TRUE(cancelled);
+  world.pass(milliseconds(2'000));
+  EXPECT_EQ(life_codes(explain(queue, "late")), "created taken returned shed");
+  EXPECT_EQ(life_codes(explain(queue, "unwanted")), "created taken returned cancelled");
+  EXPECT_EQ(life(explain(queue, "late")).find("attempt 0"), std::string::npos) << life(explain(queue, "late"));
+  for (auto& one : *taken) {
+    if (one.task.decode().string_or("taskId") == "in work") settle(queue, Settlement::Kind::kHeartbeat, one);
+  }
+  const auto in_work = explain(queue, "in work");
+  EXPECT_EQ(life(in_work).find("returned"), std::string::npos) << life(in_work);
+  EXPECT_NE(life(in_work).find("taken: attempt 1"), std::string::npos) << life(in_work);
+}
+
 // Its own processor is no worker with a name.
 TEST_P(ExplainTest, TheProcessorOfTheQueueIsNotNamed) {
   auto& queue = world.start();
