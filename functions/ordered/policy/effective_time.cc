@@ -41,10 +41,18 @@ bool in_range(int64_t at_ms, const Settings& s, int64_t now_ms) {
   return at_ms > now_ms - (s.retention - on_the_way).count() && at_ms <= now_ms + s.max_skew.count();
 }
 
+// A time that data of today may be of: since the year 2000.
+bool is_usual(int64_t at_ms, const Settings& s, int64_t now_ms) {
+  constexpr int64_t kYear2000 = 946'684'800'000;
+  return at_ms >= kYear2000 && at_ms <= now_ms + s.max_skew.count();
+}
+
 // For people: what the number would be right as.
 std::string unit_hint(int64_t number, const Settings& s, int64_t now_ms) {
+  const bool may_be_old = !is_usual(ms_of(number, s.unit), s, now_ms);  // Old data in another unit.
   for (const Unit unit : kTimes) {
-    if (unit != s.unit && in_range(ms_of(number, unit), s, now_ms)) {
+    const int64_t at_ms = ms_of(number, unit);
+    if (unit != s.unit && (in_range(at_ms, s, now_ms) || (may_be_old && is_usual(at_ms, s, now_ms)))) {
       return "; it looks like " + std::string(unit_name(unit)) + ", but the unit here is " +
              std::string(unit_name(s.unit));
     }

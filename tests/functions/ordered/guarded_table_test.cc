@@ -91,6 +91,7 @@ TEST_P(GuardedTableTest, AnImportTakesOldTimestamps) {
   EXPECT_EQ(put(rating(4), first).code, Code::kOlder) << "the tombstone stands";
   const auto in_seconds = put(rating(4), Value::number(1'764'000'000));
   EXPECT_EQ(in_seconds.code, Code::kTooOld) << "that is no import";
+  EXPECT_EQ(put(rating(4), Value::number(1'721'757'100)).code, Code::kTooOld) << "nor is an old one in seconds";
   EXPECT_TRUE(put(rating(4), Value::number(1'763'999'999'000)).ok());
   EXPECT_TRUE(erase(Value::number(1'763'999'999'500)).ok());
   EXPECT_EQ(raw().int_or("TTL", 0), 1'764'000'000 + 7 * 86'400) << "what is not old keeps its own time";
