@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/sim/machine/quick_json.h"
+
 namespace freshet::sim {
 
 namespace {
@@ -34,7 +36,7 @@ HttpRequest protocol_request(const std::string& prefix, const std::string& opera
   HttpRequest request;
   request.method = "POST";
   request.headers = {{"X-Amz-Target", prefix + operation}, {"Content-Type", "application/x-amz-json-1.0"}};
-  request.body = input.dump();
+  request.body = text_of_json(input);
   return request;
 }
 
@@ -90,7 +92,7 @@ Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds ti
   reply.kind = kind_of(answer);
   if (answer) {
     reply.status = answer->status;
-    reply.body = nlohmann::json::parse(answer->body, nullptr, false);
+    reply.body = parse_json(answer->body);
     if (answer->status >= 300) {
       read_error(reply);
       check_refusal(what, reply, *answer);
@@ -125,7 +127,7 @@ Async<Reply> Caller::queue(std::string path, nlohmann::json input, milliseconds 
   HttpRequest request;
   request.method = "POST";
   request.target = "/queues/QueueTable/" + path;
-  request.body = input.dump();
+  request.body = text_of_json(input);
   return call("queue " + path, std::move(request), timeout, repeatable);
 }
 
@@ -133,7 +135,7 @@ Async<Reply> Caller::post(std::string path, nlohmann::json input, milliseconds t
   HttpRequest request;
   request.method = "POST";
   request.target = path;
-  request.body = input.dump();
+  request.body = text_of_json(input);
   return call("POST " + path, std::move(request), timeout, repeatable);
 }
 

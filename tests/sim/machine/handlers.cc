@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tests/sim/machine/limiter.h"
+#include "tests/sim/machine/quick_json.h"
 
 namespace freshet::sim {
 
@@ -27,7 +28,7 @@ class TaskExchange final : public Exchange {
       : stage_(stage), random_(random), gate_(gate), body_(std::move(body)) {}
 
   Async<void> run() override {
-    const auto task = nlohmann::json::parse(body_, nullptr, false);
+    const auto task = parse_json(body_);
     if (task.is_object() && task.contains("taskId")) {
       stage_.tasks.started_by_runner(task["taskId"].get<std::string>(), task.value("attempt", 0),
                                      stage_.caller.scheduler().clock().wall(),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -19,6 +20,14 @@ using Json = nlohmann::json;
 
 fs::path release() {
   return fs::path(source_dir()) / "tests/data/0.1.0";
+}
+
+// Many seeds begin with this data, so it is unpacked once.
+const std::string& unpacked(const std::string& path) {
+  static std::map<std::string, std::string> all;
+  const auto [known, is_new] = all.try_emplace(path);
+  if (is_new) known->second = unpacked_file(release() / "store" / path);
+  return known->second;
 }
 
 const Json& expected() {
@@ -42,7 +51,7 @@ void load_released_data(SimFiles& files, const std::string& folder, TasksJudge& 
   }
   FRESHET_CHECK(files.create_directories(folder).has_value(), "nothing fails yet");
   for (const std::string& path : paths) {
-    files.set_content(folder + "/" + path.substr(0, path.size() - 3), unpacked_file(release() / "store" / path));
+    files.set_content(folder + "/" + path.substr(0, path.size() - 3), unpacked(path));
   }
   for (const Json& task : expected()["tables"]["QueueTable"]) {
     TasksJudge::NewTask known;
