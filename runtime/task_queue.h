@@ -204,8 +204,9 @@ struct RedriveInput {
 
 // Settings that apply from a moment on.
 struct PolicyChange {
-  WallTime at{};
+  WallTime at{};                              // As the wall clock showed it.
   std::shared_ptr<const QueuePolicy> policy;  // Never null.
+  BootTime boot{};                            // The same moment: this clock is never set.
 };
 struct PolicyChanges {
   PolicyChange first;                 // When the queue was opened, and its policy then. Each opening numbers anew.
@@ -216,15 +217,16 @@ struct PolicyChanges {
 
 // A part of a queue was paused, or resumed.
 struct PauseChange {
-  WallTime at{};
+  WallTime at{};  // As the wall clock showed it.
   bool paused = false;
   Pause::Of of = Pause::Of::kQueue;
   std::string name;  // The group or key.
+  BootTime boot{};   // The same moment. A pause from before the queue was opened has the time of the opening.
 };
 struct PauseChanges {
   std::vector<PauseChange> first;    // The parts that were paused before the first of `changes`, since `at`.
   std::vector<PauseChange> changes;  // Oldest first; at most the last 1,000.
-  WallTime complete_from{};          // `first` and `changes` say what was paused at any time from here on.
+  BootTime complete_from{};          // `first` and `changes` say what was paused at any time from here on.
 };
 
 class TaskQueue {
@@ -249,10 +251,15 @@ class TaskQueue {
   virtual Result<QueuePolicy> change_policy(const QueuePolicy& changes) = 0;
   // Returns the policy that the changes would make, or the error. Changes nothing.
   virtual Result<QueuePolicy> check_policy(const QueuePolicy& changes) = 0;
-  // As change_policy(), and goes back by itself as the terms say, with a line in the audit log. kValidation also if no
-  // task has ended in the last minute: there is nothing to compare with.
-  virtual Result<QueuePolicy> change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms) = 0;
-  virtual Result<void> check_guard(const PolicyGuardTerms& terms) = 0;
+  // Returns what a guarded change of now would be compared with: the tasks that ended in the last minute. kValidation
+  // if the terms are wrong, or these are too few, or not enough of them were in time for a fall that large.
+  virtual Result<InTimeCounts> check_guard(const PolicyGuardTerms& terms) = 0;
+  // As change_policy(), and goes back by itself as the terms say, with a line in the audit log. `before` is the answer
+  // of check_guard().
+  virtual Result<QueuePolicy> change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms,
+                                                    const InTimeCounts& before) = 0;
+  // Ends the guard of an earlier change and keeps the policy. Returns false if there is none.
+  virtual bool end_guard() = 0;
   // The changes of the policy since the queue was opened, from that number on; they are numbered from 0. Those before
   // the last 1,000 are forgotten.
   virtual PolicyChanges policy_changes(uint64_t from) const = 0;

@@ -15,9 +15,9 @@ namespace freshet {
 
 struct RecordingPlace {
   // The parts of a recording, in their order.
-  enum class Part : uint8_t { kHead, kPolicies, kPauses, kEvents, kPending, kDelayed };
-  static constexpr std::array<std::string_view, 6> kPartNames = {"head",   "policies", "pauses",
-                                                                 "events", "PENDING",  "DELAYED"};
+  enum class Part : uint8_t { kHead, kPolicies, kPauses, kEvents, kPending, kDelayed, kSince };
+  static constexpr std::array<std::string_view, 7> kPartNames = {"head",    "policies", "pauses", "events",
+                                                                 "PENDING", "DELAYED",  "since"};
   static constexpr int64_t kFarthestMs = int64_t{1} << 42;  // The year 2109. Nanoseconds hold twice that.
 
   // Bounds and the clock are those of the first answer.
@@ -26,7 +26,8 @@ struct RecordingPlace {
   int64_t from_ms = 0;   // Epoch milliseconds, as are `to_ms`'s.
   int64_t to_ms = 0;
   Part part = Part::kHead;
-  uint64_t number = 0;                // The next policy or pause, or how many waiting tasks have been sent.
+  uint64_t number = 0;                // The next policy or pause, how many waiting tasks have been sent, or, of
+                                      // the last part, until which boot time it goes, in milliseconds.
   QueueRecording::Place events = {};  // The next event.
   std::string cursor = {};            // Where the list of the waiting tasks goes on.
 

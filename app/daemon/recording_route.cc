@@ -74,8 +74,12 @@ class RecordingExchange final : public Exchange {
       if (auto policies = read_policies(*queue, *place); !policies) co_return fail(std::move(policies.error()));
       if (place->part == Part::kPolicies) co_return std::move(*place);
     }
-    if (place->part == Part::kPauses && !read_pauses(*queue, *place)) co_return std::move(*place);
+    if (place->part == Part::kPauses) {
+      if (auto pauses = read_pauses(*queue, *place); !pauses) co_return fail(std::move(pauses.error()));
+      if (place->part == Part::kPauses) co_return std::move(*place);
+    }
     if (place->part == Part::kEvents) co_return read_events(name, std::move(*place));
+    if (place->part == Part::kSince) co_return read_since(name, std::move(*place));
     co_return co_await read_waiting(*queue, std::move(*place));
   }
 
@@ -117,13 +121,12 @@ class RecordingExchange final : public Exchange {
   // An error if the recording does not go on there without a gap.
   Result<void> check_place(const std::string& queue, const RecordingPlace& place) const {
     const QueueRecording* recording = recorder_->book().find(queue);
-    const bool reads = place.part < RecordingPlace::Part::kPending;
     const bool beyond = recording != nullptr && place.events.chunk > recording->end().chunk;
-    if (place.run_ms != run_ms() || (reads && beyond)) {
+    if (place.run_ms != run_ms() || beyond) {
       return fail(ErrorCode::kConflict,
                   "'place' is of a recording that has ended: the daemon was started anew. Begin without it");
     }
-    if (!reads || recording == nullptr || !recording->is_gone(place.events)) return {};
+    if (recording == nullptr || !recording->is_gone(place.events)) return {};
     return fail(ErrorCode::kConflict,
                 "events of queue '" + queue + "' that come next have been forgotten while the recording was read: " +
                     "they were too old, their room was needed (--recording-bytes), or the queue's table was created "
@@ -135,7 +138,7 @@ class RecordingExchange final : public Exchange {
     const auto [complete_from, forgot] = recorder_->extent_of(queue.name());
     place.from_ms = std::max(place.from_ms, epoch_ms(place.wall(complete_from)));
     const PolicyChanges changes = queue.policy_changes(0);
-    if (changes.missing > 0) place.from_ms = std::max(place.from_ms, wall_ms(place, changes.changes.front().at));
+    if (changes.missing > 0) place.from_ms = std::max(place.from_ms, wall_ms(place, changes.changes.front().boot));
     place.from_ms = std::max(place.from_ms, wall_ms(place, queue.pause_changes().complete_from));
     place.from_ms = std::min(place.from_ms, place.to_ms);
     RecordingHead head;
@@ -146,7 +149,7 @@ class RecordingExchange final : public Exchange {
     head.policy = changes.first.policy;
     place.number = changes.missing;
     for (const PolicyChange& change : changes.changes) {
-      if (wall_ms(place, change.at) > place.from_ms) break;
+      if (wall_ms(place, change.boot) > place.from_ms) break;
       head.policy = change.policy;
       ++place.number;
     }
@@ -157,10 +160,7 @@ class RecordingExchange final : public Exchange {
         recording == nullptr ? QueueRecording::Place{1, 0} : recording->place_at(place.boot(place.from_ms) - kLead);
   }
 
-  // The time in the recording of a moment that the wall clock of then showed.
-  int64_t wall_ms(const RecordingPlace& place, WallTime at) const {
-    return epoch_ms(place.wall(recorder_->book().boot_of(at, clock_.boot())));
-  }
+  static int64_t wall_ms(const RecordingPlace& place, BootTime at) { return epoch_ms(place.wall(at)); }
 
   Result<void> read_policies(TaskQueue& queue, RecordingPlace& place) {
     const PolicyChanges changes = queue.policy_changes(place.number);
@@ -171,7 +171,7 @@ class RecordingExchange final : public Exchange {
     }
     size_t sent = 0;
     for (PolicyChange change : changes.changes) {
-      const int64_t at = wall_ms(place, change.at);
+      const int64_t at = wall_ms(place, change.boot);
       if (at > place.to_ms) break;
       if (sent++ == kMostPolicies) return {};
       change.at = WallTime(milliseconds(at));
@@ -183,14 +183,19 @@ class RecordingExchange final : public Exchange {
     return {};
   }
 
-  // Those that were there at the beginning, with its time, and the later changes. False: there are more.
-  bool read_pauses(TaskQueue& queue, RecordingPlace& place) {
-    const auto all = pauses_between(queue.pause_changes(), place);
+  // Those that were there at the beginning, with its time, and the later changes.
+  Result<void> read_pauses(TaskQueue& queue, RecordingPlace& place) {
+    PauseChanges changes = queue.pause_changes();
+    if (std::min(wall_ms(place, changes.complete_from), place.to_ms) > place.from_ms) {
+      return fail(ErrorCode::kConflict, "pauses of queue '" + queue.name() +
+                                            "' have been forgotten while the recording was read. Begin without "
+                                            "'place', with a later 'from'");
+    }
+    const auto all = pauses_between(std::move(changes), place);
     const uint64_t end = std::min<uint64_t>(all.size(), place.number + kMostPauses);
     for (; place.number < end; ++place.number) append_pause(lines_, all[place.number]);
-    if (end < all.size()) return false;
-    place.part = RecordingPlace::Part::kEvents;
-    return true;
+    if (end == all.size()) place.part = RecordingPlace::Part::kEvents;
+    return {};
   }
 
   // By time, in the recording's times.
@@ -200,7 +205,7 @@ class RecordingExchange final : public Exchange {
     changes.first.insert(changes.first.end(), std::make_move_iterator(changes.changes.begin()),
                          std::make_move_iterator(changes.changes.end()));
     for (PauseChange& change : changes.first) {
-      const int64_t at = wall_ms(place, change.at);
+      const int64_t at = wall_ms(place, change.boot);
       if (at > place.to_ms) continue;
       change.at = WallTime(milliseconds(std::max(at, place.from_ms)));
       if (at > place.from_ms) {
@@ -252,12 +257,33 @@ class RecordingExchange final : public Exchange {
     }
     place.number += page->tasks.size();
     place.cursor = std::move(page->cursor);
-    if (place.number >= kMostWaitingInAll) co_return std::nullopt;
-    if (!place.cursor.empty()) co_return place;
-    if (place.part == RecordingPlace::Part::kDelayed) co_return std::nullopt;
-    place.part = RecordingPlace::Part::kDelayed;
+    const bool over = place.number >= kMostWaitingInAll;
+    if (!over && !place.cursor.empty()) co_return place;
+    if (!over && place.part == RecordingPlace::Part::kPending) {
+      place.part = RecordingPlace::Part::kDelayed;
+      co_return place;
+    }
+    place.part = RecordingPlace::Part::kSince;
+    place.cursor.clear();
+    place.number = static_cast<uint64_t>(ms_of(clock_.boot()));
     co_return place;
   }
+
+  // The moves from `to` until all waiting tasks were read: one that waited at `to` may have begun or ended meanwhile.
+  std::optional<RecordingPlace> read_since(const std::string& queue, RecordingPlace place) {
+    const QueueRecording* recording = recorder_->book().find(queue);
+    if (recording == nullptr) return std::nullopt;
+    bool over = false;
+    place.events = recording->read(place.events, kMostEvents, [&](const RecordedEvent& event) {
+      over = ms_of(event.at) > static_cast<int64_t>(place.number);
+      if (!over && event.kind == RecordedEvent::Kind::kMove) append_event(lines_, place.wall(event.at), event);
+      return !over;
+    });
+    if (over || place.events == recording->end()) return std::nullopt;
+    return place;
+  }
+
+  static int64_t ms_of(BootTime at) { return std::chrono::floor<milliseconds>(at.time_since_epoch()).count(); }
 
   TaskQueues& queues_;
   const FlightRecorder* const recorder_;

@@ -162,7 +162,7 @@ Result<void> Flight::add_event(const JsonView& line, BootTime at) {
   } else if (const auto step = time_member(line, "clockStepMs")) {
     queue.add_clock_step(*step, at);
   }
-  ++events_;
+  if (at <= BootTime(to_.time_since_epoch())) ++events_;
   return {};
 }
 

@@ -156,19 +156,22 @@ class FixtureWriter {
   // Tasks that were there before the first event: those of which a move tells, and those that still wait.
   void find_older_tasks() {
     std::unordered_set<uint64_t> seen;
+    uint64_t newest = 0;  // The last task that came.
     flight_.book_->find(kQueueName)->read({}, SIZE_MAX, [&](const RecordedEvent& event) {
       const RecordedMove& move = event.move;
-      if (event.kind != RecordedEvent::Kind::kMove || !seen.insert(move.task).second) return true;
+      if (event.kind != RecordedEvent::Kind::kMove) return true;
+      if (move.from == TaskStage::kNone) newest = std::max(newest, move.task);
+      if (!seen.insert(move.task).second) return true;
       if (is_waiting(move.from) && move.about) add_older(move.task, move.from, *move.about, event.at);
       return true;
     });
     for (const auto& waiting : flight_.waiting_) {
-      if (seen.contains(waiting.task)) continue;
+      // Tasks are numbered as they come. The clock, which may have been set, does not tell which came after the end.
+      if (seen.contains(waiting.task) || (newest > 0 && waiting.task > newest)) continue;
       RecordedTask about = waiting.about;
       about.group = waiting.group;
       about.key = waiting.key;
       add_older(waiting.task, waiting.stage, about, waiting.at);
-      if (known_[waiting.task].created_ms > epoch_ms(flight_.from_)) known_.erase(waiting.task);
     }
   }
 
@@ -176,6 +179,8 @@ class FixtureWriter {
     KnownTask task;
     task.stage = stage;
     learn_about(task, about, at);
+    // It was there, whatever a clock showed that was set back later.
+    task.created_ms = std::min(task.created_ms, epoch_ms(flight_.from_));
     known_[number] = std::move(task);
   }
 

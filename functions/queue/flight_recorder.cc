@@ -21,7 +21,8 @@ int64_t int_in_value(std::string_view value, int64_t fallback) {
 
 constexpr int64_t kSurelySeconds = 10'000'000'000;
 constexpr uint32_t kLookEach = 16;
-constexpr int64_t kMostTime = int64_t{1} << 52;  // A client may have written any number.
+constexpr int64_t kMostTime = int64_t{1} << 52;     // A client may have written any number.
+constexpr int64_t kMostCreated = int64_t{1} << 42;  // The boot clock has nanoseconds.
 
 std::string_view text_in_value(std::string_view value, size_t most) {
   const ValueView view(value);
@@ -287,7 +288,12 @@ RecordedTask FlightRecorder::about(const ItemRef& task, TaskStage stage, WallTim
   if (stage == TaskStage::kDelayed && !has.not_before.empty()) {
     out.delay = until(int_in_value(has.not_before, epoch_ms(now)));
   }
-  if (!just_came && !has.created.empty()) out.age = -until(int_in_value(has.created, epoch_ms(now)));
+  if (!just_came && !has.created.empty()) {
+    const int64_t created = std::clamp<int64_t>(int_in_value(has.created, epoch_ms(now)), 0, kMostCreated);
+    // The clock may have been set since.
+    const BootTime now_boot = clock_.boot();
+    out.age = std::chrono::floor<milliseconds>(now_boot - book_.boot_of(WallTime(milliseconds(created)), now_boot));
+  }
   return out;
 }
 

@@ -17,7 +17,7 @@ class PauseHistory {
   static constexpr size_t kMost = 1'000;  // Older changes are forgotten.
 
   // Sets the pauses that were there when the queue was opened. Call it before the first add().
-  void begin(WallTime now, const std::vector<Pause>& pauses);
+  void begin(BootTime now, const std::vector<Pause>& pauses);
   // A pause of a part that is paused, and the end of one that is not, change nothing.
   void add(PauseChange change);
   PauseChanges changes() const;
@@ -25,10 +25,10 @@ class PauseHistory {
  private:
   using Part = std::pair<Pause::Of, std::string>;
 
-  std::map<Part, WallTime> first_;  // Before the first of `kept_`: the paused parts, and since when.
-  std::map<Part, WallTime> now_;    // After the last of them.
+  std::map<Part, PauseChange> first_;  // Before the first of `kept_`: the paused parts, and since when.
+  std::map<Part, PauseChange> now_;    // After the last of them.
   std::deque<PauseChange> kept_;
-  WallTime complete_from_{};
+  BootTime complete_from_{};
 };
 
 }  // namespace freshet

@@ -8,7 +8,6 @@ void PolicyGuard::begin(const PolicyGuardTerms& terms, QueueSettings before, dou
                         const InTimeCounts& counts, BootTime now) {
   const BootTime first = now + std::min<nanoseconds>(kFirstLook, terms.within);
   watched_.emplace(Watched{terms, std::move(before), share_before, counts, now, first});
-  ++number_;
 }
 
 PolicyGuard::Verdict PolicyGuard::look(const Punctuality& punctuality, BootTime now) {

@@ -30,8 +30,6 @@ class PolicyGuard {
              BootTime now);
   void end() { watched_.reset(); }
   bool on() const { return watched_.has_value(); }
-  // Differs for each begin().
-  uint64_t number() const { return number_; }
   // The time of the next look; BootTime::max() without a guard.
   BootTime next_look() const { return watched_ ? watched_->next_look : BootTime::max(); }
 
@@ -58,7 +56,6 @@ class PolicyGuard {
   };
 
   std::optional<Watched> watched_;
-  uint64_t number_ = 0;
 };
 
 }  // namespace freshet

@@ -115,7 +115,6 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   if (!prepared) co_return fail(prepared.error());
   std::unique_ptr<Queue> queue(
       new Queue(services, log, std::move(identity), wall, std::move(*prepared), std::move(settings)));
-  queue->policy_history_.begin({queue->wall(), std::make_shared<const QueuePolicy>(queue->policy())});
   if (!queue->definition_.index(kLaneDeadlineIndex)) {
     queue->log_.info("NO_ROOM_FOR_INDEX", {{"queue", queue->table_},
                                            {"index", kLaneDeadlineIndex},
@@ -134,6 +133,11 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   auto learnt = co_await queue->load_learnt();
   if (!learnt) co_return fail(learnt.error());
   co_return queue;
+}
+
+void Queue::opened() {
+  policy_history_.begin({wall(), std::make_shared<const QueuePolicy>(policy()), boot()});
+  pause_history_.begin(boot(), core_.pauses.list());
 }
 
 Async<void> Queue::audit_with(AuditLog& audit) {

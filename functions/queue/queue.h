@@ -57,6 +57,8 @@ class Queue final : public TaskQueue {
   const QueueSettings& settings() const { return settings_; }
   // Pauses and jobs have their lines there from now on; it outlives the queue. Before the queue is used.
   Async<void> audit_with(AuditLog& audit);
+  // From now on it is found by its name, so that recordings have whatever happens.
+  void opened();
   const Pauses& pauses() const { return core_.pauses; }
   // For tasks claimed and failed from now on.
   void set_settings(QueueSettings settings);
@@ -132,8 +134,10 @@ class Queue final : public TaskQueue {
   QueuePolicy policy() override { return policy_environment(settings_); }
   Result<QueuePolicy> change_policy(const QueuePolicy& changes) override;
   Result<QueuePolicy> check_policy(const QueuePolicy& changes) override;
-  Result<QueuePolicy> change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms) override;
-  Result<void> check_guard(const PolicyGuardTerms& terms) override;
+  Result<InTimeCounts> check_guard(const PolicyGuardTerms& terms) override;
+  Result<QueuePolicy> change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms,
+                                            const InTimeCounts& before) override;
+  bool end_guard() override;
   PolicyChanges policy_changes(uint64_t from) const override { return policy_history_.from(from); }
   PauseChanges pause_changes() const override { return pause_history_.changes(); }
   bool ttl_in_milliseconds() const override { return definition_.ttl_in_milliseconds; }

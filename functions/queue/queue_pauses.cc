@@ -61,7 +61,6 @@ Async<Result<void>> Queue::load_pauses() {
     query.exclusive_start_key = std::move(page->last_evaluated_key);
     if (query.exclusive_start_key.empty()) break;
   }
-  pause_history_.begin(wall(), core_.pauses.list());
   for (const auto& pause : core_.pauses.list()) {
     log_.warn(
         "QUEUE_PAUSED",
@@ -130,7 +129,7 @@ Async<Result<Pause>> Queue::pause_now(PauseInput input, Actor actor) {
       "QUEUE_PAUSED",
       {{"queue", table_}, {"of", pause_kind_name(pause.of)}, {"name", pause.name}, {"what", pause_in_words(pause)}});
   core_.pauses.put(pause, *slot);
-  pause_history_.add({wall(), true, pause.of, pause.name});
+  pause_history_.add({wall(), true, pause.of, pause.name, boot()});
   if (pause.until) hurry(boot() + due_in(epoch_ms(*pause.until), wall()));
   co_return pause;
 }
@@ -150,7 +149,7 @@ Async<Result<void>> Queue::resume_now(Pause::Of of, std::string name, Actor acto
   if (!written) co_return fail(written.error());
   log_.info("QUEUE_RESUMED", {{"queue", table_}, {"of", pause_kind_name(of)}, {"name", name}});
   core_.pauses.erase(of, name);
-  pause_history_.add({wall(), false, of, name});
+  pause_history_.add({wall(), false, of, name, boot()});
   resumed(of);
   co_return Result<void>();
 }
@@ -195,7 +194,7 @@ void Queue::end_pauses() {
         "QUEUE_RESUMED",
         {{"queue", table_}, {"of", pause_kind_name(pause.of)}, {"name", pause.name}, {"what", "its time was over"}});
     core_.pauses.erase(pause.of, pause.name);
-    pause_history_.add({wall(), false, pause.of, pause.name});
+    pause_history_.add({wall(), false, pause.of, pause.name, boot()});
     resumed(pause.of);
     scope_.spawn(remove_pause(std::move(gone), std::move(pause)));
   }

@@ -42,7 +42,7 @@ void Queue::set_settings(QueueSettings settings) {
   policy_guard_.end();
   settings_ = std::move(settings);
   if (QueuePolicy now = policy(); now != before) {
-    policy_history_.add({wall(), std::make_shared<const QueuePolicy>(std::move(now))});
+    policy_history_.add({wall(), std::make_shared<const QueuePolicy>(std::move(now)), boot()});
   }
   if (order) core_.lanes.shares().forget_places();
   if (limits != settings_.limits) follow_limits(limits);
@@ -69,7 +69,7 @@ Result<QueuePolicy> Queue::change_policy(const QueuePolicy& changes) {
   return policy();
 }
 
-Result<void> Queue::check_guard(const PolicyGuardTerms& terms) {
+Result<InTimeCounts> Queue::check_guard(const PolicyGuardTerms& terms) {
   const auto wrong = [](std::string message) {
     return fail(Error{ErrorCode::kValidation, std::move(message), nullptr});
   };
@@ -77,26 +77,32 @@ Result<void> Queue::check_guard(const PolicyGuardTerms& terms) {
   if (terms.within < kLeastGuard || terms.within > kMostGuard) return wrong("the time of a guard must be 10 s to 24 h");
   const InTimeCounts minute = punctuality_.stats(boot()).last_minute;
   if (minute.ended() < PolicyGuard::kLeastEnded) {
-    return wrong("only " + std::to_string(minute.ended()) + " tasks have ended in the last minute, and a guard needs " +
-                 std::to_string(PolicyGuard::kLeastEnded) +
+    return wrong("only " + std::to_string(minute.ended()) + (minute.ended() == 1 ? " task has" : " tasks have") +
+                 " ended in the last minute, and a guard needs " + std::to_string(PolicyGuard::kLeastEnded) +
                  " to compare with: change the policy without one, or when more tasks have ended");
   }
   if (*minute.share() * 100 <= terms.points) {
     return wrong("the share of tasks done in time was " + percent(*minute.share()) +
                  " % in the last minute, so it cannot fall by more than that many points: give the guard fewer points");
   }
-  return {};
+  return minute;
 }
 
-Result<QueuePolicy> Queue::change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms) {
-  if (auto checked = check_guard(terms); !checked) return fail(checked.error());
-  QueueSettings before = settings_;
+Result<QueuePolicy> Queue::change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms,
+                                                 const InTimeCounts& before) {
+  QueueSettings back = settings_;
   auto changed = change_policy(changes);
   if (!changed) return changed;
-  const InTimeStats counts = punctuality_.stats(boot());
-  policy_guard_.begin(terms, std::move(before), *counts.last_minute.share(), counts.since_start, boot());
+  policy_guard_.begin(terms, std::move(back), before.share().value_or(0), punctuality_.stats(boot()).since_start,
+                      boot());
   hurry(policy_guard_.next_look());
   return changed;
+}
+
+bool Queue::end_guard() {
+  const bool was_on = policy_guard_.on();
+  policy_guard_.end();
+  return was_on;
 }
 
 std::optional<PolicyGuardState> Queue::guard_state() const {
@@ -122,21 +128,19 @@ Async<void> Queue::look_at_policy() {
     log_.warn("POLICY_NOT_JUDGED", {{"queue", table_}});
   }
   if (verdict != PolicyGuard::Verdict::kGoBack) co_return;
-  const uint64_t number = policy_guard_.number();
-  const auto back = differences(policy(), policy_environment(policy_guard_.before()));
+  const QueueSettings before = policy_guard_.before();
+  const auto back = differences(policy(), policy_environment(before));
   const auto now = policy_guard_.share(punctuality_, boot());
   const std::string fall = percent(policy_guard_.share_before()) + " % to " + percent(now.value_or(0)) + " %";
-  if (audit_ != nullptr) {
-    AuditLine line{"policy", {"freshet", "guard", ""}, table_, {}, back.size(), {}};
-    line.detail = "went back: " + as_text(back) + " (done in time: " + fall + ")";
-    // The policy goes back also where the log cannot be written: it does harm.
-    auto added = co_await audit_->add(std::move(line));
-    if (!added) log_.warn("AUDIT_LINE_LOST", {{"queue", table_}, {"message", added.error().message}});
-  }
-  // Somebody may have changed it meanwhile.
-  if (!policy_guard_.on() || policy_guard_.number() != number) co_return;
-  set_settings(QueueSettings(policy_guard_.before()));
+  // Before the line in the audit log: while that is written, somebody may keep the policy or change it, and the line
+  // would say what did not happen. No crash comes between them, as a policy that was changed ends with the daemon.
+  set_settings(QueueSettings(before));
   log_.warn("POLICY_WENT_BACK", {{"queue", table_}, {"settings", as_text(back)}, {"inTime", fall}});
+  if (audit_ == nullptr) co_return;
+  AuditLine line{"policy", {"freshet", "guard", ""}, table_, {}, back.size(), {}};
+  line.detail = "went back: " + as_text(back) + " (done in time: " + fall + ")";
+  auto added = co_await audit_->add(std::move(line));
+  if (!added) log_.warn("AUDIT_LINE_LOST", {{"queue", table_}, {"message", added.error().message}});
 }
 
 }  // namespace freshet

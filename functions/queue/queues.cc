@@ -59,6 +59,7 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
   Queue* queue = opened->get();
   co_await queue->audit_with(audit_);
   queues_[table] = std::move(*opened);
+  queue->opened();
   if (metrics_) {
     queue->measure_pickup(metrics_->histogram(
         "freshet_queue_pickup_seconds", "Time from when a task was created, or its delay was over, to its first start",

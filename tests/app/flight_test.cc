@@ -154,6 +154,40 @@ TEST(Flight, TheSnapshotHasWhateverWaitedAtTheStart) {
   ASSERT_TRUE(read_recording(fixture));
 }
 
+// It waited all the time, and was created at a time that the clock of now has not shown yet.
+TEST(Flight, ATaskFromBeforeTheClockWasSetBackIsThere) {
+  const Flight flight = flight_of(R"({"at":2000,"task":10,"to":"PENDING","about":{}})"
+                                  "\n"
+                                  R"({"at":5000,"task":2,"from":"PENDING","to":"TAKEN","about":{"ageMs":-9000}})"
+                                  "\n"
+                                  R"({"at":91000,"task":3,"waits":"PENDING","about":{"ageMs":-3500000}})"
+                                  "\n"
+                                  R"({"at":91000,"task":11,"waits":"PENDING","about":{"ageMs":500000}})"
+                                  "\n");
+  const Fixture fixture = fixture_of(flight, 1000);
+  ASSERT_EQ(fixture.snapshot.size(), 2u) << "the last one came after the end";
+  for (const Item& task : fixture.snapshot) EXPECT_LE(number_in(task, "taskCreated"), 1000);
+  EXPECT_EQ(fixture.snapshot[1].string_or("taskId"), "t3");
+}
+
+TEST(Flight, MovesAfterTheEndSayWhatWaitedAtTheEnd) {
+  const Flight flight =
+      flight_of(R"({"at":2000,"task":10,"to":"PENDING","about":{}})"
+                "\n"
+                R"({"at":91000,"task":11,"waits":"PENDING","about":{"ageMs":100}})"
+                "\n"
+                R"({"at":90400,"task":3,"from":"PENDING","to":"TAKEN","about":{"ageMs":95000,"group":"g"}})"
+                "\n"
+                R"({"at":90900,"task":11,"to":"PENDING","about":{}})"
+                "\n");
+  EXPECT_EQ(flight.events(), 1u);
+  const Fixture fixture = fixture_of(flight, 1500);
+  ASSERT_EQ(fixture.snapshot.size(), 1u);
+  EXPECT_EQ(fixture.snapshot[0].string_or("taskId"), "t3");
+  EXPECT_EQ(fixture.snapshot[0].string_or("group"), "g");
+  EXPECT_THAT(steps_of(fixture), ElementsAre("t10 ->PENDING")) << "nothing of what came later";
+}
+
 TEST(Flight, ATaskInWorkAtTheStartComesWhenItWaitsAgain) {
   const Flight flight = flight_of(R"({"at":2000,"task":1,"to":"PENDING","about":{"priority":5}})"
                                   "\n"

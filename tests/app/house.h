@@ -105,6 +105,9 @@ class House {
     while (!run_until([&] { return world_.clock().boot() >= until; })) continue;
   }
 
+  // Sets the wall clock.
+  void step_wall(milliseconds by) { world_.sim_clock().step_wall(by); }
+
   LogCapture log;
 
  private:

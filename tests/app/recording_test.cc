@@ -5,6 +5,7 @@
 #include "app/daemon/recording_place.h"
 #include "app/lab/flight.h"
 #include "app/lab/trace_run.h"
+#include "functions/queue/attributes.h"
 #include "tests/app/house.h"
 
 namespace freshet {
@@ -179,6 +180,78 @@ TEST_F(RecordingOfADaemon, HasTheTasksThatWaitedAllTheTime) {
   ASSERT_TRUE(house_.stop());
 }
 
+TEST_F(RecordingOfADaemon, HasATaskThatEndedWhileItWasFetched) {
+  ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
+  const auto post = [&](const std::string& what, const std::string& body) {
+    ASSERT_EQ(house_.call("POST", "/queues/QueueTable/" + what, body).status, 200);
+  };
+  post("pause", "{}");
+  post("tasks", R"({"taskId": "old", "payload": 1, "group": "g"})");
+  house_.pass(seconds(40));
+  lab::Flight flight;
+  const HttpResponse first = house_.call("GET", "/queues/QueueTable/recording?from=-1000");
+  ASSERT_TRUE(flight.add(first.body));
+  house_.pass(milliseconds(200));
+  post("cancel", R"({"taskIds": ["old"]})");
+  post("tasks", R"({"taskId": "late", "payload": 1})");
+  house_.pass(milliseconds(200));
+  std::string next(header(first.headers, "X-Freshet-Next"));
+  while (!next.empty()) {
+    const HttpResponse answer = house_.call("GET", "/queues/QueueTable/recording?place=" + next);
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    ASSERT_TRUE(flight.add(answer.body));
+    next = header(answer.headers, "X-Freshet-Next");
+  }
+  const Fixture fixture = flight.fixture(flight.from());
+  ASSERT_EQ(fixture.snapshot.size(), 1u);
+  EXPECT_EQ(fixture.snapshot[0].string_or("group"), "g");
+  EXPECT_TRUE(fixture.records.empty()) << "what came after the end";
+  ASSERT_TRUE(house_.stop());
+}
+
+// The wall clock shows the time of the change a second time.
+TEST_F(RecordingOfADaemon, AClockThatIsSetBackMovesNoPolicyAndNoPause) {
+  ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
+  const auto post = [&](const std::string& what, const std::string& body) {
+    ASSERT_EQ(house_.call("POST", "/queues/QueueTable/" + what, body).status, 200);
+  };
+  house_.pass(seconds(10));
+  post("policy", R"({"RATE_LIMIT": "20"})");
+  post("pause", R"({"group": "g"})");
+  house_.pass(seconds(2));
+  house_.step_wall(-seconds(5));
+  house_.pass(seconds(8));
+  const lab::Flight flight = fetch();
+  const Fixture fixture = flight.fixture(flight.from());
+  ASSERT_EQ(fixture.policy_changes.size(), 1u);
+  ASSERT_EQ(fixture.pauses.size(), 1u);
+  for (const WallTime at : {fixture.policy_changes[0].at, fixture.pauses[0].at}) {
+    EXPECT_NEAR(static_cast<double>((flight.to() - at).count()), 10'000, 300);
+  }
+  ASSERT_TRUE(house_.stop());
+}
+
+TEST_F(RecordingOfADaemon, HasATaskFromBeforeTheClockWasSetBack) {
+  ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
+  const auto post = [&](const std::string& what, const std::string& body) {
+    ASSERT_EQ(house_.call("POST", "/queues/QueueTable/" + what, body).status, 200);
+  };
+  post("pause", "{}");
+  post("tasks", R"({"taskId": "old", "payload": 1, "group": "g"})");
+  house_.pass(seconds(5));
+  house_.step_wall(-std::chrono::hours(1));
+  house_.pass(seconds(45));
+  post("tasks", R"({"taskId": "new", "payload": 1, "group": "h"})");
+  house_.pass(seconds(2));
+  const lab::Flight flight = fetch("?from=-3000");
+  const Fixture fixture = flight.fixture(flight.from());
+  ASSERT_EQ(fixture.snapshot.size(), 1u);
+  EXPECT_EQ(fixture.snapshot[0].string_or("group"), "g");
+  const int64_t created = int_of(ItemRef::encode(fixture.snapshot[0]), "taskCreated", 0);
+  EXPECT_NEAR(static_cast<double>(epoch_ms(flight.to()) - created), 52'000, 1'500);
+  ASSERT_TRUE(house_.stop());
+}
+
 // Its start after `from` does not describe it, and at the end it does not wait any more.
 TEST_F(RecordingOfADaemon, HasATaskThatCameShortlyBeforeTheAskedTime) {
   ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
@@ -253,6 +326,31 @@ TEST_F(RecordingOfADaemon, ManyPoliciesComeInPieces) {
   for (int rate = 1; rate <= 120; ++rate) {
     EXPECT_EQ(fixture->policy_changes[static_cast<size_t>(rate - 1)].policy.at("RATE_LIMIT"), std::to_string(rate));
   }
+  ASSERT_TRUE(house_.stop());
+}
+
+TEST_F(RecordingOfADaemon, PausesThatAreForgottenWhileAClientReadsAreNotMissedSilently) {
+  ASSERT_TRUE(house_.start()) << testing::PrintToString(house_.log.lines);
+  const auto post = [&](const std::string& what) {
+    ASSERT_EQ(house_.call("POST", "/queues/QueueTable/" + what, R"({"group": "g"})").status, 200);
+  };
+  post("pause");
+  post("resume");
+  const HttpResponse first = house_.call("GET", "/queues/QueueTable/recording");
+  auto place = RecordingPlace::read(header(first.headers, "X-Freshet-Next"));
+  ASSERT_TRUE(place) << first.body;
+  // As if the answer had ended before the pauses.
+  place->part = RecordingPlace::Part::kPauses;
+  place->number = 0;
+  const std::string again = "/queues/QueueTable/recording?place=" + place->text();
+  EXPECT_EQ(house_.call("GET", again).status, 200);
+  for (int i = 0; i < 500; ++i) {
+    post("pause");
+    post("resume");
+  }
+  const HttpResponse gone = house_.call("GET", again);
+  EXPECT_EQ(gone.status, 409) << gone.body;
+  EXPECT_THAT(gone.body, HasSubstr("pauses of queue 'QueueTable' have been forgotten while the recording was read"));
   ASSERT_TRUE(house_.stop());
 }
 

@@ -256,6 +256,8 @@ def guarded_policy(binary, folder):
         put(daemon, [f"late-{i}" for i in range(30)])
         while daemon.call("GET", QUEUE + "/policy")["DEFAULT_DEADLINE_MS"] != "0":
             time.sleep(0.1)
+        while lines(daemon)[0]["who"] != "freshet":  # Its line comes afterwards.
+            time.sleep(0.1)
         line = lines(daemon)[0]
         assert line["who"] == "freshet" and line["from"] == "guard", line
         assert line["detail"].startswith("went back: DEFAULT_DEADLINE_MS=0 (done in time: 100.0 % to "), line
@@ -263,6 +265,9 @@ def guarded_policy(binary, folder):
         assert "the policy stays" in freshet("policy", "QueueTable", "--keep").stdout
         assert "policyGuard" not in daemon.stats() and daemon.call("GET", QUEUE + "/policy")["ORDER"] == "fifo"
         assert lines(daemon)[0]["detail"] == "kept, without its guard", lines(daemon)[0]
+        newest = lines(daemon)[0]["number"]
+        daemon.call("POST", QUEUE + "/policy", {"guard": None})
+        assert lines(daemon)[0]["number"] == newest, "there was no guard to end"
         for wrong in ({"points": 0, "withinMs": 20000}, {"points": 10}, {"points": 10, "withinMs": 1}, {"points": "x"}, 5):
             refused = refusal(lambda wrong=wrong: daemon.call("POST", QUEUE + "/policy", {"ORDER": "lifo", "guard": wrong}))
             assert refused.status == 400 and "guard" in str(refused), (wrong, refused)

@@ -278,6 +278,42 @@ TEST_P(FlightRecorderTest, ARecordingIsCompleteFromWhereEachTaskIsDescribedAgain
   EXPECT_EQ(recorder_->extent_of("Quiet").from, recorder_->began());
 }
 
+// Moves of before are not recorded, as the queue was not found by its name.
+TEST_P(FlightRecorderTest, AQueueIsOpenOnceItIsFound) {
+  recorder_.reset();
+  world_.store->watch_moves(nullptr);
+  world_.queues = std::make_unique<Queues>(*world_.services, EventLog(), QueueIdentity{"n", "again"}, nullptr,
+                                           &world_.store->wall_guard());
+  auto opening = world_.queues->open("QueueTable", QueueSettings());
+  while (world_.queues->find("QueueTable") == nullptr) world_.pass(milliseconds(1));
+  const BootTime found = world_.clock.boot();
+  const auto opened = world_.wait(std::move(opening));
+  ASSERT_TRUE(opened);
+  for (const BootTime since : {(*opened)->pause_changes().complete_from, (*opened)->policy_changes(0).first.boot}) {
+    EXPECT_LE(since, found);
+    EXPECT_GT(since + milliseconds(2), found);
+  }
+}
+
+TEST_P(FlightRecorderTest, AnAgeIsTrueWhateverAClientWroteAndHoweverTheClockWasSet) {
+  const auto age = [&](int64_t created) {
+    const ItemRef task = ItemRef::encode(
+        Item{{"taskId", Value("a")}, {"taskStatus", Value("PENDING")}, {"taskCreated", Value::number(created)}});
+    return recorder_->about(task, TaskStage::kPending, world_.clock.wall(), false, *queue_).age;
+  };
+  const int64_t created = world_.now_ms();
+  world_.pass(seconds(10));
+  EXPECT_EQ(age(created), seconds(10));
+  world_.clock.step_wall(-std::chrono::hours(1));
+  recorder_->tick();
+  EXPECT_EQ(age(created), seconds(10));
+  world_.pass(seconds(1));
+  EXPECT_EQ(age(created), seconds(11));
+  EXPECT_EQ(age(world_.now_ms()), seconds(0));
+  EXPECT_LT(age(INT64_MAX), seconds(0));
+  EXPECT_GT(age(INT64_MIN), std::chrono::hours(24));
+}
+
 TEST_P(FlightRecorderTest, ATtlInMillisecondsIsReadAsTheQueueReadsIt) {
   TableDefinition table = queue_table();
   table.ttl_in_milliseconds = true;

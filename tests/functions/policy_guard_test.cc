@@ -25,6 +25,12 @@ class GuardedPolicy : public QueueFixture {
     ASSERT_EQ(taken->size(), static_cast<size_t>(count));
     for (const auto& task : *taken) ASSERT_TRUE(settle(queue, Kind::kComplete, task));
   }
+  // As a client asks for it.
+  static Result<QueuePolicy> change_guarded(Queue& queue, const QueuePolicy& changes, const PolicyGuardTerms& terms) {
+    const auto before = queue.check_guard(terms);
+    if (!before) return fail(before.error());
+    return queue.change_policy_guarded(changes, terms, *before);
+  }
   std::optional<PolicyGuardState> guard(Queue& queue) { return world.wait(queue.stats())->guard; }
   std::vector<std::string> audited() {
     std::vector<std::string> out;
@@ -47,7 +53,7 @@ TEST_P(GuardedPolicy, GoesBackWhenTheShareInTimeFalls) {
   auto& queue = world.start();
   work(queue, 25);
   const auto before = queue.policy();
-  const auto changed = queue.change_policy_guarded(kHarm, kTerms);
+  const auto changed = change_guarded(queue, kHarm, kTerms);
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->at("DEFAULT_DEADLINE_MS"), "50");
   const auto state = guard(queue);
@@ -68,10 +74,47 @@ TEST_P(GuardedPolicy, GoesBackWhenTheShareInTimeFalls) {
   expect_balance();
 }
 
+// While the line is written, somebody may keep the policy: the line would say what did not happen.
+TEST_P(GuardedPolicy, ItsLineSaysWhatHappenedWheneverThePolicyIsKept) {
+  auto& queue = world.start();
+  int times_kept = 0;
+  int times_back = 0;
+  for (milliseconds after{9'990}; after <= milliseconds(10'050); after += milliseconds(3)) {
+    ASSERT_TRUE(queue.change_policy({{"DEFAULT_DEADLINE_MS", "0"}}));
+    work(queue, 25);
+    const size_t lines = audited().size();
+    ASSERT_TRUE(change_guarded(queue, kHarm, kTerms));
+    const BootTime since = world.clock.boot();
+    world.pass(std::chrono::seconds(2));
+    create_some(queue, 25);  // Their deadline passes.
+    world.pass(since + after - world.clock.boot());
+    const bool kept = queue.end_guard();
+    world.pass(std::chrono::seconds(1));
+    EXPECT_EQ(queue.policy().at("DEFAULT_DEADLINE_MS"), kept ? "50" : "0");
+    EXPECT_EQ(audited().size(), lines + (kept ? 0 : 1)) << after.count();
+    times_kept += kept ? 1 : 0;
+    times_back += kept ? 0 : 1;
+  }
+  EXPECT_GT(times_kept, 0);
+  EXPECT_GT(times_back, 0);
+}
+
+// The line of a change in the audit log takes its time, and comes before the change.
+TEST_P(GuardedPolicy, IsComparedWithWhatWasCheckedHoweverMuchLater) {
+  auto& queue = world.start();
+  work(queue, 25);
+  const auto checked = queue.check_guard(kTerms);
+  ASSERT_TRUE(checked);
+  world.pass(std::chrono::seconds(70));
+  ASSERT_FALSE(queue.check_guard(kTerms));
+  ASSERT_TRUE(queue.change_policy_guarded({{"ORDER", "fifo"}}, kTerms, *checked));
+  EXPECT_EQ(guard(queue)->share_before, 1);
+}
+
 TEST_P(GuardedPolicy, StaysWhenNothingWorsensWithinTheTime) {
   auto& queue = world.start();
   work(queue, 25);
-  ASSERT_TRUE(queue.change_policy_guarded({{"ORDER", "fifo"}}, {10, std::chrono::minutes(2)}));
+  ASSERT_TRUE(change_guarded(queue, {{"ORDER", "fifo"}}, {10, std::chrono::minutes(2)}));
   for (int i = 0; i < 59; ++i) {
     world.pass(std::chrono::seconds(1));
     work(queue, 2);
@@ -87,7 +130,7 @@ TEST_P(GuardedPolicy, StaysWhenNothingWorsensWithinTheTime) {
 TEST_P(GuardedPolicy, WaitsWhileTooFewTasksHaveEnded) {
   auto& queue = world.start();
   work(queue, 25);
-  ASSERT_TRUE(queue.change_policy_guarded(kHarm, kTerms));
+  ASSERT_TRUE(change_guarded(queue, kHarm, kTerms));
   world.pass(std::chrono::seconds(2));
   create_some(queue, 12);
   world.pass(std::chrono::seconds(70));
@@ -102,12 +145,13 @@ TEST_P(GuardedPolicy, WaitsWhileTooFewTasksHaveEnded) {
 TEST_P(GuardedPolicy, EndsWithTheNextChangeAndWhenItIsKept) {
   auto& queue = world.start();
   work(queue, 25);
-  ASSERT_TRUE(queue.change_policy_guarded(kHarm, kTerms));
+  ASSERT_TRUE(change_guarded(queue, kHarm, kTerms));
   ASSERT_TRUE(queue.change_policy({{"ORDER", "fifo"}}));
   EXPECT_FALSE(guard(queue));
-  ASSERT_TRUE(queue.change_policy_guarded({{"DEFAULT_DEADLINE_MS", "60"}}, kTerms));
+  ASSERT_TRUE(change_guarded(queue, {{"DEFAULT_DEADLINE_MS", "60"}}, kTerms));
   EXPECT_EQ(guard(queue)->back, (QueuePolicy{{"DEFAULT_DEADLINE_MS", "50"}})) << "it goes back by one change";
-  ASSERT_TRUE(queue.change_policy({}));
+  EXPECT_TRUE(queue.end_guard());
+  EXPECT_FALSE(queue.end_guard()) << "there is none any more";
   EXPECT_FALSE(guard(queue));
   create_some(queue, 30);
   world.pass(std::chrono::minutes(6));
@@ -118,7 +162,7 @@ TEST_P(GuardedPolicy, EndsWithTheNextChangeAndWhenItIsKept) {
 TEST_P(GuardedPolicy, EndsWithoutAVerdictWhenNothingHasEnded) {
   auto& queue = world.start();
   work(queue, 25);
-  ASSERT_TRUE(queue.change_policy_guarded({{"ORDER", "fifo"}}, {10, std::chrono::seconds(20)}));
+  ASSERT_TRUE(change_guarded(queue, {{"ORDER", "fifo"}}, {10, std::chrono::seconds(20)}));
   world.pass(std::chrono::seconds(22));
   EXPECT_FALSE(guard(queue));
   EXPECT_EQ(queue.policy().at("ORDER"), "fifo");
@@ -130,7 +174,7 @@ TEST_P(GuardedPolicy, IsRefusedWhenTheShareCannotFallThatFar) {
   ASSERT_TRUE(queue.change_policy(kHarm));
   create_some(queue, 25);  // Their deadline passes.
   world.pass(std::chrono::seconds(2));
-  const auto changed = queue.change_policy_guarded({{"ORDER", "fifo"}}, kTerms);
+  const auto changed = change_guarded(queue, {{"ORDER", "fifo"}}, kTerms);
   ASSERT_FALSE(changed);
   EXPECT_NE(changed.error().message.find("was 0.0 % in the last minute"), std::string::npos) << changed.error().message;
   EXPECT_EQ(queue.policy().at("ORDER"), "lifo");
@@ -140,11 +184,13 @@ TEST_P(GuardedPolicy, IsRefusedWithoutAnythingToCompareWith) {
   auto& queue = world.start();
   const auto before = queue.policy();
   const auto error_of = [&](PolicyGuardTerms terms) {
-    const auto changed = queue.change_policy_guarded(kHarm, terms);
+    const auto changed = change_guarded(queue, kHarm, terms);
     EXPECT_EQ(queue.policy(), before);
     return changed ? std::string() : changed.error().message;
   };
   EXPECT_NE(error_of(kTerms).find("only 0 tasks have ended in the last minute"), std::string::npos);
+  work(queue, 1);
+  EXPECT_NE(error_of(kTerms).find("only 1 task has ended in the last minute"), std::string::npos);
   EXPECT_EQ(error_of({0, std::chrono::minutes(1)}), "the points of a guard must be above 0 and at most 100");
   EXPECT_EQ(error_of({101, std::chrono::minutes(1)}), "the points of a guard must be above 0 and at most 100");
   EXPECT_EQ(error_of({5, std::chrono::seconds(9)}), "the time of a guard must be 10 s to 24 h");

@@ -199,22 +199,26 @@ class Policy final : public TaskExchange {
  private:
   // The change's line in the audit log is there before the change.
   Async<void> work(TaskQueue& queue) override {
-    if (request_.changes.empty() && !request_.keeps) {
-      policy_ = queue.policy();
-      co_return;
-    }
+    if (request_.changes.empty()) co_return co_await keep_policy(queue);
     keep(queue.check_policy(request_.changes), policy_);
-    if (!error_ && request_.guard) {
-      auto checked = queue.check_guard(*request_.guard);
-      if (!checked) error_ = std::move(checked.error());
-    }
+    // Taken before the line is written: meanwhile it might become too little.
+    InTimeCounts before;
+    if (!error_ && request_.guard) keep(queue.check_guard(*request_.guard), before);
     if (error_ || request_.dry_run) co_return;
     AuditLine noted = line();
     co_await note(std::move(noted));
     if (error_) co_return;
-    keep(request_.guard ? queue.change_policy_guarded(request_.changes, *request_.guard)
+    keep(request_.guard ? queue.change_policy_guarded(request_.changes, *request_.guard, before)
                         : queue.change_policy(request_.changes),
          policy_);
+  }
+  // Only reads, or ends a guard. That comes before its line in the audit log: while that is written, the guard might go
+  // back. No crash comes between them, as a guard ends with the daemon.
+  Async<void> keep_policy(TaskQueue& queue) {
+    policy_ = queue.policy();
+    if (!request_.keeps || request_.dry_run || !queue.end_guard()) co_return;
+    AuditLine noted = line();
+    co_await note(std::move(noted));
   }
   AuditLine line() {
     AuditLine line{"policy", std::move(actor_), queue_name(), {}, request_.changes.size(), {}};
