@@ -17,6 +17,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
+constexpr uint64_t kFewTasks = 20;
 constexpr double kWorthIt = 0.5;  // Percentage points: a smaller difference is not shown as one.
 
 // The policies, the best first; of equals the one in force.
@@ -201,19 +202,24 @@ OrderedJson whatif_json(const ComparedQueue& compared) {
 std::string whatif_text(const ComparedQueue& compared, const Screen& screen) {
   const auto& result = compared.result;
   const auto recorded = result.figures.recorded;
-  std::string out =
-      fmt::format("{}, {} to {} UTC: {} of {} tasks were done in time, {:.1f} %. {} windows of {} were played.\n\n",
-                  plain_text(compared.queue), clock_text(result.from), clock_text(result.to), recorded.in_time,
-                  recorded.tasks, share_of(recorded), result.played.size(), duration_text(result.window));
+  const bool one = result.played.size() == 1;
+  std::string out = fmt::format(
+      "{}, {} to {} UTC: {} of {} tasks were done in time, {:.1f} %. {} window{} of {} {} played.\n",
+      plain_text(compared.queue), clock_text(result.from), clock_text(result.to), recorded.in_time, recorded.tasks,
+      share_of(recorded), result.played.size(), one ? "" : "s", duration_text(result.window), one ? "was" : "were");
+  if (recorded.tasks < kFewTasks) {
+    out += "Fewer than 20 tasks say next to nothing, whatever the intervals show.\n";
+  }
+  out += '\n';
   out += policies_table(compared, screen) + '\n' + advice(compared) + '\n' + minutes_table(compared, screen) + '\n';
-  for (const auto& one : result.skipped) {
-    out += fmt::format("skipped: {} to {} UTC: {}\n", clock_text(one.from), clock_text(one.to), one.why);
+  for (const auto& span : result.skipped) {
+    out += fmt::format("skipped: {} to {} UTC: {}\n", clock_text(span.from), clock_text(span.to), span.why);
   }
   out += fmt::format(
       "in time: SUCCESS by the task's deadline. Regret: how much more the best known does. Each window was played {} "
       "times, the first time as recorded, then with times and arrivals drawn again (seed {}).\n",
       compared.resamples + 1, compared.seed);
-  for (const auto& one : compared.assumptions) out += one + '\n';
+  for (const auto& assumption : compared.assumptions) out += assumption + '\n';
   return out;
 }
 

@@ -146,7 +146,7 @@ class WindowPlayer {
   const Alternative in_force_{"in force"};
 };
 
-double in_seconds(nanoseconds time) {
+double seconds_of(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
@@ -216,13 +216,13 @@ class Comparison {
     const nanoseconds spent = options_.cpu_time();
     const nanoseconds cost = cost_of(cutter.size_of(index));
     if (spent + cost > options_.budget) {
-      return fmt::format("the budget of {:.3g} s of CPU time is used up", in_seconds(options_.budget));
+      return fmt::format("the budget of {:.3g} s of CPU time is used up", seconds_of(options_.budget));
     }
     if (!options_.within) return {};
     const nanoseconds passed = options_.wall_time();
-    const double slower = spent > nanoseconds(0) ? std::max(1.0, in_seconds(passed) / in_seconds(spent)) : 1;
-    if (in_seconds(passed) + in_seconds(cost) * slower <= in_seconds(*options_.within)) return {};
-    return fmt::format("the machine was too busy to play it within {:.3g} s", in_seconds(*options_.within));
+    const double slower = spent > nanoseconds(0) ? std::max(1.0, seconds_of(passed) / seconds_of(spent)) : 1;
+    if (seconds_of(passed) + seconds_of(cost) * slower <= seconds_of(*options_.within)) return {};
+    return fmt::format("the machine was too busy to play it within {:.3g} s", seconds_of(*options_.within));
   }
 
   Result<WindowPlays> play(const WindowCutter& cutter, size_t index) {
@@ -266,12 +266,12 @@ class Comparison {
     size_t most = 0;
     for (size_t i = 0; i < cutter.windows().size(); ++i) most = std::max(most, cutter.size_of(i));
     std::string said = fmt::format("nothing can be compared of the {:.3g} s from {} on: {}",
-                                   in_seconds(out.to - out.from), iso8601(out.from), out.skipped.back().why);
+                                   seconds_of(out.to - out.from), iso8601(out.from), out.skipped.back().why);
     if (options_.cpu_time() + cost_of(most) > options_.budget) {
       said += fmt::format(
           ". Playing one window of {:g} s takes about {:.0f} s of CPU time: compare fewer settings, play shorter "
           "windows (--window, or windowMs in the API), or allow more CPU time (--budget, or budgetMs)",
-          in_seconds(out.window), std::ceil(in_seconds(cost_of(most))));
+          seconds_of(out.window), std::ceil(seconds_of(cost_of(most))));
     }
     return invalid(said);
   }
@@ -282,6 +282,31 @@ class Comparison {
   nanoseconds length_{0};
   nanoseconds a_task_{0};
 };
+
+// The limits of the policies in force that the best known does not keep to, in a sentence.
+std::string limits_beyond(const Recording& recording) {
+  bool learnt = false;
+  bool keyed = false;
+  bool cost = false;
+  const auto look = [&](const Environment& policy) {
+    const auto has = [&](const char* name) {
+      return setting_of(policy, name) == "adaptive" || setting_number(policy, name) > 0;
+    };
+    learnt =
+        learnt || setting_of(policy, "RATE_LIMIT") == "adaptive" || setting_of(policy, "CONCURRENCY") == "adaptive";
+    keyed = keyed || has("KEY_RATE_LIMIT") || has("KEY_CONCURRENCY");
+    cost = cost || (setting_of(policy, "RATE_COUNTS") == "cost" && has("RATE_LIMIT"));
+  };
+  look(recording.policy);
+  for (const PolicyStep& step : recording.policy_changes) look(step.policy);
+  std::string kinds;
+  for (const auto& [is_there, kind] :
+       {std::pair{learnt, "that are learnt"}, {keyed, "for each group or key"}, {cost, "that count costs"}}) {
+    if (is_there) kinds += (kinds.empty() ? "" : ", ") + std::string(kind);
+  }
+  if (kinds.empty()) return {};
+  return "The best known does not keep to limits " + kinds + ", so it may do more than any policy could.";
+}
 
 }  // namespace
 
@@ -327,6 +352,7 @@ std::vector<std::string> assumptions_of(const Recording& recording, const std::v
         "The recording never had more than {} calls under way at once. Whether the downstream bears more is not known.",
         real.most_in_work));
   }
+  if (std::string others = limits_beyond(recording); !others.empty()) out.push_back(std::move(others));
   if (patience_of(recording) > window) {
     out.push_back(
         fmt::format("Tasks may wait for longer than a window ({}). What a policy would have done later than one window "

@@ -466,6 +466,17 @@ TEST(WhatIf, AssumptionsSayThatMoreCallsAtOnceAreNotKnown) {
   ASSERT_EQ(more.size(), 2u);
   EXPECT_THAT(more[0], HasSubstr("times and refusals would have been the same"));
   EXPECT_THAT(more[1], HasSubstr("never had more than 100 calls under way"));
+  Recording limited = steady(seconds(3));
+  limited.policy["RATE_LIMIT"] = "adaptive";
+  limited.policy_changes = {{seconds(5), {{"KEY_CONCURRENCY", "2"}, {"RATE_COUNTS", "cost"}}}};
+  const auto beyond = assumptions_of(limited, {}, options, seconds(10));
+  ASSERT_EQ(beyond.size(), 2u);
+  EXPECT_EQ(beyond[1],
+            "The best known does not keep to limits that are learnt, for each group or key, so it may do more than any "
+            "policy could.");
+  limited.policy = {{"RATE_LIMIT", "5"}, {"KEY_CONCURRENCY", "0"}, {"KEY_RATE_LIMIT", "0"}};
+  limited.policy_changes.clear();
+  EXPECT_EQ(assumptions_of(limited, {}, options, seconds(10)).size(), 1u);
   const auto patient = assumptions_of(steady(seconds(30)), alternatives({{{"ORDER", "fifo"}}}), options, seconds(10));
   ASSERT_EQ(patient.size(), 2u);
   EXPECT_THAT(patient[1], HasSubstr("play longer windows (--window, or windowMs in the API)"));
