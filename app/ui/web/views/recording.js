@@ -81,7 +81,7 @@ function Notes({ recorded, file }) {
   const notes = [];
   if (file?.form === 'fixture') notes.push(FILE_LACKS);
   if (recorded.head.forgot) notes.push('Earlier events were forgotten: the recorder keeps an hour, and what fits into its memory (--recording-bytes).');
-  if (recorded.waitsMore) notes.push('200,000 tasks or more wait at the end. The recording does not name the others, so some that waited all the time are missing.');
+  if (recorded.waitsMore && file?.form !== 'fixture') notes.push('200,000 tasks or more wait at the end. The recording does not name the others, so some that waited all the time are missing.');
   return html`${notes.map((note) => html`<p class="quiet">${note}</p>`)}`;
 }
 
