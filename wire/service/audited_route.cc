@@ -10,6 +10,7 @@
 #include "wire/api/calls.h"
 #include "wire/auth/actor.h"
 #include "wire/auth/roles.h"
+#include "wire/http/own_error.h"
 #include "wire/http/target.h"
 #include "wire/sns/query_form.h"
 #include "wire/sns/sns_route.h"
@@ -110,7 +111,7 @@ void describe_topics(const HttpRequest& request, AuditLine& line) {
   }
 }
 
-// Empty for a call that has its own line.
+// Empty for a call that has its own line, and for one that there is not.
 std::optional<AuditLine> line_of(const HttpRequest& request) {
   AuditLine line;
   const auto target = parse_target(request.target);
@@ -122,6 +123,8 @@ std::optional<AuditLine> line_of(const HttpRequest& request) {
     if (has_own_line(call->call)) return std::nullopt;
     line.what = call->id;
     if (call->path.find("{queue}") != std::string_view::npos) line.queue = target->segments[1];
+  } else if (api_of(request.target) == ApiKind::kOwn) {
+    return std::nullopt;  // Nothing is served there by that method, so nothing can change.
   } else {
     line.what = "function";
     if (target->segments.size() > 2 && target->segments[1] == "functions") line.queue = target->segments[2];

@@ -134,6 +134,14 @@ TEST_F(AuditedRouteTest, CallsThatWriteTheirOwnLineGetNoSecondOne) {
   EXPECT_EQ(line("POST", "/deploy", page), "");
 }
 
+// The log tells of changes, and a call that is refused with 404 or 405 makes none.
+TEST_F(AuditedRouteTest, CallsThatThereAreNotHaveNoLine) {
+  EXPECT_EQ(line("DELETE", "/queues"), "");
+  EXPECT_EQ(line("POST", "/metrics"), "");
+  EXPECT_EQ(line("POST", "/ui/"), "");
+  EXPECT_EQ(line("PATCH", "/nothing/at/all", page), "");
+}
+
 TEST_F(AuditedRouteTest, BrokenRequestsAndLongStatementsAreLogged) {
   EXPECT_EQ(line("POST", "/", item_store("DeleteTable"), "{"), "DeleteTable : POST /");
   EXPECT_EQ(line("POST", "/", item_store("Nothing")), "Nothing : POST /");
