@@ -70,7 +70,8 @@ std::string in_words(const RefusalText& refusal) {
 }
 
 std::string hint_at_key(const RefusalText& refusal, const std::string& credentials) {
-  if (credentials.empty() && refusal.code == "MissingAuthenticationTokenException") {
+  const bool says_how = refusal.message.find("--credentials") != std::string::npos;
+  if (credentials.empty() && refusal.code == "MissingAuthenticationTokenException" && !says_how) {
     return "; --credentials FILE names the access key to sign with";
   }
   if (refusal.code == "UnrecognizedClientException" || refusal.code == "InvalidSignatureException") {

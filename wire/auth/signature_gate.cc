@@ -63,7 +63,14 @@ class SignatureGate final : public RequestGate {
     const std::string type = "com.amazon.coral.service#" + std::string(fault->name);
     const bool protocol = is_protocol(request);
     const ApiKind api = api_of(request.target);
-    auto response = std::make_unique<HttpResponse>(freshet::refusal(api, protocol ? 400 : 403, type, fault->message));
+    std::string message = fault->message;
+    if (api == ApiKind::kOwn && fault->name == "MissingAuthenticationTokenException") {
+      message +=
+          ": this daemon asks for signed requests. Commands of freshet sign with --credentials FILE, curl with "
+          "--aws-sigv4 aws:amz:" +
+          options_.region + ":freshet --user ID:SECRET";
+    }
+    auto response = std::make_unique<HttpResponse>(freshet::refusal(api, protocol ? 400 : 403, type, message));
     if (protocol) response->content_type = "application/x-amz-json-1.0";
     if (api == ApiKind::kAws) seal_answer(*response, ids_);
     return response;

@@ -330,6 +330,8 @@ TEST(SignatureGate, AnswersAsTheProtocolDoes) {
     const auto answer = refusal_of(*gate, {"GET", closed, {{"Host", "h"}}, ""});
     ASSERT_NE(answer, nullptr) << closed;
     EXPECT_EQ(answer->status, 403);
+    EXPECT_NE(answer->body.find("Commands of freshet sign with --credentials FILE"), std::string::npos) << answer->body;
+    EXPECT_NE(answer->body.find("--aws-sigv4 aws:amz:us-east-1:freshet"), std::string::npos) << answer->body;
   }
   HttpRequest task{"POST", "/queues/Q/tasks", {{"Host", "h"}}, "{}"};
   sign_request(task, keys().first(), {"anywhere", "freshet"}, kNow);
