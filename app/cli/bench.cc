@@ -13,6 +13,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 namespace {
@@ -76,7 +77,9 @@ class Stress {
   int run() {
     // Reports a missing daemon or queue once: each worker would repeat it.
     Session first(options_.remote);
-    if (first.call("GET", "/stats").is_null()) return first.exit_status();
+    const Json stats = first.call("GET", "/stats");
+    if (stats.is_null()) return first.exit_status();
+    if (const auto runner = stats.value("runner", "none"); runner != "none") return refuse(first.queue(), runner);
     std::vector<std::thread> workers;
     for (int i = 0; i < options_.slots; ++i) workers.emplace_back([this] { guarded([this] { work(); }); });
     size_t created = 0;
@@ -95,6 +98,15 @@ class Stress {
   }
 
  private:
+  // It would do real work with tasks that mean nothing, and the figures would not be those of the bench's workers.
+  static int refuse(const std::string& queue, const std::string& runner) {
+    std::cerr << "freshet bench: queue '" << plain_text(queue) << "' has a task runner of its own ("
+              << plain_text(runner)
+              << "), which would be given the bench's tasks: name a queue without one, as freshet serve NAME --pull "
+                 "starts it\n";
+    return kUsage;
+  }
+
   // Another server's JSON ends all threads; the last exception is for who called run().
   template <class Part>
   void guarded(const Part& part) {
@@ -179,9 +191,9 @@ void add_bench(Command app, int& exit_status) {
   const Command command =
       app.add_subcommand("bench", "Put more tasks into a running daemon's queue than its workers can do");
   command.footer(
-      "Creates tasks at a fixed rate and takes them with workers that need a fixed time for each. Use a queue without\n"
-      "a processor of its own:\n"
-      "  freshet run config/lifo.yaml --data :memory: --parameter TaskRunner=none\n"
+      "Creates tasks at a fixed rate and takes them with workers that need a fixed time for each. The queue must have\n"
+      "no task runner of its own:\n"
+      "  freshet serve stress --pull --data :memory:\n"
       "  freshet bench --rate 1000 --seconds 30 --json");
   options->remote.add_options(command);
   command.add_option("--rate", options->rate, "Create so many tasks a second")

@@ -56,9 +56,11 @@ Check duration(std::chrono::milliseconds least, std::chrono::milliseconds most) 
 
 Check some_seconds() {
   return {[](const std::string& text) {
-            return seconds_in(text) > 0
-                       ? std::string()
-                       : "'" + text + "' is not a number above 0 (of seconds), nor a duration like 500ms, 60s or 10m";
+            if (seconds_in(text) > 0) return std::string();
+            if (parse_duration(text, std::chrono::milliseconds(1), std::chrono::milliseconds::max())) {
+              return "'" + text + "' is out of range: it must be at most 366d";
+            }
+            return "'" + text + "' is not a number above 0 (of seconds), nor a duration like 500ms, 60s or 10m";
           },
           {}};
 }

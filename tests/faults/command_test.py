@@ -97,6 +97,7 @@ def put(freshet, daemon):
     task = json.loads(freshet("get", "in1h", "--json").stdout)
     assert task["notBefore"] - task["taskCreated"] == 3_600_000, task
     assert "nor a duration like 500ms, 60s or 10m" in freshet("put", "{}", "--ttl", "10x", status=2).stderr
+    assert "'400d' is out of range: it must be at most 366d" in freshet("put", "{}", "--delay", "400d", status=2).stderr
     assert freshet("put", "-", stdin='{"taskId": "dash"}\n').stdout == "1 created\n"
     assert "--id is a single task's" in freshet("put", "--id", "x", status=2, stdin='{"payload": 1}\n').stderr
     assert "; this daemon has QueueTable; --queue chooses another" in freshet("put", "{}", "--queue", "Other", status=3).stderr
@@ -395,6 +396,19 @@ def fixtures(freshet):
     assert all(json.loads(line) for line in recorded.splitlines()), recorded
 
 
+def bench_leaves_handlers_alone(binary, folder):
+    """Its tasks mean nothing to a handler, and its figures are those of its own workers."""
+    daemon = Daemon(binary, folder / "with-a-runner", runner="fake")
+    try:
+        freshet = Commands(binary, daemon.start(), folder)
+        refused = freshet("bench", "--seconds", "1", status=2)
+        assert "queue 'QueueTable' has a task runner of its own (fake)" in refused.stderr and "--pull" in refused.stderr, refused
+        assert daemon.stats()["depth"]["PENDING"] == 0 and not daemon.stats()["flow"], daemon.stats()
+        daemon.stop()
+    finally:
+        daemon.kill()
+
+
 def help_texts(freshet):
     for command in ("run", "put", "get", "explain", "list", "stats", "cancel", "redrive", "record", "replay", "bench"):
         text = freshet(command, "--help").stdout
@@ -422,6 +436,7 @@ def main():
             wrong_files_and_tables(freshet)
             queues_of_another_kind(options.binary, pathlib.Path(folder))
             folders_that_cannot_be_made(freshet)
+            bench_leaves_handlers_alone(options.binary, pathlib.Path(folder))
             text = freshet("replay", "--help").stdout.split("\n\nThe same fixture")[0]
             assert all(line.lower().count("with --into") < 2 for line in re.split(r"\n +--", text)), text
             assert "no function has logged anything (--all" in freshet("logs").stderr
