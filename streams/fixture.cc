@@ -103,7 +103,7 @@ Result<FixtureHeader> read_header(const JsonView& line) {
   if (!format || *format != kFormat) {
     return invalid(
         "the first line must be a fixture's header: {\"freshet\":\"fixture\",\"version\":1,...}; freshet "
-        "record writes such files");
+        "record and freshet recording save write such files");
   }
   auto version = line.int_or("version", 0);
   if (!version) return fail(version.error());

@@ -138,6 +138,9 @@ class Player {
     }
     if (const int status = look_at_target(); status != kDone) return status;
     plan_ = play_plan(fixture_, is_queue_);
+    if (is_queue_ && !plan_.calls.empty() && !has_payloads()) {
+      std::cerr << "the fixture holds no payloads (the flight recorder keeps none): its tasks are created without\n";
+    }
     hear_interrupts();
     start_ = SteadyClock::now();
     running_ = clients_.size();
@@ -159,6 +162,15 @@ class Player {
   }
 
  private:
+  bool has_payloads() const {
+    const auto& snapshot = fixture_.snapshot;
+    const auto& records = fixture_.records;
+    return std::any_of(snapshot.begin(), snapshot.end(),
+                       [](const Item& item) { return item.find("payload") != nullptr; }) ||
+           std::any_of(records.begin(), records.end(),
+                       [](const ChangeRecord& one) { return one.after && one.after.find("payload"); });
+  }
+
   Result<std::unique_ptr<BlockingClient>> connect() const {
     BlockingClientOptions options{{}, options_.ca, "dynamodb", options_.region};
     if (!options_.credentials.empty()) {

@@ -54,6 +54,11 @@ int save(const RecordingOptions& options) {
   });
   out.flush();
   if (!out) return say(cannot_write(options.file), kFailed);
+  if (options.remote.json && options.file != "-") {
+    const Json saved{
+        {"queue", flight->queue()}, {"from", epoch_ms(start)}, {"to", epoch_ms(flight->to())}, {"changes", records}};
+    std::cout << saved.dump() << '\n';
+  }
   std::cerr << fmt::format("{:.1f} s of {} saved: {} changes since {}\n",
                            std::chrono::duration<double>(flight->to() - start).count(), plain_text(flight->queue()),
                            records, iso8601(start));
@@ -74,8 +79,8 @@ void add_recording(Command app, int& exit_status) {
       "The daemon records by itself when tasks come, start and end, without their payloads. So after trouble:\n"
       "  freshet recording save trouble.jsonl --queue emails --last 10m\n"
       "  freshet simulate trouble.jsonl --set RATE_LIMIT=15");
-  const Command command = commands.begin("save", "Save it as a file that freshet simulate reads", save, "QueueTable",
-                                         "/queues/", "Name of the queue");
+  const Command command = commands.begin("save", "Save it as a file that freshet simulate, whatif and ui read", save,
+                                         "QueueTable", "/queues/", "Name of the queue; a daemon's only one needs none");
   RecordingOptions& options = commands.options();
   command.add_option("file", options.file, "File to write; - for standard output").file().required();
   command

@@ -251,7 +251,9 @@ void add_simulate(Command app, int& exit_status) {
       "  freshet record --seconds 60 --out load.jsonl\n"
       "  freshet simulate load.jsonl --set RATE_LIMIT=15 --downstream 'token-bucket 20/s burst 5'\n"
       "  freshet simulate load.jsonl --policy freshet-deadline,fifo-ttl --slots 8");
-  command.add_option("trace", options->trace, "File written by freshet record").file().required();
+  command.add_option("trace", options->trace, "File written by freshet record or freshet recording save")
+      .file()
+      .required();
   command
       .add_option("--set", options->settings,
                   "NAME=VALUE: a setting of the queue that differs from the recorded policy (docs/settings.md); "

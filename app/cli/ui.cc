@@ -54,7 +54,9 @@ Result<void> serve(const std::shared_ptr<const saved::SavedRecording>& recording
   auto io = IoThread::start(clock);
   if (!io) return fail(io.error());
   auto listener = HttpListener::bind("127.0.0.1", static_cast<uint16_t>(options.port));
-  if (!listener) return fail(listener.error());
+  if (!listener) {
+    return fail(listener.error().code, listener.error().message + " (--port chooses another one, and 0 a free one)");
+  }
   const DurableFunction nothing = []() -> Async<Result<void>> { return Result<void>(); };
   const std::string name = std::filesystem::path(options.file).filename();
   Comparisons comparisons;

@@ -62,6 +62,9 @@ class FixtureLines {
       last_ms_ = std::max(last_ms_, epoch_ms(record.at));
       add(record);
     }
+    if (fixture_.records.empty() && numbers_ == 0 && !fixture_.header.policy.empty()) {
+      return invalid(file_ + ": the recording holds no changes: nothing happened while it was recorded");
+    }
     if (numbers_ == 0) return invalid(file_ + ":1: no item has a 'taskStatus': this is not the recording of a queue");
     add_waiting();
     return SavedRecording{fixture_.header.table, true, answers_.take()};

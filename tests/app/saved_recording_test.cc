@@ -77,6 +77,17 @@ TEST(SavedRecording, TheChangesOfAFixtureAreTheEventsOfItsTasks) {
           R"({"at":4000,"task":2,"waits":"DELAYED","about":{"ageMs":3500}})"));
 }
 
+// A quiet queue's recording is one, and only says nothing.
+TEST(SavedRecording, ARecordingWithoutChangesSaysSo) {
+  EXPECT_EQ(refusal_of(kFixtureHead),
+            "saved.jsonl: the recording holds no changes: nothing happened while it was recorded");
+  const std::string plain =
+      R"({"freshet":"fixture","version":1,"table":"emails","partitionKey":{"name":"taskId","type":"S"},)"
+      R"("view":"KEYS_ONLY","start":"1970-01-01T00:00:01.000Z"})"
+      "\n";
+  EXPECT_THAT(refusal_of(plain), HasSubstr("this is not the recording of a queue"));
+}
+
 TEST(SavedRecording, ImagesFromBeforeMayBeMissing) {
   const auto lines = lines_of(kFixtureHead + change("INSERT", "2", "", image("a", "PENDING")) +
                               change("MODIFY", "3", "", image("a", "TAKEN", R"(,"takenBy":{"S":"process_tasks"})")) +

@@ -33,6 +33,8 @@ def saves_what_happened_and_simulates_it(binary, folder):
             time.sleep(0.05)
         saved = freshet(binary, "recording", "save", recording, "--url", url)
         assert " s of QueueTable saved: " in saved.stderr and "secret" not in recording.read_text(), saved
+        told = json.loads(freshet(binary, "recording", "save", recording, "--url", url, "--json").stdout)
+        assert told["queue"] == "QueueTable" and told["from"] < told["to"] and told["changes"] >= created, told
         stats = daemon.stats()
         simulated = json.loads(freshet(binary, "simulate", recording, "--json").stdout)
         real, [played] = simulated["recorded"], simulated["policies"]

@@ -49,7 +49,9 @@ def creates_the_tasks_of_a_queue(binary, folder):
                       change("INSERT", 1, task("a", payload={"M": {"n": {"N": "1"}}}, deadline={"N": str((START + 3601) * 1000)},
                                                group={"S": "eu"}, own={"S": "x"})),
                       change("MODIFY", 2, task("a", "TAKEN")), change("INSERT", 900, task("b")), change("REMOVE", 901, task("b")))
-    report = json.loads(play(binary, fixture, url_of(daemon), "--speed", 1000, "--json").stdout)
+    run = play(binary, fixture, url_of(daemon), "--speed", 1000, "--json")
+    assert "payloads" not in run.stderr, run
+    report = json.loads(run.stdout)
     assert (report["calls"], report["sent"], report["accepted"], report["refused"], report["unknown"]) == (3, 3, 3, {}, 0), report
     assert report["leftOut"] == {"changed after their creation": 1, "ended before the start": 1, "removed": 1}, report
     assert report["seconds"] >= 0.9, report
@@ -66,7 +68,9 @@ def creates_the_tasks_of_a_queue(binary, folder):
 def says_what_was_refused(binary, folder):
     daemon = Daemon(binary, folder / "data", "--set", "ProcessTasksFunction.MAX_WAITING=2").start()
     fixture = written(folder, header("QueueTable", "taskId"), *(change("INSERT", 1, task(f"t{i}")) for i in range(5)))
-    said = play(binary, fixture, url_of(daemon), "--speed", 1e6, "--connections", 1, status=5).stdout
+    run = play(binary, fixture, url_of(daemon), "--speed", 1e6, "--connections", 1, status=5)
+    said = run.stdout
+    assert "the fixture holds no payloads" in run.stderr, run
     assert "accepted  2\n" in said and "refused   3: TooManyRequestsException 3\n" in said, said
     assert f"the first: {fixture}:4: " in said, said
 
