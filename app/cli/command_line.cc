@@ -54,7 +54,8 @@ int parse_and_run(int argc, char** argv) {
     return kUsage;
   } catch (const nlohmann::json::exception&) {
     // The answer is JSON, but with other members or types: it is some other server's.
-    std::cerr << "freshet: the server answers, but not as Freshet does: is that the daemon's address?\n";
+    std::cerr
+        << "freshet: the server answers, but not as Freshet does: is --url (or FRESHET_URL) the daemon's address?\n";
     return kFailed;
   }
   return exit_status;

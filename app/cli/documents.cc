@@ -1,5 +1,6 @@
 // `freshet completions` and `freshet man`: what the program says about itself, for shells and for man(1).
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -35,6 +36,12 @@ bool write_page(const std::string& file, const std::string& page) {
 }
 
 int write_pages(const CommandFacts& program, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error && !std::filesystem::is_directory(folder)) {
+    std::cerr << "freshet man: cannot make the folder '" << plain_text(folder) << "': " << error.message() << '\n';
+    return kFailed;
+  }
   if (!write_page(folder + "/freshet.1", program_page(program))) return kFailed;
   for (const CommandFacts& command : program.commands) {
     if (!write_page(folder + "/freshet-" + command.name() + ".1", command_page(command))) return kFailed;
@@ -80,7 +87,8 @@ void add_man(Command app, int& exit_status) {
       "All of them, where man looks for them:\n"
       "  freshet man --folder ~/.local/share/man/man1");
   command.add_option("command", *name, "The command; none: the program itself");
-  command.add_option("--folder", *folder, "Write the pages of all commands into this folder").existing_folder();
+  command.add_option("--folder", *folder, "Write the pages of all commands into this folder; it is made if need be")
+      .folder();
   command.callback([=, &exit_status] {
     const CommandFacts program = reference_of(command);
     exit_status = folder->empty() ? print_page(program, *name) : write_pages(program, *folder);

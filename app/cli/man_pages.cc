@@ -173,7 +173,8 @@ std::string program_page(const CommandFacts& program) {
   std::string out = heading("freshet", "durable task processor, newest work first");
   out += ".SH SYNOPSIS\n" + synopsis(program) + ".SH DESCRIPTION\n" + line_of(program.what + ".");
   out +=
-      ".PP\nThe daemon is\n.BR \"freshet run\" ;\nthe other commands talk to it or work without one.\n"
+      ".PP\nThe daemon is\n.B freshet serve\nor\n.BR \"freshet run\" ;\nthe other commands talk to it or work without "
+      "one.\n"
       "Each has a page of its own.\n";
   std::string group;
   out += ".SH COMMANDS\n";

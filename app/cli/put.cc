@@ -66,19 +66,22 @@ class Tally {
       if (options_.remote.json) std::cout << text_of(result) << '\n';
     }
     if (created_ + existing_ + failed_ < next_report_) return;
-    progress_.show(std::to_string(created_) + " created");
+    progress_.show(counts());
     next_report_ += 1000;
   }
   void finish() {
     progress_.end();
-    std::ostream& out = options_.remote.json ? std::cerr : std::cout;
-    out << created_ << " created";
-    if (existing_ > 0) out << ", " << existing_ << " already there";
-    if (failed_ > 0) out << ", " << failed_ << " refused";
-    out << '\n';
+    (options_.remote.json ? std::cerr : std::cout) << counts() << '\n';
   }
 
  private:
+  std::string counts() const {
+    std::string out = std::to_string(created_) + " created";
+    if (existing_ > 0) out += ", " + std::to_string(existing_) + " already there";
+    if (failed_ > 0) out += ", " + std::to_string(failed_) + " refused";
+    return out;
+  }
+
   const PutOptions& options_;
   Session& session_;
   size_t created_ = 0, existing_ = 0, failed_ = 0, next_report_ = 1000;

@@ -124,7 +124,7 @@ std::string paused_parts(const OrderedJson& stats) {
     const std::string of = pause.value("of", "");
     const std::string what = of == "queue" ? "the queue" : of + " '" + plain_text(pause.value("name", "")) + "'";
     const int64_t age = std::max<int64_t>(0, now_ms() - pause.value("since", int64_t{0}));
-    out += fmt::format("{} is paused for {} by {}", what, age_text(age), plain_text(pause.value("by", "?")));
+    out += fmt::format("{} has been paused for {} by {}", what, age_text(age), plain_text(pause.value("by", "?")));
     if (pause.contains("reason")) out += ": " + plain_text(pause["reason"].get<std::string>());
     out += '\n';
   }

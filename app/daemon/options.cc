@@ -22,6 +22,9 @@ Result<ListenAddress> parse_listen(const std::string& text, bool signed_for) {
     return invalid("--listen '" + text + "': " + why + " (like 127.0.0.1:7070; port 0 picks a free one)");
   };
   const auto colon = text.rfind(':');
+  if (uint16_t port = 0; parse_number(text, port)) {
+    return invalid("--listen '" + text + "': the address is missing; did you mean 127.0.0.1:" + text + "?");
+  }
   if (colon == std::string::npos) return wrong("the port is missing");
   ListenAddress address;
   address.host = text.substr(0, colon);

@@ -60,6 +60,8 @@ TEST_F(OptionsTest, AnAddressBeyondLoopbackNeedsAccessKeys) {
       "are signed with; without it, listen on 127.0.0.1");
   EXPECT_EQ(parse_listen("127.0.0.1").error().message,
             "--listen '127.0.0.1': the port is missing (like 127.0.0.1:7070; port 0 picks a free one)");
+  EXPECT_EQ(parse_listen("7071").error().message,
+            "--listen '7071': the address is missing; did you mean 127.0.0.1:7071?");
   EXPECT_TRUE(parse_listen("0.0.0.0:7070", true));
 }
 

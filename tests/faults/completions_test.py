@@ -153,7 +153,7 @@ class ManPages(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="freshet-man-")
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.place = pathlib.Path(cls.folder.name)
+        cls.place = pathlib.Path(cls.folder.name) / "not/there/yet"
         freshet("man", "--folder", cls.place)
         cls.pages = sorted(cls.place.glob("*.1"))
 
@@ -181,7 +181,8 @@ class ManPages(unittest.TestCase):
         done = run(BINARY, "man", "nothing")
         self.assertEqual(done.returncode, 2)
         self.assertIn("'nothing' is no command", done.stderr)
-        self.assertEqual(run(BINARY, "man", "--folder", self.place / "none").returncode, 2)
+        (self.place / "a-file").write_text("")
+        self.assertEqual(run(BINARY, "man", "--folder", self.place / "a-file").returncode, 1)
 
     def clean(self, *argv, but=None):
         for page in self.pages:
