@@ -139,7 +139,7 @@ std::string explain_commands(const CLI::App& app, const std::string& word) {
   }
   const std::string path = path_of(app);
   const bool several = names.find(',') != std::string::npos;
-  if (word == "help") nearest = "--help";
+  if (word == "help" || (word == "version" && app.get_parent() == nullptr)) nearest = "--" + word;
   const std::string what = word.empty() ? "a command is missing" : "'" + plain_text(word) + "' is no command";
   return path + ": " + what + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") + "\nThere " +
          (several ? "are " : "is ") + names + "; " + path + " COMMAND --help explains each.";

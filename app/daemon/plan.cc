@@ -111,7 +111,11 @@ Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment
 Result<Deployment> read_deployment(const TemplateOptions& options) {
   if (!options.text.empty()) return read_deployment(options, options.text);
   auto text = read_text_file(options.path);
-  if (!text) return invalid("the template: " + text.error().message);
+  if (!text) {
+    const bool is_name = options.path.find_first_of("./") == std::string::npos;
+    return invalid("the template: " + text.error().message +
+                   (is_name ? "; freshet serve " + options.path + " runs a queue without a template" : ""));
+  }
   return read_deployment(options, std::move(*text));
 }
 

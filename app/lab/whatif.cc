@@ -19,6 +19,8 @@ namespace {
 constexpr seconds kWindows[] = {seconds(60), seconds(30), seconds(15), seconds(5)};
 // With a window that was not asked for, so many of them shall fit into the budget.
 constexpr int kLeastWindows = 4;
+constexpr const char* kNoTaskCame =
+    "no task came in it (tasks at the end of a recording count only once it is known what became of them)";
 
 void drop_refused(Trace& trace) {
   Trace kept;
@@ -210,8 +212,7 @@ class Comparison {
 
   // Without a cut of the window, so that the many that are skipped cost next to nothing.
   std::string reason_to_skip(const WindowCutter& cutter, size_t index) const {
-    if (cutter.counted(index) == 0)
-      return "no task came in it (tasks at the end of a recording count only once it is known what became of them)";
+    if (cutter.counted(index) == 0) return kNoTaskCame;
     if (!cutter.has_calls(index)) return "no call ended, so it is not known how long one takes";
     const nanoseconds spent = options_.cpu_time();
     const nanoseconds cost = cost_of(cutter.size_of(index));
@@ -265,8 +266,12 @@ class Comparison {
   tl::unexpected<Error> nothing(const WhatIf& out, const WindowCutter& cutter) const {
     size_t most = 0;
     for (size_t i = 0; i < cutter.windows().size(); ++i) most = std::max(most, cutter.size_of(i));
+    // A window without tasks is no reason where there are others.
+    const auto other = std::find_if(out.skipped.rbegin(), out.skipped.rend(),
+                                    [](const auto& span) { return span.why != kNoTaskCame; });
+    const std::string& why = other == out.skipped.rend() ? out.skipped.back().why : other->why;
     std::string said = fmt::format("nothing can be compared of the {:.3g} s from {} on: {}",
-                                   seconds_of(out.to - out.from), iso8601(out.from), out.skipped.back().why);
+                                   seconds_of(out.to - out.from), iso8601(out.from), why);
     if (options_.cpu_time() + cost_of(most) > options_.budget) {
       said += fmt::format(
           ". Playing one window of {:g} s takes about {:.0f} s of CPU time: compare fewer settings, play shorter "

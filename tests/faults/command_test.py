@@ -192,6 +192,9 @@ def wrong_words(freshet):
     for words, said in ((["lst"], "'lst' is no command; did you mean 'list'?\nThere are serve, put, get, "),
                         (["frobnicate"], "'frobnicate' is no command\nThere are serve, put, "),
                         (["help"], "freshet: 'help' is no command; did you mean '--help'?\nThere are serve, put, "),
+                        (["version"], "freshet: 'version' is no command; did you mean '--version'?\n"),
+                        (["run", "emails"], "freshet: the template: cannot read 'emails': No such file or directory; freshet serve emails runs a queue without "
+                                            "a template\n"),
                         (["-v"], "freshet: there is no option -v; freshet --help lists them\n"),
                         (["bench", "overlod"], "freshet bench: 'overlod' is no command; did you mean 'overload'?\nThere is overload; "),
                         (["stats", "--url", "http://127.0.0.1:70700"], "the port must be a number from 0 to 65535 (like http://127.0.0.1:7070)\n"),
