@@ -78,6 +78,17 @@ std::chrono::nanoseconds seconds_of(double seconds) {
       std::chrono::duration<double>(std::min(seconds, kLongest)));
 }
 
+Check host_name() {
+  return {[](const std::string& text) {
+            if (text.find('/') != std::string::npos) {
+              return "'" + text + "' is no host name: write it without http:// and path, like queue.example.com";
+            }
+            const bool has_port = std::count(text.begin(), text.end(), ':') == 1;
+            return has_port ? "'" + text + "' names a port: write the host name alone" : std::string();
+          },
+          ""};
+}
+
 Check not_empty() {
   return {[](const std::string& text) { return text.empty() ? std::string("must not be empty") : std::string(); }, ""};
 }

@@ -16,6 +16,7 @@ Check above_zero();                        // Any number above 0.
 Check duration(std::chrono::milliseconds least, std::chrono::milliseconds most);
 // The same, but a number alone is seconds, and must be above 0.
 Check some_seconds();
+Check host_name();  // Refuses an URL, and a name with a port.
 Check not_empty();  // Refuses an empty value, such as a script's unset variable.
 
 // The seconds of a text that some_seconds() has checked; 0 of an empty one.

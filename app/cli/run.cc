@@ -95,7 +95,8 @@ void add_service_options(Command command, DaemonOptions& options) {
           "A further name that clients call this server by (the Host header), like queue.example.com, or *.example.com "
           "for all names below; behind a proxy its public name; repeatable")
       .one_value_each()
-      .envname("FRESHET_ALLOWED_HOST");
+      .envname("FRESHET_ALLOWED_HOST")
+      .check(host_name());
   command
       .add_option("--credentials", options.credentials,
                   "File of access keys in the form of ~/.aws/credentials. Every request must then be signed with one")

@@ -195,15 +195,19 @@ Async<Result<DeploymentPlan>> Deployer::plan(PlannedDeployment planned) {
   co_return plan_deployment(planned.deployment, *state);
 }
 
+static constexpr std::string_view kNoLongerWanted =
+    "no longer in the template; stays with its items, and if it was a queue it is none now";
+
 void Deployer::tell(const DeploymentPlan& done, const Deployment& deployment) const {
   for (const auto& change : done.changes) {
     // A template takes the place of the one before: what that had goes, which not everybody expects.
-    const bool goes = change.kind == DeploymentChange::Kind::kRemove || change.kind == DeploymentChange::Kind::kKeep;
+    const bool stays = change.kind == DeploymentChange::Kind::kKeep;
+    const bool goes = change.kind == DeploymentChange::Kind::kRemove || stays;
     parts_.log.event(goes ? LogLevel::kWarn : LogLevel::kInfo, "DEPLOY",
                      {{"change", change_name(change.kind)},
                       {"type", change.type},
                       {"name", change.name},
-                      {"detail", change.detail}});
+                      {"detail", stays ? kNoLongerWanted : change.detail}});
   }
   for (const auto& output : deployment.outputs) {
     parts_.log.info("OUTPUT", {{"name", output.name}, {"value", output.value}});

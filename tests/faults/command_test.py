@@ -192,6 +192,9 @@ def wrong_words(freshet):
     for words, said in ((["lst"], "'lst' is no command; did you mean 'list'?\nThere are serve, put, get, "),
                         (["frobnicate"], "'frobnicate' is no command\nThere are serve, put, "),
                         (["help"], "freshet: 'help' is no command; did you mean '--help'?\nThere are serve, put, "),
+                        (["run", "--allowed-host", "https://queue.example"], "'https://queue.example' is no host name: write it without http:// and path, "
+                         "like queue.example.com\n"),
+                        (["run", "--allowed-host", "queue.example:443"], "'queue.example:443' names a port: write the host name alone\n"),
                         (["version"], "freshet: 'version' is no command; did you mean '--version'?\n"),
                         (["run", "emails"], "freshet: the template: cannot read 'emails': No such file or directory; freshet serve emails runs a queue without "
                                             "a template\n"),

@@ -158,6 +158,7 @@ def says_what_is_wrong_and_changes_nothing(binary, folder):
         run = freshet(daemon, "deploy", path)
         assert changes(run) == ["+ topic Json", "- function CreateTasksFunction",
                                 "= table QueueTable (no longer in the template; stays with its items)"], run.stdout
+        assert "stays with its items, and if it was a queue it is none now" in daemon.log_tail(), daemon.log_tail()
     finally:
         daemon.stop()
 
