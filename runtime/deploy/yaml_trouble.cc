@@ -1,6 +1,7 @@
 #include "runtime/deploy/yaml_trouble.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace freshet {
@@ -55,7 +56,16 @@ YamlTrouble wrong_character(const YamlStop& stop, std::string_view text) {
                          (stop.bracket ? std::string(" between [ ] or { }") : std::string())};
 }
 
+// The error for a line with a tab before its first character. Empty for others.
+std::optional<YamlTrouble> tab_before(const YamlStop& stop, std::string_view text) {
+  const std::string_view line = line_at(text, stop.line);
+  const std::string_view indentation = line.substr(0, std::min(line.find_first_not_of(" \t"), line.size()));
+  if (indentation.find('\t') == indentation.npos) return std::nullopt;
+  return YamlTrouble{stop.line, "the line begins with a tab: write blanks, as YAML knows no others"};
+}
+
 YamlTrouble not_in_the_map(const YamlStop& stop, std::string_view text) {
+  if (auto tab = tab_before(stop, text)) return std::move(*tab);
   const std::string_view line = line_at(text, stop.line);
   const bool first = line.find_first_not_of(' ') + 1 == static_cast<size_t>(std::max(stop.column, 1));
   if (!first && stop.quoted_line > 0) {
@@ -70,11 +80,7 @@ YamlTrouble not_in_the_map(const YamlStop& stop, std::string_view text) {
 }
 
 YamlTrouble wrong_name(const YamlStop& stop, std::string_view text) {
-  const std::string_view line = line_at(text, stop.line);
-  const std::string_view indentation = line.substr(0, std::min(line.find_first_not_of(" \t"), line.size()));
-  if (indentation.find('\t') != indentation.npos) {
-    return {stop.line, "the line begins with a tab: write blanks, as YAML knows no others"};
-  }
+  if (auto tab = tab_before(stop, text)) return std::move(*tab);
   return {stop.line,
           "a ':' cannot stand here: put text with ': ' in it into quotes; a name begins in the column of the other "
           "names around it"};

@@ -166,6 +166,7 @@ TEST(Template, DocumentsThatCannotBeRead) {
       {"a:\n  b: 1\n c: 2\n",
        "t.yaml:3: this line fits none of the lines before it: names of one map begin in the same"},
       {"a:\n  - x\n y\n", "t.yaml:3: this line fits none of the lines before it"},
+      {"a:\n  b:\n\tc: 1\n", "t.yaml:3: the line begins with a tab: write blanks, as YAML knows no others"},
       {"a:\n\tb: 1\n", "t.yaml:2: the line begins with a tab: write blanks, as YAML knows no others"},
       {"a: b: c\n", "t.yaml:1: a ':' cannot stand here: put text with ': ' in it into quotes"},
       {"Resources: {}\nResources: {}\n", "t.yaml:2: 'Resources' stands here twice"},
