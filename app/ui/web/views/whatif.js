@@ -86,7 +86,7 @@ function Answer({ queue, answer }) {
     [html`The best known <span class="quiet">knows what comes</span>`, '', share(bestKnown.percent), '', '', ''],
   ];
   return html`<div aria-live="polite">
-    <p>${format.time(answer.from)} to ${format.time(answer.to)}, in windows of ${format.age(answer.windowMs)}. <strong>Assumed:</strong> ${answer.assumes}</p>
+    <p>${format.time(answer.from)} to ${format.time(answer.to)}, in windows of ${format.age(answer.windowMs)}. ${answer.assumes}</p>
     <${Table} caption="What each policy would have come to" columns=${COLUMNS} rows=${rows.map((cells) => cells.slice(0, COLUMNS.length))} />
     ${answer.skipped.length > 0 && html`<p class="quiet">Left out: ${answer.skipped.map(({ from, to, why }) => `${format.time(from)} to ${format.time(to)} (${why})`).join('; ')}</p>`}
     ${chart.at.length > 1 && html`<div class="charts"><${Chart} ...${chart} sync="whatif" /></div>`}</div>`;
