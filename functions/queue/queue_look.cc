@@ -13,12 +13,14 @@ namespace {
 constexpr uint64_t kMostCounted = 10'000;      // Waiting tasks, in one answer,
 constexpr uint64_t kMostCountedOfOne = 1'000;  // and of one share.
 constexpr size_t kMostLanesLookedAt = 20'000;
+constexpr size_t kLanesAtOnce = 1'000;  // Then others have their turn.
 constexpr uint32_t kCountPage = 250;
 
 template <class Number>
 void sort_by(std::vector<Number>& all, size_t limit, bool (*comes_first)(const Number&, const Number&)) {
-  std::sort(all.begin(), all.end(), comes_first);
-  if (all.size() > limit) all.resize(limit);
+  const size_t kept = std::min(all.size(), limit);
+  std::partial_sort(all.begin(), all.begin() + static_cast<ptrdiff_t>(kept), all.end(), comes_first);
+  all.resize(kept);
 }
 
 uint64_t flow_into(const QueueStats& stats, std::string_view arrow) {
@@ -126,12 +128,20 @@ Async<Result<QueueShares>> Queue::shares(SharesInput input) {
   std::map<std::string, Known, std::less<>> known;
   for (const auto& [name, tasks] : input.by_key ? core_.claims.leases().by_key() : core_.claims.leases().by_group())
     known[name].in_work = tasks;
-  for (auto& lane : core_.lanes.shares().holding(kMostLanesLookedAt)) {
-    if (input.by_key && !is_key_lane(lane)) continue;
-    auto name = input.by_key ? lane_key(lane) : std::string(lane_group(lane));
-    known[std::move(name)].lanes.push_back(std::move(lane));
-  }
-  out.more = core_.lanes.size() > kMostLanesLookedAt;
+  std::string last;
+  size_t looked = 0;
+  do {
+    for (auto& lane : core_.lanes.shares().holding(last, kLanesAtOnce)) {
+      if (input.by_key && !is_key_lane(lane)) continue;
+      auto name = input.by_key ? lane_key(lane) : std::string(lane_group(lane));
+      known[std::move(name)].lanes.push_back(std::move(lane));
+    }
+    looked += kLanesAtOnce;
+    co_await sleep_for(services_.scheduler, nanoseconds(0));
+  } while (!last.empty() && looked < kMostLanesLookedAt);
+  // Tasks of every group, and of every key, may wait in the other lanes.
+  const bool is_cut = !last.empty() && core_.lanes.size() > kMostLanesLookedAt;
+  out.more = is_cut;
   if (input.by_key) {
     for (const Pause& pause : core_.pauses.list()) {
       if (pause.of == Pause::Of::kKey) known.try_emplace(pause.name);
@@ -159,7 +169,7 @@ Async<Result<QueueShares>> Queue::shares(SharesInput input) {
     auto counting = count_waiting(services_, indexes, std::move(known[share.name].lanes), left, share);
     auto all = co_await counting;
     if (!all) co_return fail(all.error());
-    share.waiting_at_least = !*all;
+    share.waiting_at_least = share.waiting && (is_cut || !*all);
     if (!core_.limits.on() || settings_.limits.by_key != input.by_key) continue;
     if (const auto standing = core_.limits.by_name().standing(share.name, boot())) {
       share.at_limit = true;

@@ -97,6 +97,32 @@ TEST_P(QueueLook, AShareWithManyTasksIsNotCountedToItsEnd) {
   EXPECT_LT(*out.shares[0].waiting, 1'600u);
 }
 
+TEST_P(QueueLook, WithMoreLanesThanAreLookedAtNoCountIsSaidToBeWhole) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(queue.change_policy({{"KEY_CONCURRENCY", "1"}, {"LIMIT_BY", "key"}, {"LEASE_MS", "3600000"}}));
+  const auto create_keys = [&](int from, int to) {
+    std::vector<NewTask> some;
+    for (int k = from; k < to; ++k) some.push_back(task("t" + std::to_string(k), {}, "k" + std::to_string(k)));
+    for (auto& created : world.wait(queue.create(std::move(some)))) ASSERT_TRUE(created) << created.error().message;
+  };
+  const auto zebra = [](QueueShares all) {
+    std::erase_if(all.shares, [](const QueueShare& share) { return share.name != "zebra"; });
+    return text_of(all);
+  };
+  create_keys(0, 10);
+  ASSERT_TRUE(create(queue, task("one", {}, "zebra")));
+  ASSERT_EQ(take(queue, 20)->size(), 11u);
+  NewTask newer = task("two", {}, "zebra");
+  newer.replace = true;
+  ASSERT_TRUE(create(queue, std::move(newer)));
+  EXPECT_EQ(zebra(shares(queue, {true, 20})), "zebra 1/1 held; ");
+  for (int from = 1'000; from < 21'000; from += 1'000) create_keys(from, from + 1'000);
+  // The last lane by its name: whether tasks wait in it was not looked at.
+  const auto cut = shares(queue, {true, 20});
+  EXPECT_TRUE(cut.more);
+  EXPECT_EQ(zebra(cut), "zebra 1/0+ held; ");
+}
+
 TEST_P(QueueLook, HoldersAreNamedWithTheirTasks) {
   Queue& queue = world.start();
   create(queue, {"a", "b", "c"});

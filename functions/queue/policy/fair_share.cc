@@ -211,10 +211,13 @@ std::vector<std::string_view> FairShares::turns(size_t wanted, const Given& give
   return out;
 }
 
-std::vector<std::string> FairShares::holding(size_t most) const {
+std::vector<std::string> FairShares::holding(std::string& last, size_t most) const {
   std::vector<std::string> out;
-  for (auto it = lanes_.begin(); it != lanes_.end() && most > 0; ++it, --most) {
+  auto it = lanes_.upper_bound(last);
+  last.clear();
+  for (; it != lanes_.end() && most > 0; ++it, --most) {
     if (it->second.waiting) out.push_back(it->first);
+    if (most == 1) last = it->first;
   }
   return out;
 }

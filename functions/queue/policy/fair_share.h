@@ -78,8 +78,9 @@ class FairShares {
   bool any_held() const { return held_ > 0; }
   // Adds the shares of that group to `given` as passed: none of them has a turn in this take.
   void pass_group(std::string_view group, Given& given) const;
-  // Lanes that may hold tasks, held back or not, by name. It looks at `most` lanes at most.
-  std::vector<std::string> holding(size_t most) const;
+  // Lanes that may hold tasks, held back or not, by name. It looks at `most` lanes at most, from the one after `last`
+  // on, and sets `last` to the last one that it looked at; empty: there were no more.
+  std::vector<std::string> holding(std::string& last, size_t most) const;
   // Those that are not thought to hold tasks, from the one after `last` on, at most so many.
   std::vector<std::string> idle(std::string_view last, size_t most) const;
 
