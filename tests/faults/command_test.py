@@ -400,6 +400,12 @@ def fixtures(freshet):
     assert "freshet: there is no table 'Other'; " in freshet("record", "--table", "Other", status=3).stderr
     recorded = freshet("record", "--json", "--seconds", "0.01").stdout
     assert all(json.loads(line) for line in recorded.splitlines()), recorded
+    # Both images of the table are kept meanwhile: that is a change, and its line says of what and from where.
+    noted = json.loads(freshet("audit", "--limit", 1, "--json").stdout)
+    assert (noted["what"], noted["queue"]) == ("record", "QueueTable") and noted["from"].startswith("127.0.0.1:"), noted
+    freshet("record", "--seconds", "1.2", "--out", freshet.folder / "recorded")  # Asks at least twice.
+    later = [json.loads(line) for line in freshet("audit", "--limit", 2, "--json").stdout.splitlines()]
+    assert later[1] == noted, ("one line for a recording, however often it asks", later)
 
 
 def bench_leaves_handlers_alone(binary, folder):

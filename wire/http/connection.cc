@@ -239,7 +239,7 @@ void Connection::take_request() {
   refusing_ = slot.close_after;
   const uint64_t number = first_request_ + slots_.size() - 1;
   request.number = id_number(number);
-  if (request.method != "GET") request.peer = peer();
+  request.peer = peer();
   owner_.submit(id_, number, std::move(request));
 }
 

@@ -71,6 +71,12 @@ bool has_own_line(ApiCall call) {
   }
 }
 
+// Recordings, and `freshet watch`, ask for each piece of what changes: only the first request begins something.
+bool goes_on_recording(ApiCall call, const Target& target) {
+  const auto from = target.query.find("from");
+  return call == ApiCall::kRecord && from != target.query.end() && from->second != "latest" && from->second != "0";
+}
+
 std::string shortened(std::string_view text) {
   constexpr size_t kMost = 300;
   if (text.size() <= kMost) return std::string(text);
@@ -120,9 +126,11 @@ std::optional<AuditLine> line_of(const HttpRequest& request) {
   } else if (!target || target->segments.empty()) {
     describe_item_store(request, line);
   } else if (const ApiLine* call = find_api_call(request.method, target->segments)) {
-    if (has_own_line(call->call)) return std::nullopt;
+    if (has_own_line(call->call) || goes_on_recording(call->call, *target)) return std::nullopt;
     line.what = call->id;
     if (call->path.find("{queue}") != std::string_view::npos) line.queue = target->segments[1];
+    const auto table = target->query.find("table");
+    if (call->call == ApiCall::kRecord && table != target->query.end()) line.queue = table->second;
   } else if (api_of(request.target) == ApiKind::kOwn) {
     return std::nullopt;  // Nothing is served there by that method, so nothing can change.
   } else {
