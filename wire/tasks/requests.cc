@@ -288,7 +288,12 @@ Result<PolicyRequest> read_policy(const JsonView& body) {
   PolicyRequest request;
   // find() passes over a member that is null.
   for (const JsonView member : body) {
-    if (member.name() != "guard") continue;
+    const bool is_guard = member.name() == "guard";
+    if (!is_guard && body.is(JsonKind::kObject) && member.is(JsonKind::kObject)) {
+      return invalid("'" + member.path() +
+                     "' is no setting: settings stand in the body itself, as in {\"ORDER\": \"fifo\"}");
+    }
+    if (!is_guard) continue;
     if (request.guard || request.keeps) return invalid("'guard' is there twice");
     request.keeps = member.is(JsonKind::kNull);
     if (request.keeps) continue;

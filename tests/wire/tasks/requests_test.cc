@@ -84,6 +84,9 @@ TEST(AnyRequest, AMemberOfAWrongKindIsToldInWordsOfOurOwn) {
   EXPECT_EQ(why_of(read_cancel, R"({"taskIds": "a"})"), "'taskIds' must be a list, not a text");
   EXPECT_EQ(why_of(read_cancel, R"({"taskIds": [1]})"), "'taskIds[0]' must be a text in quotes, not a number");
   EXPECT_EQ(why_of(read_policy, "[]"), "the body must be an object, not a list");
+  EXPECT_EQ(why_of(read_policy, "[{}]"), "the body must be an object, not a list");
+  EXPECT_EQ(why_of(read_policy, R"({"settings": {"ORDER": "fifo"}})"),
+            R"('settings' is no setting: settings stand in the body itself, as in {"ORDER": "fifo"})");
   EXPECT_EQ(why_of(read_redrive, R"({"where": "x"})"), "'where' must be an object, not a text");
 }
 
