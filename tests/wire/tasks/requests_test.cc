@@ -85,9 +85,15 @@ TEST(AnyRequest, AMemberOfAWrongKindIsToldInWordsOfOurOwn) {
   EXPECT_EQ(why_of(read_cancel, R"({"taskIds": [1]})"), "'taskIds[0]' must be a text in quotes, not a number");
   EXPECT_EQ(why_of(read_policy, "[]"), "the body must be an object, not a list");
   EXPECT_EQ(why_of(read_policy, "[{}]"), "the body must be an object, not a list");
-  EXPECT_EQ(why_of(read_policy, R"({"settings": {"ORDER": "fifo"}})"),
-            R"('settings' is no setting: settings stand in the body itself, as in {"ORDER": "fifo"})");
   EXPECT_EQ(why_of(read_redrive, R"({"where": "x"})"), "'where' must be an object, not a text");
+}
+
+TEST(PolicyRequest, SettingsInAnEnvelopeAreRefused) {
+  JsonDocument document;
+  const auto request = read_policy(*document.parse(R"({"settings": {"ORDER": "fifo"}})"));
+  ASSERT_FALSE(request);
+  EXPECT_EQ(request.error().message,
+            R"('settings' is no setting: settings stand in the body itself, as in {"ORDER": "fifo"})");
 }
 
 TEST(CreateRequest, AMemberThatIsThereTwiceIsRefused) {
