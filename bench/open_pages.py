@@ -78,6 +78,7 @@ def main():
     print(f"all pages: {a_second:,.0f} instructions a second; one task: {task:,.0f}")
     for rate in RATES:
         print(f"under load of {rate:6,} tasks a second: {100 * a_second / (rate * task):.2f} % more")
+    print(f"2 % more at {a_second / (0.02 * task):,.0f} tasks a second")
     return 0
 
 

@@ -11,19 +11,16 @@ function share(used, all) {
 }
 
 export function DaemonFigures() {
-  const before = useRef([]);
+  const before = useRef(null);
   const { value } = usePoll(
     async (signal) => {
       const now = readMetrics(await callText('GET', '/metrics', undefined, signal));
-      const last = before.current;
-      // Of the last half minute or so.
-      if (last.length > 0 && (now.commits.at(-1)?.[1] ?? 0) < (last.at(-1).commits.at(-1)?.[1] ?? 0)) last.length = 0;
-      const out = { ...now, p99: commitP99(now, last[0]) };
-      last.push(now);
-      if (last.length > 3) last.shift();
-      return out;
+      const commits = (reading) => reading?.commits.at(-1)?.[1] ?? 0;
+      const last = commits(now) < commits(before.current) ? null : before.current; // The daemon may have started anew.
+      before.current = now;
+      return { ...now, p99: commitP99(now, last) };
     },
-    10_000, // The daemon computes all its metrics for each answer.
+    30_000, // The daemon computes all its metrics for each answer.
     [],
   );
   if (!value) return null;
