@@ -78,6 +78,7 @@ void LeaseBook::start(std::string id, Lease lease, BootTime now) {
 void LeaseBook::observe(std::string id, Lease lease, BootTime now) {
   if (const Lease* known = find(id); known && known->token == lease.token) {
     if (lease.beat <= known->beat) return;
+    if (known->mine) FRESHET_REACHED("a look saw a heartbeat before its answer");
     if (!FRESHET_PLANTED("own-lease-taken-for-foreign")) lease.mine = known->mine;
   }
   start(std::move(id), std::move(lease), now);

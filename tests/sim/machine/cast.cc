@@ -41,6 +41,15 @@ void use_priority_queues(Stage& stage, const std::function<Random()>& fork, Scop
   if (plan.has("unreadable-records")) clients.spawn(leave_unreadable_records(stage, fork()));
 }
 
+void use_priority_queues_further(Stage& stage, const std::function<Random()>& fork, Scope& clients) {
+  const auto spawn = [&](const PriorityPlace& place) {
+    clients.spawn(hold_priority_records(stage, fork(), place));
+    clients.spawn(operate_on_priority_queue(stage, fork(), place));
+  };
+  if (stage.plan.has("priority-queue")) spawn({"/priority/Express/", stage.priority});
+  if (stage.plan.has("strict-queue")) spawn({"/priority/Strict/", stage.strict});
+}
+
 void use_other_queues(Stage& stage, const std::function<Random()>& fork, Scope& clients) {
   const Plan& plan = stage.plan;
   for (int i = 0; i < plan.how_many("filtered-queues"); ++i) {
@@ -80,8 +89,10 @@ void begin_clients(Stage& stage, const std::function<Random()>& fork, Scope& cli
   const bool stays = !plan.has("purgers") && !plan.has("keep");
   if (plan.has("late-repeats") && stays) clients.spawn(repeat_creates_late(stage, fork()));
   if (plan.has("holders") && !has_runner(plan)) clients.spawn(hold_tasks(stage, fork()));
-  if (plan.has("late-beats") && !has_runner(plan)) clients.spawn(beat_late(stage, fork()));
+  for (int i = 0; i < plan.how_many("late-beats") && !has_runner(plan); ++i) clients.spawn(beat_late(stage, fork()));
   if (plan.has("heavy-keys")) clients.spawn(replace_heavy_tasks(stage, fork()));
+  if (plan.has("hasty-cancels")) clients.spawn(cancel_new_tasks(stage, fork()));
+  if (plan.has("priority-hands")) use_priority_queues_further(stage, fork, clients);
 }
 
 void set_expectations(Stage& stage) {
@@ -92,6 +103,7 @@ void set_expectations(Stage& stage) {
   if (plan.has("keep") || plan.has("purgers")) tasks.expect_removals();
   if (plan.has("keep") && !plan.has("purgers")) tasks.expect_kept(milliseconds(40'000));
   if (plan.has("margins") || plan.has("policy-changes") || plan.has("deploys")) tasks.expect_margins();
+  if (plan.has("late-answers")) tasks.expect_slow_starts();
   if (plan.has("rate") && !plan.has("policy-changes") && !plan.has("deploys")) tasks.expect_rate(rate_of(plan));
   for (const char* part :
        {"orders", "policy-changes", "margins", "deploys", "redrivers", "index-droppers", "late-answers"}) {

@@ -109,6 +109,8 @@ Async<void> hold_tasks(Stage& stage, Random random);
 Async<void> beat_late(Stage& stage, Random random);
 Async<void> look_at_queue(Stage& stage, Random random);
 Async<void> cancel_tasks(Stage& stage, Random random);
+// Tasks that have just been created: a take may be about to claim them.
+Async<void> cancel_new_tasks(Stage& stage, Random random);
 // Hands on it, and on the store.
 Async<void> change_policy(Stage& stage, Random random);
 Async<void> deploy_again(Stage& stage, Random random);
@@ -131,6 +133,10 @@ struct PriorityPlace {
 };
 Async<void> fill_priority_queue(Stage& stage, Random random, std::string name, PriorityPlace place);
 Async<void> work_on_priority_queue(Stage& stage, Random random, PriorityPlace place);
+// A consumer that extends the timeout of what it has.
+Async<void> hold_priority_records(Stage& stage, Random random, PriorityPlace place);
+// Hands on the queue: records to the end, another rank, cancelled, out of the dead-letter queue.
+Async<void> operate_on_priority_queue(Stage& stage, Random random, PriorityPlace place);
 // Items of the queue's table that are no records, among those that wait.
 Async<void> leave_unreadable_records(Stage& stage, Random random);
 // True once nothing waits or is in flight; then all records were judged.

@@ -57,6 +57,7 @@ Async<void> settle(Stage& stage, Random& random, const PriorityPlace& place, std
   if (fate >= 45 && fate < 52) co_return co_await complete(stage, place, std::move(id));
   place.judge.begin_settle(id, receipt);
   const bool restores = fate >= 20 && fate < 45;
+  if (restores) place.judge.begin_restore(id);
   Json input = {{"id", id}, {"receipt", receipt}};
   milliseconds delay{0};
   if (restores && random.below(2) == 0) {
@@ -66,7 +67,7 @@ Async<void> settle(Stage& stage, Random& random, const PriorityPlace& place, std
   const Reply reply = co_await ask(stage, place, restores ? "restore" : "remove", std::move(input));
   if (reply.kind != Reply::Kind::kDone) co_return;
   if (restores) {
-    place.judge.restored(id, receipt, delay, reply.span);
+    place.judge.restored(id, receipt, delay, text_of(reply.body, "place") == "dead", reply.span);
   } else {
     place.judge.removed(id, receipt, reply.span);
   }
@@ -136,6 +137,100 @@ Async<void> leave_unreadable_records(Stage& stage, Random random) {
     if (reply.kind != Reply::Kind::kDone) continue;
     ++number;
     ++stage.operations;
+  }
+}
+
+namespace {
+
+Async<void> extend(Stage& stage, const PriorityPlace& place, std::string id, std::string receipt,
+                   milliseconds visibility) {
+  const auto before = place.judge.begin_extend(id, receipt);
+  Json input = {{"id", id}, {"receipt", receipt}, {"visibilityMs", visibility.count()}};
+  const Reply reply = co_await ask(stage, place, "extend", std::move(input));
+  if (reply.kind == Reply::Kind::kDone) {
+    place.judge.extended(id, receipt, visibility, reply.span);
+    ++stage.operations;
+  }
+  const bool refused = reply.status == 409 && text_of(reply.body, "return_value") == "FAILED_ILLEGAL_STATE";
+  if (refused) place.judge.extend_refused(id, before, reply.span);
+}
+
+}  // namespace
+
+Async<void> hold_priority_records(Stage& stage, Random random, PriorityPlace place) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    const milliseconds visibility(1'000 + static_cast<int64_t>(random.below(6'000)));
+    Json input = {{"visibilityMs", visibility.count()}};
+    const Reply reply = co_await ask(stage, place, "peek", std::move(input));
+    std::string id;
+    std::string receipt;
+    if (reply.kind == Reply::Kind::kDone) {
+      id = text_of(reply.body["records"][0], "id");
+      receipt = text_of(reply.body["records"][0], "receipt");
+      ++stage.operations;
+    }
+    if (!receipt.empty()) {
+      place.judge.peeked(id, receipt, visibility, reply.span);
+      co_await rest(stage, random, milliseconds(0), visibility * 5 / 4);
+      const milliseconds longer(500 + static_cast<int64_t>(random.below(12'000)));
+      co_await extend(stage, place, id, receipt, longer);
+      co_await settle(stage, random, place, std::move(id), std::move(receipt), longer);
+    }
+    co_await rest(stage, random, milliseconds(50), milliseconds(2'000));
+  }
+}
+
+namespace {
+
+Async<void> set_priority(Stage& stage, Random& random, const PriorityPlace& place, std::string id) {
+  const int64_t priority = static_cast<int64_t>(random.below(20)) - 10;
+  Json input = {{"id", id}, {"priority", priority}};
+  const Reply reply = co_await ask(stage, place, "priority", std::move(input));
+  if (reply.kind != Reply::Kind::kDone) co_return;
+  const Reply read = co_await stage.caller.get(place.routes + "records/" + id, kPatience);
+  if (read.kind != Reply::Kind::kDone || place.judge.may_come_again(id)) co_return;
+  const Json& item = read.body["item"];
+  stage.verdict.expect(item.value("priority", int64_t{-100}) == priority, "a priority that was set is not there",
+                       id + ": " + item.dump());
+}
+
+Async<void> cancel_record(Stage& stage, const PriorityPlace& place, std::string id) {
+  place.judge.begin_cancel(id);
+  Json input = {{"id", id}};
+  const Reply reply = co_await ask(stage, place, "cancel", std::move(input));
+  if (reply.kind == Reply::Kind::kDone) place.judge.cancelled(id, reply.span);
+}
+
+Async<void> redrive_records(Stage& stage, Random& random, const PriorityPlace& place) {
+  Json input = Json::object();
+  if (random.below(2) == 0) input["limit"] = 1 + random.below(5);
+  if (random.below(3) == 0) input["rate"] = 1 + random.below(20);
+  const Reply reply = co_await ask(stage, place, "redrive", std::move(input));
+  const bool wrong = reply.status == 400;
+  stage.verdict.expect(!wrong, "a good redrive is refused", reply.message);
+}
+
+}  // namespace
+
+Async<void> operate_on_priority_queue(Stage& stage, Random random, PriorityPlace place) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    co_await rest(stage, random, milliseconds(20), milliseconds(random.below(8) == 0 ? 5'000 : 800));
+    const auto& all = place.judge.enqueued_lately();
+    if (all.empty()) continue;
+    std::string id = all[random.below(all.size())];
+    const uint64_t what = random.below(10);
+    ++stage.operations;
+    if (what < 3) {
+      Json input = {{"id", id}};
+      const Reply reply = co_await ask(stage, place, "touch", std::move(input));
+      (void)reply;
+    } else if (what < 6) {
+      co_await set_priority(stage, random, place, std::move(id));
+    } else if (what < 8) {
+      co_await cancel_record(stage, place, std::move(id));
+    } else {
+      co_await redrive_records(stage, random, place);
+    }
   }
 }
 

@@ -316,24 +316,6 @@ Async<void> hold_tasks(Stage& stage, Random random) {
   }
 }
 
-Async<void> beat_late(Stage& stage, Random random) {
-  while (!stage.calm && !stage.verdict.is_broken()) {
-    const milliseconds lease(1'000 + static_cast<int64_t>(random.below(3'000)));
-    auto held = co_await take_one(stage, lease, "late");
-    if (held) {
-      const BootTime end = held->span.answered + lease - milliseconds(random.below(700));
-      const BootTime now = stage.caller.scheduler().clock().boot();
-      co_await sleep_for(stage.caller.scheduler(), end > now ? end - now : nanoseconds(0));
-      std::string id = held->id;
-      std::string token = held->lease;
-      co_await send_heartbeat(stage, std::move(id), std::move(token));
-      co_await rest(stage, random, milliseconds(0), lease / 2);
-      co_await settle_one(stage, random, std::move(held->id), std::move(held->lease), Outcome::kComplete);
-    }
-    co_await rest(stage, random, milliseconds(50), milliseconds(2'000));
-  }
-}
-
 namespace {
 
 std::map<std::string, int64_t> counts_in(const Json& from) {
@@ -398,6 +380,30 @@ Async<void> look_at_ended_task(Stage& stage, Random& random) {
 
 }  // namespace
 
+Async<void> beat_late(Stage& stage, Random random) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    const milliseconds lease(1'000 + static_cast<int64_t>(random.below(3'000)));
+    auto held = co_await take_one(stage, lease, "late");
+    if (held) {
+      BootTime since = held->span.answered;
+      // Where the store answers late, somebody may see a heartbeat before its answer is there.
+      for (uint64_t beats = stage.plan.has("late-answers") ? random.below(10) : 0; beats > 0; --beats) {
+        co_await rest(stage, random, milliseconds(0), milliseconds(300));
+        co_await send_heartbeat(stage, held->id, held->lease);
+        if (beats % 2 == 1) co_await look_at_running(stage);
+        since = stage.caller.scheduler().clock().boot();
+      }
+      const BootTime end = since + lease - milliseconds(random.below(700));
+      const BootTime now = stage.caller.scheduler().clock().boot();
+      co_await sleep_for(stage.caller.scheduler(), end > now ? end - now : nanoseconds(0));
+      co_await send_heartbeat(stage, held->id, held->lease);
+      co_await rest(stage, random, milliseconds(0), lease / 2);
+      co_await settle_one(stage, random, std::move(held->id), std::move(held->lease), Outcome::kComplete);
+    }
+    co_await rest(stage, random, milliseconds(50), milliseconds(2'000));
+  }
+}
+
 Async<void> look_at_queue(Stage& stage, Random random) {
   Random beside(stage.plan.seed + 94);
   while (!stage.calm && !stage.verdict.is_broken()) {
@@ -437,6 +443,20 @@ Async<void> look_at_queue(Stage& stage, Random random) {
   }
 }
 
+namespace {
+
+Async<void> cancel_task(Stage& stage, std::string id) {
+  stage.tasks.begin_cancel(id, stage.caller.scheduler().clock().boot());
+  Json body = {{"taskIds", Json::array({id})}};
+  const Reply reply = co_await stage.caller.queue("cancel", std::move(body), kPatience);
+  if (reply.kind != Reply::Kind::kDone) co_return;
+  const Json& result = reply.body["results"][0];
+  if (!has_error(result)) stage.tasks.cancelled(id, text_of(result, "taskStatus"), reply.span);
+  ++stage.operations;
+}
+
+}  // namespace
+
 Async<void> cancel_tasks(Stage& stage, Random random) {
   while (!stage.calm && !stage.verdict.is_broken()) {
     co_await rest(stage, random, milliseconds(100), milliseconds(3'000));
@@ -444,14 +464,18 @@ Async<void> cancel_tasks(Stage& stage, Random random) {
     if (all.empty()) continue;
     auto one = all.begin();
     std::advance(one, random.below(all.size()));
-    const std::string id = *one;
-    stage.tasks.begin_cancel(id, stage.caller.scheduler().clock().boot());
-    Json body = {{"taskIds", Json::array({id})}};
-    const Reply reply = co_await stage.caller.queue("cancel", std::move(body), kPatience);
-    if (reply.kind != Reply::Kind::kDone) continue;
-    const Json& result = reply.body["results"][0];
-    if (!has_error(result)) stage.tasks.cancelled(id, text_of(result, "taskStatus"), reply.span);
-    ++stage.operations;
+    std::string id = *one;
+    co_await cancel_task(stage, std::move(id));
+  }
+}
+
+Async<void> cancel_new_tasks(Stage& stage, Random random) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    co_await rest(stage, random, milliseconds(10), milliseconds(600));
+    const auto& all = stage.tasks.created_lately();
+    if (all.empty()) continue;
+    std::string id = all[all.size() - 1 - random.below(std::min<size_t>(all.size(), 3))];
+    co_await cancel_task(stage, std::move(id));
   }
 }
 

@@ -65,13 +65,14 @@ void crash_in_start(SimFiles& files, Random& random, bool removes_much) {
   const bool counts = drawn < (removes_much ? 1 : 2);
   if (counts) return files.crash_at(files.calls() + 1 + random.below(drawn == 0 ? 60 : 600));
   // Before a sync of a segment of the log, or when one has just been removed.
-  const std::string kind = drawn == 2 ? "sync" : "remove";
-  const uint64_t after = drawn == 2 ? 0 : 1;
-  files.on_call(
-      [&files, kind, after, number = 1 + random.below(removes_much ? 2 : 4)](const std::string& call) mutable {
-        if (number == 0 || !call.starts_with(kind) || call.find("/segment-") == std::string::npos) return;
-        if (--number == 0) files.crash_at(files.calls() + 1 + after);
-      });
+  const bool syncs = drawn == 2 && !removes_much;
+  const std::string kind = syncs ? "sync" : "remove";
+  const uint64_t after = syncs ? 0 : 1;
+  const uint64_t number = removes_much ? 1 + random.below(4) / 3 : 1 + random.below(4);
+  files.on_call([&files, kind, after, left = number](const std::string& call) mutable {
+    if (left == 0 || !call.starts_with(kind) || call.find("/segment-") == std::string::npos) return;
+    if (--left == 0) files.crash_at(files.calls() + 1 + after);
+  });
 }
 
 void crash_at_a_call(SimFiles& files, Random& random) {

@@ -15,7 +15,6 @@ constexpr milliseconds kShortestLease{500};
 constexpr seconds kTravel{150};            // Of a task to its runner, a pause of the machine included.
 constexpr milliseconds kSmallStep{1'000};  // Delays follow a step of the wall clock that is no larger.
 constexpr size_t kLately = 40;
-constexpr seconds kEndOfDead{5};  // A start that has only begun to look.
 constexpr milliseconds kRateWindow{5'000};
 constexpr std::chrono::hours kFar{24 * 365};
 
@@ -49,6 +48,8 @@ void TasksJudge::created(const std::string& id, const Span& span) {
   if (std::exchange(task.acknowledged, true)) return;
   task.created = span;
   acknowledged_.insert(id);
+  created_lately_.push_back(id);
+  if (created_lately_.size() > kLately) created_lately_.pop_front();
   task.earliest_deadline = task.facts.deadline;
   if (task.facts.deadline_in) {
     task.facts.deadline = span.wall_answered + *task.facts.deadline_in;  // At the latest.
@@ -90,7 +91,8 @@ void TasksJudge::check_start(const Task& task, const Span& span) {
   verdict_.expect(
       redrives_ || task.not_before <= span.answered + early || life_began_ >= task.not_before - task.facts.delay,
       "a task is started before its delay is over", id + ", which waits until " + ms(task.not_before));
-  verdict_.expect(redrives_ || !task.cancelled || span.sent <= *task.cancelled, "a cancelled task is started", id);
+  const bool may_be_anew = redrives_ || ttl_is_over(task, span);
+  verdict_.expect(may_be_anew || !task.cancelled || span.sent <= *task.cancelled, "a cancelled task is started", id);
   if (redrives_ || removals_ || task.replaced_by.empty() || span.sent <= task.replaced) return;
   // Should the newer one go before it could start, the older one has its turn again.
   const Task& newer = tasks_.at(task.replaced_by);
@@ -150,6 +152,10 @@ bool TasksJudge::ttl_is_over(const Task& task, const Span& span) const {
   return last_disturbance_ >= task.created.sent || span.answered + seconds(1) >= task.created.sent + task.facts.ttl;
 }
 
+bool TasksJudge::stays_cancelled(const Task& task, const Span& span) const {
+  return task.stopped && span.sent > *task.stopped && !redrives_ && !removals_ && !ttl_is_over(task, span);
+}
+
 // A task that was surely PENDING all the while, and created after the taken one, would have been the newer choice.
 void TasksJudge::check_order(const Task& task, const Span& span) {
   if (!in_order_ || !task.acknowledged || task.facts.delayed || task.facts.ranked || task.attempts > 1) return;
@@ -207,6 +213,8 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span) {
   verdict_.expect(!task.ended || is_anew, "a task that is SUCCESS is handed out again", taken.id);
   if (is_anew) {
     task.ended = false;
+    task.cancelled.reset();
+    task.stopped.reset();
     task.next_attempt.reset();
     task.not_before = {};
   }
@@ -258,6 +266,7 @@ void TasksJudge::settled(const std::string& id, const std::string& lease, Outcom
                          const Span& span, std::optional<milliseconds> delay) {
   Task& task = tasks_[id];
   verdict_.expect(task.leases.contains(lease), "a lease is accepted that was not handed out", id);
+  verdict_.expect(!stays_cancelled(task, span), "a lease on a cancelled task is accepted", id + " is " + status);
   if (outcome == Outcome::kComplete) {
     verdict_.expect(status == "SUCCESS", "a completed task is not SUCCESS", id + " is " + status);
     verdict_.expect(!task.ended, "a task is completed twice", id);
@@ -304,7 +313,7 @@ void TasksJudge::settle_refused(const std::string& id, const std::string& lease,
 void TasksJudge::held(const std::string& id, const std::string& lease, const Span& span) const {
   const std::string giver = lease.substr(0, lease.rfind(':'));
   const auto last = givers_.find(giver);
-  const bool is_dead = last != givers_.end() && last->second < life_began_ && span.sent > life_began_ + kEndOfDead;
+  const bool is_dead = last != givers_.end() && last->second < life_began_ && span.sent > life_began_ + end_of_dead_;
   verdict_.expect(!is_dead, "a lease of a dead daemon holds", id + " is held under " + lease);
 }
 
@@ -323,7 +332,9 @@ void TasksJudge::begin_cancel(const std::string& id, BootTime now) {
 void TasksJudge::cancelled(const std::string& id, const std::string& status, const Span& span) {
   verdict_.expect(status == "CANCELLED" || status == "TAKEN", "a cancelled task is in a wrong state",
                   id + " is " + status);
-  tasks_[id].cancelled = std::min(tasks_[id].cancelled.value_or(span.answered), span.answered);
+  Task& task = tasks_[id];
+  task.cancelled = std::min(task.cancelled.value_or(span.answered), span.answered);
+  if (status == "CANCELLED") task.stopped = std::min(task.stopped.value_or(span.answered), span.answered);
 }
 
 void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime now, BootTime boot) {
@@ -378,6 +389,8 @@ void TasksJudge::seen(const std::string& id, const std::optional<std::string>& s
   } else {
     const bool may_change = !had_ended || removals_ || ttl_is_over(task, span);
     verdict_.expect(may_change || *status == "SUCCESS", "a task that was SUCCESS has changed", id + " is " + *status);
+    verdict_.expect(*status == "CANCELLED" || !stays_cancelled(task, span), "a task that was CANCELLED has changed",
+                    id + " is " + *status);
     // Delayed beyond its deadline, it can never start.
     const auto& deadline = task.facts.deadline;
     const bool hopeless = deadline && task.created.wall_answered + task.facts.delay + seconds(1) >= *deadline;

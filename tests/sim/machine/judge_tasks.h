@@ -45,6 +45,8 @@ class TasksJudge {
   void expect_margins() { margins_ = true; }
   // MaxAttempts of all deployments.
   void expect_attempts(int most) { most_attempts_ = most; }
+  // A start takes longer: the leases of the daemon before are there for a while.
+  void expect_slow_starts() { end_of_dead_ = seconds(60); }
   // So many takes a second are allowed (RATE_LIMIT).
   void expect_rate(double a_second) { rate_ = a_second; }
 
@@ -125,6 +127,8 @@ class TasksJudge {
   void at_rest(const std::map<std::string, std::string>& status_of_all, const Span& span);
 
   const std::set<std::string>& acknowledged() const { return acknowledged_; }
+  // Those that were created for sure not long ago.
+  const std::deque<std::string>& created_lately() const { return created_lately_; }
   // Those that are SUCCESS for sure since not long ago.
   const std::deque<std::string>& ended_lately() const { return ended_lately_; }
 
@@ -146,6 +150,7 @@ class TasksJudge {
     BootTime settled{};
     BootTime not_before{};              // Delayed until then at least.
     std::optional<BootTime> cancelled;  // For sure since then: it is not started again.
+    std::optional<BootTime> stopped;    // It was CANCELLED for sure then, and not held any more.
     bool touched_by_cancel = false;
     std::string replaced_by;
     BootTime replaced{};
@@ -167,6 +172,8 @@ class TasksJudge {
     std::set<uint64_t> overlapping;
   };
   bool ttl_is_over(const Task& task, const Span& span) const;
+  // True if it is CANCELLED for sure while that request is under way, and stays so.
+  bool stays_cancelled(const Task& task, const Span& span) const;
   void check_order(const Task& task, const Span& span);
   void judge(const Doubt& doubt);
   void check_start(const Task& task, const Span& span);
@@ -178,6 +185,7 @@ class TasksJudge {
   std::map<std::string, Task> tasks_;
   std::map<std::string, BootTime> givers_;  // When each daemon gave out its last lease.
   std::set<std::string> acknowledged_;
+  std::deque<std::string> created_lately_;
   std::deque<std::string> ended_lately_;
   // Acknowledged, never touched, without delay, ttl or deadline: surely PENDING. By when they were acknowledged.
   std::map<BootTime, std::set<std::string>> surely_pending_;
@@ -199,6 +207,7 @@ class TasksJudge {
   std::optional<milliseconds> kept_;
   double rate_ = 0;
   int most_attempts_ = 4;
+  seconds end_of_dead_{5};  // A start has only begun to look.
   std::deque<Span> rated_;  // One for each task that was taken lately.
   BootTime life_began_{};
   std::map<std::string, std::vector<std::string>> of_key_;  // The acknowledged tasks of each key, in their order.

@@ -99,6 +99,8 @@ constexpr Part kLaterParts[] = {
     {"heavy-keys", 8, 1, 1},
     // The daemon's own store answers within the turn. Queues are written for one that does not (docs/tests.md).
     {"late-answers", 10, 1, 1},
+    {"priority-hands", 60, 1, 1},
+    {"hasty-cancels", 8, 1, 1},
 };
 
 // Every eighth seed is about the disk: many short lives, most of which end by a power cut within a call, and clients
@@ -141,13 +143,11 @@ void draw_later_parts(Plan& plan, const std::set<std::string>& without) {
     if (there && !without.contains(part.name)) plan.parts[part.name] = often;
   }
   if (plan.has("late-answers")) {
-    // Without tasks of keys for now: in seed 13 a replaced task is started, and nobody has found out yet who is wrong.
-    plan.parts.erase("keys");
     // Somebody is there whose calls meet an answer that is on its way.
-    for (const char* part : {"late-beats", "lookers"}) plan.parts.try_emplace(part, 1);
-    for (const char* part : {"pausers", "hasty-pauses"}) {
-      if (plan.seed % 2 == 0) plan.parts.try_emplace(part, 1);
-    }
+    plan.parts.try_emplace("lookers", 1);
+    plan.parts["late-beats"] = 4;
+    const auto also = plan.seed % 2 == 0 ? std::vector{"pausers", "hasty-pauses"} : std::vector{"hasty-cancels"};
+    for (const char* part : also) plan.parts.try_emplace(part, 1);
   }
   if (!plan.has("heavy-keys")) return;
   // Such a task comes when the store needs another segment, and gets none.

@@ -77,7 +77,7 @@ std::vector<PlantedFault> written() {
       {"transaction-in-part", kNew, "a transaction is two batches of the log", "pairs"},
       {"attempt-not-counted", kNew, "a claim does not count as an attempt"},
       {"settle-not-fenced", kNew, "a stale holder may settle"},
-      {"claim-not-fenced", kNew, "a claim does not look whether the task has moved", "late-answers"},
+      {"claim-not-fenced", kNew, "a claim does not look whether the task has moved", "late-answers hasty-cancels"},
       {"release-counts-as-attempt", kNew, "a released task does not get its attempt back"},
       {"kept-too-short", kNew, "ended tasks go before KEEP_MS is over", "keep"},
       {"cancel-mark-lost", kNew, "a task in work is not marked as cancelled", "cancellers"},
