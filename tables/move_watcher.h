@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
@@ -10,14 +11,14 @@
 namespace freshet {
 
 struct StatusMove {
-  uint32_t table = 0;     // The table's number: one that is made again under its name has another.
-  std::string_view name;  // The table's name.
-  std::string_view from;  // The status before, as the books name it; empty: the item comes.
-  std::string_view to;    // The status after; empty: it goes.
-  const ItemRef& before;  // Null if it comes.
-  const ItemRef& after;   // Null if it goes. Its creation() is set.
-  bool by_ttl = false;    // The TTL sweep removed it.
-  WallTime at{};          // The time of the batch that has the change.
+  uint32_t table = 0;       // The table's number: one that is made again under its name has another.
+  const std::string& name;  // The table's name.
+  std::string_view from;    // The status before, as the books name it; empty: the item comes.
+  std::string_view to;      // The status after; empty: it goes.
+  const ItemRef& before;    // Null if it comes.
+  const ItemRef& after;     // Null if it goes. Its creation() is set.
+  bool by_ttl = false;      // The TTL sweep removed it.
+  WallTime at{};            // The time of the batch that has the change.
 };
 
 class MoveWatcher {

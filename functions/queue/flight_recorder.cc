@@ -20,7 +20,8 @@ int64_t int_in_value(std::string_view value, int64_t fallback) {
 }
 
 constexpr int64_t kSurelySeconds = 10'000'000'000;
-constexpr uint32_t kLookEach = 16;
+constexpr uint32_t kLookEach = 16;                  // Ends, for a cost.
+constexpr uint32_t kStartEach = 64;                 // Starts, for who takes.
 constexpr int64_t kMostTime = int64_t{1} << 52;     // A client may have written any number.
 constexpr int64_t kMostCreated = int64_t{1} << 42;  // The boot clock has nanoseconds.
 
@@ -50,6 +51,14 @@ bool is_given_back(const ItemRef& before, const ItemRef& after) {
 }
 
 }  // namespace
+
+inline int64_t FlightRecorder::LastNumber::read(std::string_view from) {
+  if (!encoding::is_same_name(encoded.data(), encoded.size(), from.data(), from.size())) {
+    encoded = from;
+    value = int_in_value(from, 0);
+  }
+  return value;
+}
 
 FlightRecorder::FlightRecorder(const Clock& clock, TaskQueues& queues, size_t most_bytes)
     : clock_(clock),
@@ -96,7 +105,7 @@ void FlightRecorder::moved(const StatusMove& move) {
   const uint64_t task = (move.after ? move.after : move.before).creation();
   // Most moves are starts of tasks that have not waited for long, ends of tasks without a cost, and plain arrivals.
   if (from == TaskStage::kPending && to == TaskStage::kTaken && task > old_ && task > source.old) {
-    look_at_start(source, move.after);
+    if (source.starts++ % kStartEach == 0) look_at_start(source, move.after);
     source.recording->add_plain(from, to, source.pulled ? kMovePulled : 0u, task, now_ms_);
   } else if (from == TaskStage::kTaken && to == TaskStage::kSuccess && !source.has_costs &&
              source.ends++ % kLookEach != 0) {
@@ -161,7 +170,7 @@ bool FlightRecorder::come_plainly(Source& source, const StatusMove& move, uint64
 }
 
 void FlightRecorder::look_at_start(Source& source, const ItemRef& task) {
-  if (source.starts++ % kLookEach == 0) source.pulled = text_of(task, attribute::kTakenBy) != kProcessorOwner;
+  source.pulled = text_of(task, attribute::kTakenBy) != kProcessorOwner;
 }
 
 // Any move.
@@ -187,7 +196,7 @@ void FlightRecorder::add(Source& source, const StatusMove& move, TaskStage from,
     source.has_costs = source.has_costs || described->cost;
   }
   if (to == TaskStage::kTaken) {
-    look_at_start(source, any);
+    if (source.starts++ % kStartEach == 0) look_at_start(source, any);
     out.pulled = source.pulled;
   } else if (from == TaskStage::kTaken && move.after) {
     out.given_back = is_waiting(to) && is_given_back(move.before, move.after);
@@ -201,20 +210,12 @@ void FlightRecorder::add(Source& source, const StatusMove& move, TaskStage from,
 
 void FlightRecorder::come(Source& source, const StatusMove& move, RecordedMove& out) {
   if (out.to == TaskStage::kTaken) {
-    look_at_start(source, move.after);
+    if (source.starts++ % kStartEach == 0) look_at_start(source, move.after);
     out.pulled = source.pulled;
   }
   const RecordedTask task = about(move.after, out.to, move.at, true, *source.queue);
   source.has_costs = source.has_costs || task.cost;
   source.recording->add(out, &task, now_ms_);
-}
-
-int64_t FlightRecorder::LastNumber::read(std::string_view from) {
-  if (!encoding::is_same_name(encoded.data(), encoded.size(), from.data(), from.size())) {
-    encoded = from;
-    value = int_in_value(from, 0);
-  }
-  return value;
 }
 
 FlightRecorder::Decisive FlightRecorder::decisive(const ItemRef& task) {

@@ -70,7 +70,7 @@ class FlightRecorder final : public MoveWatcher {
     QueueRecording* recording = nullptr;  // Null: it is no queue, as of the last tick.
     const TaskQueue* queue = nullptr;
     uint32_t starts = 0;
-    bool pulled = false;  // As the last look at a claim showed; every 16th is looked at.
+    bool pulled = false;  // As the last look at a claim showed; every 64th is looked at.
     uint32_t ends = 0;
     bool has_costs = false;  // True once a task had a cost; until then, every 16th end is looked at.
   };

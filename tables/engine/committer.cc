@@ -178,13 +178,11 @@ void Committer::apply_one(Change& change) {
   } else if (sequence) {
     change.table->stream().release_before(sequence + 1);
   }
-  if (watcher_ && statuses.from != statuses.to) tell_watcher(change, statuses);
-}
-
-void Committer::tell_watcher(const Change& change, const Table::Statuses& statuses) {
-  begin_batch();
-  watcher_->moved({change.table->number(), change.table->definition().name, statuses.from, statuses.to, change.before,
-                   change.after, change.cause == Cause::kTimeToLive, batch_time_});
+  if (watcher_ && statuses.from != statuses.to) {
+    if (!log_) begin_batch();  // Else the change is in the batch already.
+    watcher_->moved({change.table->number(), change.table->definition().name, statuses.from, statuses.to, change.before,
+                     change.after, change.cause == Cause::kTimeToLive, batch_time_});
+  }
 }
 
 uint64_t Committer::add_to_stream(const Change& change) {

@@ -104,7 +104,6 @@ class Committer {
   void apply_one(Change& change);
   uint64_t add_to_stream(const Change& change);
   void add_to_batch(const Change& change, uint64_t sequence);
-  void tell_watcher(const Change& change, const Table::Statuses& statuses);
   void begin_batch();
   void append_changed_flows();
   std::string checkpoint() const;
