@@ -113,6 +113,7 @@ function linesOf(lives, seconds) {
   const end = at(seconds);
   const events = [];
   const waits = [];
+  const after = [];
   for (const { number, created, moves } of lives) {
     moves.forEach((move, i) => {
       if (move.at < FROM - 35_000 || move.at > end) return;
@@ -126,10 +127,15 @@ function linesOf(lives, seconds) {
       events.push(line);
     });
     const last = moves.filter((move) => move.at <= end + 3).at(-1);
-    if (last && ['PENDING', 'DELAYED'].includes(last.state)) waits.push({ at: end + 3, task: number, waits: last.state, about: { ageMs: end + 3 - created } });
+    if (last && ['PENDING', 'DELAYED'].includes(last.state)) {
+      const about = { ageMs: end + 3 - created };
+      // Some move while the waiting tasks are fetched: they are missing there, or have a move besides.
+      if (number % 3 !== 0) waits.push({ at: end + 3, task: number, waits: last.state, about });
+      if (number % 3 < 2) after.push({ at: end + 3, task: number, from: last.state, to: 'TAKEN', about });
+    }
   }
   events.sort((a, b) => a.at - b.at);
-  return [head(seconds), ...events, ...waits];
+  return [head(seconds), ...events, ...waits, ...after];
 }
 
 test('each second is what a model says that knows every task', () => {

@@ -29,6 +29,7 @@ export class Replay {
   #pickups = { count: 0, ageMs: 0 };
   #limits = { rateLimit: null, concurrency: null };
   #waits = 0;
+  #atEnd = new Set(); // The tasks that waited at the end.
 
   // One line of the recording, as an object. Throws a TypeError that says what is wrong.
   add(line) {
@@ -37,7 +38,7 @@ export class Replay {
     if (line.policy) return this.policies.push({ at: line.at, policy: line.policy });
     if (line.paused || line.resumed) return this.pauses.push({ at: line.at, paused: Boolean(line.paused), of: line.paused ?? line.resumed, name: line.name ?? '' });
     if (line.waits) return this.#wait(line);
-    if (line.at > this.head.to) return undefined;
+    if (line.at > this.head.to) return this.#moveAfter(line);
     this.#goTo(line.at);
     ++this.events;
     if (line.task !== undefined) return this.#move(line);
@@ -187,9 +188,20 @@ export class Replay {
   #wait(line) {
     ++this.#waits;
     this.waitsMore = this.#waits >= MOST_WAITING;
-    const created = line.at - (line.about?.ageMs ?? 0);
-    if (this.#tasks.has(line.task) || created > this.head.from) return;
-    this.#wasThere(line.waits, line.about, line.at, this.length);
+    this.#waited(line.task, line.waits, line);
+  }
+
+  // The last part of a recording: what moved while its waiting tasks were fetched, and may be missing there.
+  #moveAfter(line) {
+    if ((line.from === 'PENDING' || line.from === 'DELAYED') && line.about) this.#waited(line.task, line.from, line);
+  }
+
+  #waited(task, state, { about, at }) {
+    if (this.#atEnd.has(task)) return;
+    this.#atEnd.add(task);
+    const created = at - (about?.ageMs ?? 0);
+    if (this.#tasks.has(task) || created > this.head.from) return;
+    this.#wasThere(state, about, at, this.length);
   }
 
   // From the last second to the first: those that moved later were still where they had been.
