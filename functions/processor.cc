@@ -8,6 +8,7 @@
 #include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/holder.h"
+#include "functions/queue/policy/cancel_mark.h"
 #include "runtime/task_cost.h"
 
 namespace freshet {
@@ -476,7 +477,7 @@ void Processor::take_in(const std::vector<Settlement>& beats, std::vector<Result
     if (beat == by_lease.end() || slot.outcome || slot.cut_off) continue;
     auto& answer = answers[beat->second];
     const bool lost = !answer && is_lost(answer.error());
-    if (lost || (answer && has(*answer, attribute::kCancelRequested))) {
+    if (lost || (answer && is_cancel_requested(*answer))) {
       log_.info(
           "TASK_ABANDONED",
           {{"function", function_}, {"taskId", beats[beat->second].id}, {"reason", lost ? "lease lost" : "cancelled"}});

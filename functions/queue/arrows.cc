@@ -190,6 +190,7 @@ EditItemInput complete(const std::string& table, const ItemRef& task, Value resu
   remove_lease(change);
   change.remove(attribute::kLiveKey);
   change.remove(attribute::kReplacedBy);
+  if (has(task, attribute::kCancelRequested)) change.remove(attribute::kCancelRequested);
   if (!result.is(Type::kNull)) change.set(attribute::kResult, std::move(result));
   return std::move(change.while_held()).finish(true);
 }

@@ -5,6 +5,7 @@
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/holder.h"
+#include "functions/queue/policy/cancel_mark.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/queue.h"
 #include "functions/queue/shed_words.h"
@@ -343,7 +344,7 @@ void Queue::explain_claim(Explanation& out, bool makes_room) {
                       (lease->mine ? "timed by this daemon, which gave it out"
                                    : "another daemon's, timed here since it was seen"));
   }
-  if (has(task, attribute::kCancelRequested)) {
+  if (is_cancel_requested(task)) {
     say("cancel-requested", "its cancel was asked for; its holder learns of it");
   }
   if (const auto by = text_of(task, attribute::kReplacedBy); makes_room) {

@@ -6,12 +6,19 @@
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/policy/cancel_mark.h"
 #include "functions/queue/queue.h"
 
 namespace freshet {
 
 namespace {
 constexpr std::string_view kKeyIndex = "freshet-key-index";
+
+// It was cancelled just as it was given back, and ends as soon as somebody looks at it.
+bool ends_as_cancelled(const ItemRef& task) {
+  const auto status = text_of(task, attribute::kStatus);
+  return (status == state::kPending || status == state::kDelayed) && is_cancel_requested(task);
+}
 }  // namespace
 
 // While it lives, nobody else looks at that key.
@@ -134,7 +141,7 @@ Async<Result<Page>> Queue::living_page(std::string key, Item start) {
 }
 
 // The newest task that has the key. A task that was to make room for another has lost the key, and so has one that
-// will never be started.
+// will never be started or that was cancelled.
 Async<Result<Queue::Living>> Queue::living_task(std::string key) {
   Living out;
   Item start;
@@ -142,7 +149,7 @@ Async<Result<Queue::Living>> Queue::living_task(std::string key) {
     auto page = co_await living_page(key, std::move(start));
     if (!page) co_return fail(page.error());
     for (auto& task : page->items) {
-      if (core_.keys.is_replaced(task, key)) continue;
+      if (core_.keys.is_replaced(task, key) || ends_as_cancelled(task)) continue;
       if (doom_of(task).empty()) {
         out.task = std::move(task);
         co_return out;
@@ -277,7 +284,7 @@ Async<Result<bool>> Queue::is_left(std::string id) {
     if (!task && task.error().code != ErrorCode::kNotFound) co_return fail(task.error());
     if (!task) co_return false;
     const auto status = text_of(*task, attribute::kStatus);
-    if (status == state::kShed || !doom_of(*task).empty()) co_return false;
+    if (status == state::kShed || !doom_of(*task).empty() || ends_as_cancelled(*task)) co_return false;
     if (status != state::kCancelled) co_return true;
     id = text_of(*task, attribute::kReplacedBy);
     if (steps % 64 == 63) co_await sleep_for(services_.scheduler, nanoseconds(0));
@@ -296,7 +303,8 @@ Async<Result<bool>> Queue::must_make_room(ItemRef task) {
     if (!page) co_return fail(page.error());
     for (const auto& other : page->items) {
       const bool came_later = text_of(other, attribute::kId) != id && comes_to_replace(other) &&
-                              !core_.keys.is_replaced(other, key) && doom_of(other).empty();
+                              !core_.keys.is_replaced(other, key) && doom_of(other).empty() &&
+                              !ends_as_cancelled(other);
       if (came_later) co_return true;
     }
     start = std::move(page->last_evaluated_key);

@@ -2,6 +2,7 @@
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/policy/cancel_mark.h"
 #include "functions/queue/queue.h"
 
 namespace freshet {
@@ -9,7 +10,7 @@ namespace freshet {
 namespace {
 
 // If it fails, the next take that meets the task ends it.
-Async<void> without_answer(Async<std::vector<Result<ItemRef>>> work) {
+Async<void> without_answer(Async<Result<WriteOutput>> work) {
   co_await work;
 }
 
@@ -127,18 +128,22 @@ std::string_view Queue::stale(const ItemRef& task) {
 // A task left its holder: it may be work again, now or later.
 void Queue::moved(const ItemRef& task) {
   auto status = text_of(task, attribute::kStatus);
-  const bool waits = status == state::kPending || status == state::kDelayed;
-  if (waits && has(task, attribute::kCancelRequested)) {
-    // The mark came when it was already decided that the task waits again.
+  const auto end_if_cancelled = [&] {
+    if (!is_cancel_requested(task)) return;
+    // The mark came when it was already decided that the task waits again. A redrive in between removes it.
     FRESHET_REACHED("cancelled while it was given back");
-    scope_.spawn(without_answer(cancel({std::string(text_of(task, attribute::kId))})));
-  }
+    auto write = kept(end_waiting(table_, task, state::kCancelled, {}, {}, wall()), settings_.keep, wall());
+    write.unchanged[2] = attribute::kCancelRequested;
+    scope_.spawn(without_answer(edit(std::move(write))));
+  };
   if (status == state::kPending) {
+    end_if_cancelled();
     lane_filled(task);
     due_by(int_of(task, attribute::kDeadline, kNever));
     wake();
     if (!core_.agenda.has_processor()) start_soon(nanoseconds(0));
   } else if (status == state::kDelayed) {
+    end_if_cancelled();
     delayed(text_of(task, attribute::kId), int_of(task, attribute::kNotBefore, 0));
   } else {
     count_end(task);

@@ -64,5 +64,61 @@ TEST_P(QueueCancel, ATakeEndsATaskThatWasCancelledWhileItWasHeld) {
   expect_balance();
 }
 
+// The mark goes with the claim: who starts it again by hand wants it run.
+TEST_P(QueueCancel, ATaskThatWasDoneAlthoughItWasCancelledKeepsNoMark) {
+  Queue& queue = world.start();
+  create(queue, {"a"});
+  auto taken = take(queue);
+  ASSERT_TRUE(world.wait(queue.cancel({"a"}))[0]);
+  ASSERT_TRUE(world.read("a").contains("cancelRequested"));
+  ASSERT_TRUE(settle(queue, Kind::kComplete, taken->at(0)));
+  EXPECT_EQ(world.status("a"), "SUCCESS");
+  EXPECT_FALSE(world.read("a").contains("cancelRequested"));
+  UpdateItemInput again;
+  again.table = "QueueTable";
+  again.key.set("taskId", Value("a"));
+  again.update = "SET taskStatus = :s";
+  again.placeholders.values.set(":s", Value("PENDING"));
+  ASSERT_TRUE(world.wait(world.store->update_item(again)));
+  world.pass(milliseconds(200));
+  EXPECT_EQ(ids(take(queue)), "a");
+  expect_balance();
+}
+
+TEST_P(QueueCancel, OnlyAMarkThatIsTrueCancels) {
+  Queue& queue = world.start();
+  world.put(Item{{"taskId", Value("a")},
+                 {"taskStatus", Value("PENDING")},
+                 {"taskCreated", Value::number(world.now_ms())},
+                 {"maxAttempts", Value::number(9)},
+                 {"cancelRequested", Value::boolean(false)}});
+  auto taken = take(queue);
+  ASSERT_EQ(ids(taken), "a");
+  ASSERT_TRUE(settle(queue, Kind::kRelease, taken->at(0)));
+  EXPECT_EQ(world.status("a"), "PENDING");
+  expect_balance();
+}
+
+// It will end, so that it does not stand for its key.
+TEST_P(QueueCancel, ATaskThatWasCancelledWhileItWasHeldDoesNotHoldItsKey) {
+  Queue& queue = world.start();
+  world.put(Item{{"taskId", Value("a")},
+                 {"taskStatus", Value("PENDING")},
+                 {"taskCreated", Value::number(world.now_ms())},
+                 {"attempt", Value::number(1)},
+                 {"key", Value("k")},
+                 {"liveKey", Value("k")},
+                 {"cancelRequested", Value::boolean(true)}});
+  NewTask task;
+  task.id = "b";
+  task.key = "k";
+  auto made = create(queue, std::move(task));
+  ASSERT_TRUE(made);
+  EXPECT_TRUE(made->created) << made->id;
+  EXPECT_EQ(ids(take(queue, 9)), "b");
+  EXPECT_EQ(world.status("a"), "CANCELLED");
+  expect_balance();
+}
+
 }  // namespace
 }  // namespace freshet

@@ -6,6 +6,7 @@
 #include "base/points.h"
 #include "functions/queue/arrows.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/policy/cancel_mark.h"
 #include "functions/queue/policy/expiry.h"
 
 namespace freshet {
@@ -97,7 +98,7 @@ TakePlan QueueCore::plan_take(const std::vector<ItemRef>& found, bool newest_fir
       FRESHET_REACHED("shed at the head of a take");
       auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, step.shed_reason, now.wall);
       out.writes.emplace_back(kept(std::move(write), settings_.keep, now.wall));
-    } else if (has(task, attribute::kCancelRequested)) {
+    } else if (is_cancel_requested(task)) {
       FRESHET_REACHED("a cancelled task met by a take");
       auto write = end_waiting(table_, task, state::kCancelled, {}, {}, now.wall);
       out.writes.emplace_back(kept(std::move(write), settings_.keep, now.wall));

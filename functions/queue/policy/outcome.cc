@@ -6,14 +6,11 @@
 #include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/backoff.h"
+#include "functions/queue/policy/cancel_mark.h"
 
 namespace freshet {
 
 namespace {
-
-bool cancel_requested(const ItemRef& task) {
-  return has(task, attribute::kCancelRequested);
-}
 
 // A newer task of its key has taken its place: it does not wait again.
 void end_if_replaced(const ItemRef& task, Outcome& out) {
@@ -40,7 +37,7 @@ Outcome after_failure(const ItemRef& task, const QueueSettings& settings, bool f
                       double unit) {
   Outcome out;
   auto attempt = static_cast<int>(std::max<int64_t>(attempt_of(task), 1));
-  if (cancel_requested(task)) {
+  if (is_cancel_requested(task)) {
     FRESHET_REACHED("a task in work is cancelled");
     out.to = state::kCancelled;
   } else if (final || !settings.retry_failures) {
@@ -58,7 +55,7 @@ Outcome after_failure(const ItemRef& task, const QueueSettings& settings, bool f
 
 Outcome after_release(const ItemRef& task, std::optional<milliseconds> delay) {
   Outcome out = delayed_or_pending(delay.value_or(milliseconds(0)));
-  if (cancel_requested(task)) out.to = state::kCancelled;
+  if (is_cancel_requested(task)) out.to = state::kCancelled;
   out.give_back = true;
   end_if_replaced(task, out);
   return out;
