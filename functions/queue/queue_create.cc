@@ -169,7 +169,10 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
       continue;
     }
     if (out[next]) {
-      // A client that hangs up must not leave a task behind that has not replaced the others yet.
+      // A client that hangs up before its turn has created nothing. After that, it must not leave a task behind that
+      // has not replaced the others yet.
+      std::string key = tasks[next].key;
+      co_await key_turns_.wait(std::move(key));
       auto work = create_keyed(std::move(tasks[next]));
       if (work.is_ready()) {
         out[next] = work.take();

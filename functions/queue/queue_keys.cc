@@ -59,6 +59,7 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
     if (!living->doomed.empty()) FRESHET_REACHED("doomed tasks of a key shed");
     if (!living->doomed.empty()) co_await shed_doomed(std::move(living->doomed));
   }
+  const bool had_lanes = !core_.lanes.empty();
   auto item = new_item(task);
   if (!item) co_return fail(item.error());
   CreatedTask out{task.id, true};
@@ -74,6 +75,9 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
     co_return result;
   }
   created(task, out.id);
+  // create() does both, too, but its client may have hung up.
+  if (!had_lanes && !core_.lanes.empty()) core_.adopter.try_again();
+  wake();
   // The new task first, so that a crash in between leaves one too many and never none.
   // It is the newest of its key: what a store refused to end before ends for it, too.
   if (FRESHET_PLANTED("nothing-replaced")) co_return out;

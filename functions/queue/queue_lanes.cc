@@ -59,7 +59,10 @@ Async<Result<void>> Queue::add_lanes(std::vector<std::string> names) {
   auto added = co_await services_.tables.update_item(std::move(update));
   if (!added) co_return fail(added.error());
   core_.lanes.stored(lanes);
-  if (lanes.first) scope_.spawn(adopt_all());
+  if (lanes.first) {
+    scope_.spawn(adopt_all());
+    core_.adopter.try_again();  // What is on its way without a lane may come behind that.
+  }
   co_return lanes.room;
 }
 

@@ -77,6 +77,28 @@ TEST_P(QueueLanes, ATaskThatIsOnItsWayWhenTheQueueGetsItsFirstLaneIsServed) {
   }
 }
 
+// The first lane is that of a client's task. The create goes on without its client, as its task has a key.
+TEST_P(QueueLanes, SoIsOneWhoseClientHasHungUp) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    World here(GetParam(), seed);
+    Queue& queue = here.start();
+    here.put(Item{{"taskId", Value("laned")},
+                  {"taskStatus", Value("PENDING")},
+                  {"taskCreated", Value::number(here.now_ms())},
+                  {"priority", Value::number(3)}});
+    here.pass(milliseconds(seed % 40));
+    std::vector<NewTask> other = named({"keyed"});
+    other[0].key = "k";
+    other[0].replace = true;
+    { auto given_up = queue.create(std::move(other)); }
+    here.pass(milliseconds(2'500));
+    TakeInput input;
+    input.max = 9;
+    ASSERT_EQ(here.wait(queue.take(input))->size(), 2u);
+  }
+}
+
 TEST(QueueLanesOfMany, OnlyTasksThatNeedANewLaneAreRefusedAtTheBound) {
   World world(false);
   Queue& queue = world.start();
