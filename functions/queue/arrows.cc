@@ -314,8 +314,13 @@ EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::st
   if (!lane.empty()) change.set(attribute::kLane, Value(lane));
   int64_t deadline = int_of(task, attribute::kDeadline, 0);
   if (deadline > 0 && deadline <= epoch_ms(now)) change.remove(attribute::kDeadline);
-  // Beside whatever is there by now, so it does not wait for its key.
-  change.remove(attribute::kReplacedBy).remove(attribute::kReplace).remove(attribute::kShedReason);
+  change.remove(attribute::kReplacedBy).remove(attribute::kShedReason);
+  // Beside whatever is there by now: it does not wait for its key, and a create that is sent again leaves it alone.
+  if (key_of(task).empty()) {
+    change.remove(attribute::kReplace);
+  } else {
+    change.set(attribute::kReplace, Value::boolean(false));
+  }
   if (has(task, attribute::kCancelRequested)) change.remove(attribute::kCancelRequested);
   return std::move(change.unless_moved()).finish(true);
 }

@@ -19,6 +19,11 @@ bool ends_as_cancelled(const ItemRef& task) {
   const auto status = text_of(task, attribute::kStatus);
   return (status == state::kPending || status == state::kDelayed) && is_cancel_requested(task);
 }
+
+// A redrive leaves `replace` as false.
+bool was_redriven(const ItemRef& task) {
+  return has(task, attribute::kReplace) && !comes_to_replace(task);
+}
 }  // namespace
 
 // While it lives, nobody else looks at that key.
@@ -40,6 +45,7 @@ class Queue::KeyGuard {
   Async<Result<void>> finish_replacing(std::string by);
 
  private:
+  Async<Result<void>> forget_if_gone();
   Async<Result<Unreplaced>> older_than(std::string by, int64_t created);
 
   Queue& queue_;
@@ -91,12 +97,15 @@ Async<Result<void>> Queue::KeyGuard::finish_replacing(std::string by) {
   auto task = co_await queue_.get(by);
   if (!task && task.error().code != ErrorCode::kNotFound) co_return fail(task.error());
   if (!task || key_of(*task) != key_ || !comes_to_replace(*task)) co_return Result<void>();
-  auto left = co_await queue_.is_left(by);
-  if (!left) co_return fail(left.error());
-  if (!*left) co_return Result<void>();
-  auto older = co_await older_than(std::move(by), int_of(*task, attribute::kCreated, 0));
+  auto known = co_await forget_if_gone();
+  if (!known) co_return fail(known.error());
+  auto older = co_await older_than(by, int_of(*task, attribute::kCreated, 0));
   if (!older) co_return fail(older.error());
   if (older->ids.empty()) co_return Result<void>();
+  // Only now, as it may have been replaced many times since.
+  auto left = co_await queue_.is_left(std::move(by));
+  if (!left) co_return fail(left.error());
+  if (!*left) co_return Result<void>();
   FRESHET_REACHED("a repeated create replaces what was left");
   std::string newest = older->by;
   queue_.core_.keys.not_replaced(key_, std::move(*older));
@@ -104,7 +113,18 @@ Async<Result<void>> Queue::KeyGuard::finish_replacing(std::string by) {
   co_return Result<void>();
 }
 
-// The living tasks of the key that came before `by`, and those that were to end anyway.
+// If nothing is left of the task for which the store refused to end others, those live on.
+Async<Result<void>> Queue::KeyGuard::forget_if_gone() {
+  auto newest = queue_.core_.keys.replacing(key_);
+  if (!newest) co_return Result<void>();
+  auto left = co_await queue_.is_left(std::move(*newest));
+  if (!left) co_return fail(left.error());
+  if (!*left && queue_.core_.keys.all_replaced(key_)) queue_.key_freed(key_);
+  co_return Result<void>();
+}
+
+// The living tasks of the key that came before `by`, and those that were to end anyway: `by` may be one of them. Those
+// that clients put or that were redriven may have come later, whatever their taskCreated says.
 Async<Result<Unreplaced>> Queue::KeyGuard::older_than(std::string by, int64_t created) {
   Unreplaced out{queue_.core_.keys.replacing(key_).value_or(by)};
   bool behind = false;
@@ -114,14 +134,13 @@ Async<Result<Unreplaced>> Queue::KeyGuard::older_than(std::string by, int64_t cr
     if (!page) co_return fail(page.error());
     for (const auto& other : page->items) {
       const std::string id(text_of(other, attribute::kId));
-      if (id == by) {
-        behind = true;  // The next ones are older, also those of the same millisecond.
-        continue;
-      }
-      const bool is_older = behind || int_of(other, attribute::kCreated, 0) < created;
-      if (is_older || queue_.core_.keys.is_replaced(other, key_)) out.ids.insert(id);
+      if (id == by) behind = true;  // The next ones are older, also those of the same millisecond.
+      const bool is_older = id != by && (behind || int_of(other, attribute::kCreated, 0) < created);
+      const bool came_before = is_older && has(other, attribute::kAttempt) && !was_redriven(other);
+      if (came_before || queue_.core_.keys.is_replaced(other, key_)) out.ids.insert(id);
     }
     start = std::move(page->last_evaluated_key);
+    if (!start.empty()) co_await sleep_for(queue_.services_.scheduler, nanoseconds(0));
   } while (!start.empty());
   co_return out;
 }

@@ -22,15 +22,6 @@ class QueueKeys : public QueueFixture {
                    {"taskCreated", Value::number(world.now_ms())},
                    {"key", Value(key)}});
   }
-  // As a queue that died before it replaced the others.
-  void put_as_queue(const std::string& id, const std::string& status) {
-    world.pass(milliseconds(5));
-    Item item{
-        {"taskId", Value(id)},         {"taskStatus", Value(status)}, {"taskCreated", Value::number(world.now_ms())},
-        {"attempt", Value::number(0)}, {"key", Value("k")},           {"replace", Value::boolean(true)}};
-    if (status == "PENDING") item.set("liveKey", Value("k"));
-    world.put(std::move(item));
-  }
   void end_as_client(const std::string& id) {
     UpdateItemInput ended;
     ended.table = "QueueTable";
@@ -392,64 +383,6 @@ TEST_P(QueueKeys, ACreateOfAClientThatHangsUpReplacesAllTheSame) {
   world.pass(seconds(1));
   EXPECT_EQ(world.status("new"), "PENDING");
   EXPECT_EQ(world.status("old"), "CANCELLED");
-  expect_balance();
-}
-
-// The new task is put before the others end, and the daemon may die in between.
-TEST_P(QueueKeys, ARepeatedCreateEndsWhatACrashLeft) {
-  Queue& queue = world.start();
-  ASSERT_TRUE(create(queue, keyed("old", "k")));
-  ASSERT_TRUE(create(queue, keyed("other", "l")));
-  put_as_queue("new", "PENDING");
-  auto again = create(queue, keyed("new", "k", true));
-  ASSERT_TRUE(again) << again.error().message;
-  EXPECT_FALSE(again->created);
-  EXPECT_EQ(world.status("old"), "CANCELLED");
-  EXPECT_EQ(world.read("old").string_or("replacedBy"), "new");
-  EXPECT_EQ(ids(take(queue, 9)), "new other");
-  expect_balance();
-}
-
-TEST_P(QueueKeys, ARepeatedCreateMarksWhatIsInWork) {
-  Queue& queue = world.start();
-  ASSERT_TRUE(create(queue, keyed("old", "k")));
-  auto held = take(queue);
-  ASSERT_EQ(ids(held), "old");
-  put_as_queue("new", "PENDING");
-  ASSERT_TRUE(create(queue, keyed("new", "k", true)));
-  EXPECT_EQ(world.read("old").string_or("replacedBy"), "new");
-  ASSERT_TRUE(settle(queue, Kind::kFail, held->at(0)));
-  EXPECT_EQ(world.status("old"), "CANCELLED");
-  expect_balance();
-}
-
-TEST_P(QueueKeys, ARepeatedCreateOfATaskThatHasRunEndsOlderOnes) {
-  Queue& queue = world.start();
-  ASSERT_TRUE(create(queue, keyed("old", "k")));
-  put_as_queue("new", "SUCCESS");
-  ASSERT_TRUE(create(queue, keyed("new", "k", true)));
-  EXPECT_EQ(world.status("old"), "CANCELLED");
-  expect_balance();
-}
-
-TEST_P(QueueKeys, ARepeatedCreateOfATaskThatIsCancelledEndsNothing) {
-  Queue& queue = world.start();
-  ASSERT_TRUE(create(queue, keyed("old", "k")));
-  put_as_queue("new", "CANCELLED");
-  ASSERT_TRUE(create(queue, keyed("new", "k", true)));
-  EXPECT_EQ(world.status("old"), "PENDING");
-  expect_balance();
-}
-
-TEST_P(QueueKeys, ARepeatedCreateLeavesNewerTasks) {
-  Queue& queue = world.start();
-  ASSERT_TRUE(create(queue, keyed("one", "k", true)));
-  ASSERT_TRUE(create(queue, keyed("two", "k", true)));
-  auto again = create(queue, keyed("one", "k", true));
-  ASSERT_TRUE(again);
-  EXPECT_FALSE(again->created);
-  EXPECT_EQ(world.status("one"), "CANCELLED");
-  EXPECT_EQ(ids(take(queue, 9)), "two");
   expect_balance();
 }
 
