@@ -26,9 +26,12 @@ constexpr double kMostSteps = 4.5;
 
 // Numbers and their units stay on one line.
 std::string together(std::string text) {
-  for (const char* unit : {" %", " ms", " s)", " s ", " s,", " s.", " x"}) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  for (const std::string unit : {" %", " ms", " s", " x"}) {
     for (size_t at = 1; (at = text.find(unit, at)) != std::string::npos; ++at) {
-      if (text[at - 1] >= '0' && text[at - 1] <= '9') text.replace(at, 1, "\u00a0");
+      const size_t end = at + unit.size();
+      const bool is_whole = end == text.size() || !is_letter(text[end]);
+      if (is_whole && text[at - 1] >= '0' && text[at - 1] <= '9') text.replace(at, 1, "\u00a0");
     }
   }
   return text;

@@ -297,6 +297,8 @@ TEST(LabChart, LinesPassBetweenLabels) {
 
 TEST(LabPage, ANumberAndItsUnitStayOnOneLine) {
   EXPECT_EQ(html_text("FIFO falls to 2 %, within 20 s."), "FIFO falls to 2\u00a0%, within 20\u00a0s.");
+  EXPECT_EQ(html_text("start within 1.9 s"), "start within 1.9\u00a0s");
+  EXPECT_EQ(html_text("2 xylophones, 3 sheds"), "2 xylophones, 3 sheds");
   static const std::regex kApart(">[^<]*[0-9] %[^<]*<");
   const auto html = page();
   std::smatch found;
