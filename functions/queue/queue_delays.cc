@@ -76,6 +76,7 @@ Async<bool> Queue::promote_noted() {
 Async<bool> Queue::promote_due() {
   follow_clock();
   const bool more = co_await promote_noted();
+  follow_clock();  // It may have been set while the store answered.
   if (!core_.delays.may_be_due(wall())) co_return more;
   const bool more_by_wall = co_await promote_by_wall();
   co_return more || more_by_wall;

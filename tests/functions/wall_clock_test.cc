@@ -275,5 +275,22 @@ TEST(DelayBook, TimesAreBounded) {
 
 INSTANTIATE_TEST_SUITE_P(Stores, QueueClock, ::testing::Bool(), store_name);
 
+// The queue reads a task whose delay is over, and the clock is set before a slow store has answered.
+TEST_P(QueueClock, ADelayIsNotCutShortByAStepWhileTheStoreAnswers) {
+  for (int k = 0; k < 24; ++k) {
+    World fresh(GetParam(), static_cast<uint64_t>(k + 1));
+    Queue& queue = fresh.start();
+    const auto put = [&](const NewTask& task) { return fresh.wait(queue.create({task}))[0].has_value(); };
+    ASSERT_TRUE(put(after("first", seconds(3))));
+    fresh.clock.step_wall(kHour);
+    fresh.pass(milliseconds(1'500));  // It is timed by boot time from here on.
+    ASSERT_TRUE(put(after("second", seconds(600))));
+    fresh.pass(milliseconds(1'500) - milliseconds(30) + milliseconds(4 * k));
+    fresh.clock.step_wall(kHour);
+    fresh.pass(seconds(2));
+    EXPECT_EQ(fresh.status("second"), "DELAYED") << k;
+  }
+}
+
 }  // namespace
 }  // namespace freshet
