@@ -57,6 +57,7 @@ void PriorityJudge::peeked(const std::string& id, const std::string& receipt, mi
 
 void PriorityJudge::begin_settle(const std::string& id, const std::optional<std::string>& receipt) {
   Record& record = records_[id];
+  if (!receipt) record.may_be_completed = true;
   if (receipt && !record.receipts.contains(*receipt)) return;
   record.hidden.reset();
   record.in_flight = false;
@@ -89,8 +90,8 @@ std::optional<PriorityJudge::Hidden> PriorityJudge::begin_extend(const std::stri
 }
 
 void PriorityJudge::extend_refused(const std::string& id, const std::optional<Hidden>& before, const Span& span) {
-  const bool held = before && records_[id].in_flight && before->answered <= span.sent &&
-                    wall_.latest(before->sent, span.answered) < before->until;
+  const bool held = before && records_[id].in_flight && !records_[id].may_be_completed &&
+                    before->answered <= span.sent && wall_.latest(before->sent, span.answered) < before->until;
   verdict_.expect(!held, "a holder may not extend its timeout", id);
 }
 

@@ -66,6 +66,7 @@ class PriorityJudge {
     bool may_come_again = false;
     bool may_be_restored = false;
     bool may_be_cancelled = false;
+    bool may_be_completed = false;         // By anybody: that takes no receipt.
     BootTime cancelled = BootTime::max();  // For sure since then.
     // The last one. Peeks whose times overlap may be answered in another order: each of theirs may be it.
     std::set<std::string> receipts;
