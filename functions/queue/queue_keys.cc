@@ -20,6 +20,11 @@ bool ends_as_cancelled(const ItemRef& task) {
   return (status == state::kPending || status == state::kDelayed) && is_cancel_requested(task);
 }
 
+// It ends with its attempt, if that does not succeed.
+bool is_marked(const ItemRef& task) {
+  return text_of(task, attribute::kStatus) == state::kTaken && has(task, attribute::kReplacedBy);
+}
+
 // A redrive leaves `replace` as false.
 bool was_redriven(const ItemRef& task) {
   return has(task, attribute::kReplace) && !comes_to_replace(task);
@@ -81,13 +86,13 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
     co_return result;
   }
   created(task, out.id);
-  // create() does both, too, but its client may have hung up.
+  // create() does that, and wakes takes, but its client may have hung up.
   if (!had_lanes && !core_.lanes.empty()) core_.adopter.try_again();
-  wake();
   // The new task first, so that a crash in between leaves one too many and never none.
   // It is the newest of its key: what a store refused to end before ends for it, too.
-  if (FRESHET_PLANTED("nothing-replaced")) co_return out;
-  if (task.replace || core_.keys.has_unreplaced(key)) co_await replace_waiting(key, out.id, !task.replace);
+  const bool replaces = task.replace || core_.keys.has_unreplaced(key);
+  if (replaces && !FRESHET_PLANTED("nothing-replaced")) co_await replace_waiting(key, out.id, !task.replace);
+  wake();
   co_return out;
 }
 
@@ -136,7 +141,7 @@ Async<Result<Unreplaced>> Queue::KeyGuard::older_than(std::string by, int64_t cr
       const std::string id(text_of(other, attribute::kId));
       if (id == by) behind = true;  // The next ones are older, also those of the same millisecond.
       const bool is_older = id != by && (behind || int_of(other, attribute::kCreated, 0) < created);
-      const bool came_before = is_older && has(other, attribute::kAttempt) && !was_redriven(other);
+      const bool came_before = is_older && has(other, attribute::kAttempt) && !was_redriven(other) && !is_marked(other);
       if (came_before || queue_.core_.keys.is_replaced(other, key_)) out.ids.insert(id);
     }
     start = std::move(page->last_evaluated_key);
@@ -307,8 +312,8 @@ Async<Result<bool>> Queue::is_left(std::string id) {
     if (!task && task.error().code != ErrorCode::kNotFound) co_return fail(task.error());
     if (!task) co_return false;
     const auto status = text_of(*task, attribute::kStatus);
-    if (status == state::kShed || !doom_of(*task).empty() || ends_as_cancelled(*task)) co_return false;
-    if (status != state::kCancelled) co_return true;
+    if (status == state::kShed || !doom_of(*task).empty()) co_return false;
+    if (status != state::kCancelled && !ends_as_cancelled(*task)) co_return true;
     id = text_of(*task, attribute::kReplacedBy);
     if (steps % 64 == 63) co_await sleep_for(services_.scheduler, nanoseconds(0));
   }

@@ -56,6 +56,23 @@ TEST_P(QueueKeysAgain, ARepeatedCreateMarksWhatIsInWork) {
   expect_balance();
 }
 
+// A producer may send a whole batch again. What is in work has its mark, so nothing is left to do.
+TEST_P(QueueKeysAgain, ARepeatedCreateDoesNotFollowThoseThatReplacedEachOther) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, keyed("old", "k")));
+  ASSERT_EQ(ids(take(queue)), "old");
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(create(queue, keyed("new" + std::to_string(i), "k", true)));
+  EXPECT_EQ(world.read("old").string_or("replacedBy"), "new0");
+  const auto cost = [&](const char* id) {
+    const uint64_t before = world.store_calls();
+    EXPECT_TRUE(create(queue, keyed(id, "k", true)));
+    return world.store_calls() - before;
+  };
+  const uint64_t newest = cost("new59");
+  EXPECT_LE(cost("new0"), newest + 10) << "calls of the store";
+  expect_balance();
+}
+
 TEST_P(QueueKeysAgain, ARepeatedCreateOfATaskThatHasRunEndsOlderOnes) {
   Queue& queue = world.start();
   ASSERT_TRUE(create(queue, keyed("old", "k")));

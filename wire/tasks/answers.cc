@@ -71,7 +71,7 @@ void append_task_states(std::string& out, const std::vector<std::string>& ids,
       out += ',';
       append_member(out, "taskStatus", status->bytes());
     }
-    if (results[i] && results[i]->find("cancelRequested")) out += R"(,"cancelRequested":true)";
+    if (results[i] && is_cancel_requested(*results[i])) out += R"(,"cancelRequested":true)";
     out += '}';
   }
   out += ']';
@@ -207,6 +207,11 @@ std::string taken_json(const std::vector<TakenTask>& tasks, const std::string* s
     append_error(out, *refused);
   }
   return out += '}';
+}
+
+bool is_cancel_requested(const ItemRef& task) {
+  const auto mark = task.find("cancelRequested");
+  return mark && mark->type() == Type::kBool && *mark->decode().get_if<bool>();
 }
 
 std::string settled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tables/value/json.h"
+#include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"
 
 namespace freshet::tasks {
@@ -140,9 +141,10 @@ std::string holders_json(const QueueHolders& holders) {
       one.number("heldMs", held.held.count());
       one.number("leaseLeftMs", held.lease_left.count());
       if (!held.task) continue;
-      for (const char* name : {"attempt", "group", "key", "cancelRequested"}) {
+      for (const char* name : {"attempt", "group", "key"}) {
         if (const auto value = held.task.find(name)) append_plain_json(one.raw(name), value->decode());
       }
+      if (is_cancel_requested(held.task)) one.raw("cancelRequested") += "true";
     }
     tasks += ']';
   }

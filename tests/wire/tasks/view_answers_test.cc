@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tables/value/json.h"
+#include "wire/tasks/answers.h"
 #include "wire/tasks/task_route.h"
 
 namespace freshet::tasks {
@@ -52,6 +53,16 @@ TEST(ViewAnswers, SharesSayWhatHoldsThemBack) {
   EXPECT_EQ(shares_json(shares, false),
             R"({"by":"group","groups":[{"name":"acme","inWork":3,"waiting":20,"waitingAtLeast":true,"atLimit":true,)"
             R"("perSecond":5.5,"startsInMs":180},{"name":"","inWork":1,"paused":true}],"more":true})");
+}
+
+TEST(ViewAnswers, OnlyAMarkThatIsTrueIsACancel) {
+  for (const bool mark : {true, false}) {
+    const ItemRef task = ItemRef::encode({{"taskStatus", Value("TAKEN")}, {"cancelRequested", Value::boolean(mark)}});
+    QueueHolders holders;
+    holders.tasks.push_back({"a", task, "w", milliseconds(1), milliseconds(2)});
+    EXPECT_EQ(settled_json({"a"}, {task}).find("cancelRequested") != std::string::npos, mark);
+    EXPECT_EQ(holders_json(holders).find("cancelRequested") != std::string::npos, mark);
+  }
 }
 
 TEST(ViewAnswers, HoldersHaveTheirTasks) {
