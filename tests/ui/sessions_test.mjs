@@ -169,6 +169,7 @@ const failed = await run({
         const answer = other.waitForResponse((response) => response.url().endsWith(pausePath));
         await other.getByRole('button', { name: 'pause' }).click();
         equal((await answer).status(), 403, host);
+        await other.waitForURL(daemon.url + pausePath); // A page that is closed on its way somewhere may never be.
         await other.close();
       }
     });
