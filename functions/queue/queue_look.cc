@@ -128,6 +128,7 @@ Async<Result<QueueShares>> Queue::shares(SharesInput input) {
   std::map<std::string, Known, std::less<>> known;
   for (const auto& [name, tasks] : input.by_key ? core_.claims.leases().by_key() : core_.claims.leases().by_group())
     known[name].in_work = tasks;
+  const bool has_lanes = !core_.lanes.empty();
   std::string last;
   size_t looked = 0;
   do {
@@ -148,7 +149,7 @@ Async<Result<QueueShares>> Queue::shares(SharesInput input) {
     }
   } else {
     for (const auto group : core_.pauses.groups()) known.try_emplace(std::string(group));
-    if (core_.lanes.empty()) known[""].lanes.emplace_back();  // All that wait are in one partition.
+    if (!has_lanes) known[""].lanes.emplace_back();  // All that wait are in one partition.
     if (const uint64_t ungrouped = core_.claims.leases().ungrouped(); ungrouped > 0) known[""].in_work = ungrouped;
   }
   for (auto& [name, one] : known) {

@@ -1,6 +1,7 @@
 #include "wire/service/audited_route.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,7 +75,10 @@ bool has_own_line(ApiCall call) {
 // Recordings, and `freshet watch`, ask for each piece of what changes: only the first request begins something.
 bool goes_on_recording(ApiCall call, const Target& target) {
   const auto from = target.query.find("from");
-  return call == ApiCall::kRecord && from != target.query.end() && from->second != "latest" && from->second != "0";
+  if (call != ApiCall::kRecord || from == target.query.end()) return false;
+  uint64_t change = 0;  // In any spelling, 0 asks for all that is there.
+  std::from_chars(from->second.data(), from->second.data() + from->second.size(), change);
+  return change > 0;
 }
 
 std::string shortened(std::string_view text) {

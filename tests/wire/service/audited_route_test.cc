@@ -142,6 +142,8 @@ TEST_F(AuditedRouteTest, ARecordingHasALineForItsBeginning) {
   EXPECT_EQ(line("GET", "/record?table=jobs"), "record jobs: GET /record");
   EXPECT_EQ(line("GET", "/record?table=jobs&from=0"), "record jobs: GET /record");
   EXPECT_EQ(line("GET", "/record?table=jobs&from=latest"), "record jobs: GET /record");
+  EXPECT_EQ(line("GET", "/record?table=jobs&from=00"), "record jobs: GET /record");
+  EXPECT_EQ(line("GET", "/record?table=jobs&from=0.0.0"), "record jobs: GET /record");
   EXPECT_EQ(line("GET", "/record?table=jobs&from=17&waitMs=1000"), "");
   EXPECT_EQ(line("GET", "/record?table=jobs&from=17.2.1800000000000"), "");
 }
