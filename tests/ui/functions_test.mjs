@@ -1,5 +1,8 @@
 // The views of functions and of what calls them: each shows what the API says, and each action is checked through it.
-import { Browser, check, equal, run, tools, until } from './world.mjs';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { Browser, Daemon, check, equal, run, tools, until } from './world.mjs';
 import { MARKUP, Shop, button, inDialog, onPage } from './shop.mjs';
 
 const found = tools();
@@ -90,6 +93,31 @@ const tests = {
     check(!(await log.innerText()).includes('receipt') && !(await log.innerText()).includes('report'), 'no other function speaks there');
     equal(await page.locator('#app img, #app script').count(), 0);
   }),
+
+  'a task shows what its function has logged, and nothing of other tasks': async () => {
+    const worker = new Daemon(process.env.FRESHET_BINARY);
+    worker.logLevel = 'info';
+    const code = path.join(worker.folder, 'work.mjs');
+    fs.writeFileSync(code, `export const handler = async (task) => {
+      console.log('working on ' + task.taskId);
+      console.log('<b>step</b> ' + task.payload.step);
+    };`);
+    worker.template = path.join(worker.folder, 'jobs.yaml');
+    fs.writeFileSync(worker.template, execFileSync(process.env.FRESHET_BINARY, ['serve', 'jobs', '--function', code, '--print-template']));
+    await worker.start();
+    try {
+      await worker.call('POST', '/queues/jobs/tasks', { tasks: [{ taskId: 'order-1', payload: { step: 'one' } }, { taskId: 'order-12', payload: { step: 'two' } }] });
+      await onPage(browser, worker, async (page) => {
+        await page.show('queues/jobs/tasks/order-1');
+        const log = page.getByRole('log', { name: 'Lines of the log about order-1' });
+        await until(async () => /working on order-1\s.*<b>step<\/b> one/s.test(await log.innerText()), 'both lines are shown');
+        check(!/order-12|two/.test(await log.innerText()), 'no line of another task');
+        equal(await browser.violations(page), []);
+      });
+    } finally {
+      await worker.remove();
+    }
+  },
 
   'a mapping is disabled, falls behind, and is enabled': () => shown(async (page) => {
     await page.show('mappings');

@@ -6,6 +6,8 @@ import { usePoll } from './poll.js';
 const WAIT_MS = 20_000;
 const FIRST = 100; // Lines that are asked for at the beginning,
 const KEPT = 500; // and those that stay on the page.
+const SEARCHED = 1000; // The newest lines, among which those of a task are looked for.
+const LOOK_AGAIN_MS = 30_000;
 
 function eventsIn(text) {
   const out = [];
@@ -39,4 +41,33 @@ export function useLog(name) {
     [name],
   );
   return { lines: value?.lines ?? null, error };
+}
+
+const within = (text, id) => {
+  const isOfWord = (at) => at >= 0 && at < text.length && /[\w-]/.test(text[at]);
+  for (let at = text.indexOf(id); at >= 0; at = text.indexOf(id, at + 1)) {
+    if (!isOfWord(at - 1) && !isOfWord(at + id.length)) return true;
+  }
+  return false;
+};
+
+// Those of the events that name the task, and all others of the same calls of functions.
+export function eventsOfTask(events, id) {
+  const names = (event) => Object.values(event).some((value) => typeof value === 'string' && within(value, id));
+  const named = new Set(events.filter(names));
+  const calls = new Set([...named].map((event) => event.requestId).filter(Boolean));
+  return events.filter((event) => named.has(event) || calls.has(event.requestId));
+}
+
+// The newest lines of the log that belong to the task, looked for again when one of `inputs` changes.
+export function useTaskLog(id, inputs) {
+  const { value } = usePoll(
+    async (signal) => {
+      const { text } = await ask('GET', `/logs?newest=${SEARCHED}`, undefined, { signal });
+      return eventsOfTask(eventsIn(text), id);
+    },
+    LOOK_AGAIN_MS,
+    [id, ...inputs],
+  );
+  return value ?? [];
 }

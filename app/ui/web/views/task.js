@@ -1,10 +1,12 @@
 // One task: why it is where it is, its life as a time line, its item as it is.
 import { html, useState } from '../lib/html.js';
 import { callText, daemonNow, queuePath } from '../lib/api.js';
+import { useTaskLog } from '../lib/log.js';
 import { usePoll } from '../lib/poll.js';
 import { link } from '../lib/route.js';
 import { numberOf, parseExact, writeExact } from '../lib/exact.js';
 import { Failure, Facts, Status, Waiting, When } from '../parts/bits.js';
+import { LogLines } from '../parts/log_lines.js';
 import { TimeLine } from '../parts/time_line.js';
 import { TaskActions } from './task_actions.js';
 import { shedWord } from './overview.js';
@@ -30,6 +32,14 @@ function TaskItem({ task }) {
     <pre class="item" tabindex="0">${text}</pre></section>`;
 }
 
+// What functions and the daemon have written about it: nothing, if no line names it.
+function Logged({ id, events }) {
+  const lines = useTaskLog(id, [events]);
+  if (lines.length === 0) return null;
+  return html`<section aria-label="What was logged"><h2>What was logged</h2>
+    <${LogLines} lines=${lines} label=${`Lines of the log about ${id}`} /></section>`;
+}
+
 export function Task({ queue, id }) {
   const { value, error, again } = usePoll((signal) => callText('GET', queuePath(queue, 'tasks', id, 'explain'), undefined, signal).then(parseExact), 2000, [queue, id]);
   const head = html`<p class="crumbs"><a href=${link(['queues', queue])}>${queue}</a> / <a href=${link(['queues', queue, 'tasks'])}>tasks</a></p>`;
@@ -51,6 +61,7 @@ export function Task({ queue, id }) {
       task?.get('takenBy') && ['Holder', task.get('takenBy')],
     ]} />
     <section aria-label="Its life"><h2>Its life</h2><${TimeLine} life=${value.get('life') ?? []} now=${daemonNow()} /></section>
+    <${Logged} id=${id} events=${(value.get('life') ?? []).length} />
     ${(value.get('log') ?? []).length > 0 && html`<section aria-label="Lines of the shed log"><h2>In the shed log</h2>
       <ul>${value.get('log').slice(0, 20).map((line) => html`<li><${When} at=${numberOf(line.get('at'))} /> ${line.get('what')} by <code>${line.get('policy')}</code>: ${shedWord(line.get('reason'))}</li>`)}</ul></section>`}
     ${task && html`<${TaskItem} task=${task} />`}`;
