@@ -51,6 +51,7 @@ class AuditLog {
   void written(const AuditWrites& writes);
   // Adds the line and returns its number. Await it before you make the change.
   Async<Result<uint64_t>> add(AuditLine line);
+  const Clock& clock() const { return clock_; }
   // The newest lines, newest first: items of `number`, `at`, `what`, `who`, `from`, `request`, `queue`, `detail`,
   // `count`, `job`, as far as they are known. With a queue's name, only those of that queue.
   Async<Result<std::vector<ItemRef>>> newest(uint32_t limit, std::string queue);

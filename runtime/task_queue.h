@@ -260,6 +260,8 @@ class TaskQueue {
                                                     const InTimeCounts& before) = 0;
   // Ends the guard of an earlier change and keeps the policy. Returns false if there is none.
   virtual bool end_guard() = 0;
+  // Takes that back. No effect if the policy has changed since.
+  virtual void restore_guard() = 0;
   // The changes of the policy since the queue was opened, from that number on; they are numbered from 0. Those before
   // the last 1,000 are forgotten.
   virtual PolicyChanges policy_changes(uint64_t from) const = 0;

@@ -7,6 +7,7 @@ namespace freshet {
 void PolicyGuard::begin(const PolicyGuardTerms& terms, QueueSettings before, double share_before,
                         const InTimeCounts& counts, BootTime now) {
   const BootTime first = now + std::min<nanoseconds>(kFirstLook, terms.within);
+  aside_.reset();
   watched_.emplace(Watched{terms, std::move(before), share_before, counts, now, first});
 }
 

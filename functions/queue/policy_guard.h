@@ -28,7 +28,15 @@ class PolicyGuard {
   // has ended until now. An older guard ends.
   void begin(const PolicyGuardTerms& terms, QueueSettings before, double share_before, const InTimeCounts& counts,
              BootTime now);
-  void end() { watched_.reset(); }
+  void end() {
+    watched_.reset();
+    aside_.reset();
+  }
+  // Ends it, too, until take_back(), if no other one begins or ends before that.
+  void put_aside() { aside_ = std::exchange(watched_, std::nullopt); }
+  void take_back() {
+    if (aside_) watched_ = std::exchange(aside_, std::nullopt);
+  }
   bool on() const { return watched_.has_value(); }
   // The time of the next look; BootTime::max() without a guard.
   BootTime next_look() const { return watched_ ? watched_->next_look : BootTime::max(); }
@@ -56,6 +64,7 @@ class PolicyGuard {
   };
 
   std::optional<Watched> watched_;
+  std::optional<Watched> aside_;
 };
 
 }  // namespace freshet

@@ -138,6 +138,7 @@ class Queue final : public TaskQueue {
   Result<QueuePolicy> change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms,
                                             const InTimeCounts& before) override;
   bool end_guard() override;
+  void restore_guard() override;
   PolicyChanges policy_changes(uint64_t from) const override { return policy_history_.from(from); }
   PauseChanges pause_changes() const override { return pause_history_.changes(); }
   bool ttl_in_milliseconds() const override { return definition_.ttl_in_milliseconds; }

@@ -101,8 +101,13 @@ Result<QueuePolicy> Queue::change_policy_guarded(const QueuePolicy& changes, con
 
 bool Queue::end_guard() {
   const bool was_on = policy_guard_.on();
-  policy_guard_.end();
+  policy_guard_.put_aside();
   return was_on;
+}
+
+void Queue::restore_guard() {
+  policy_guard_.take_back();
+  if (policy_guard_.on()) hurry(policy_guard_.next_look());
 }
 
 std::optional<PolicyGuardState> Queue::guard_state() const {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
 #include "tables/value/json_reader.h"
 #include "wire/api/calls.h"
 #include "wire/auth/actor.h"
@@ -72,14 +74,35 @@ bool has_own_line(ApiCall call) {
   }
 }
 
-// Recordings, and `freshet watch`, ask for each piece of what changes: only the first request begins something.
-bool goes_on_recording(ApiCall call, const Target& target) {
-  const auto from = target.query.find("from");
-  if (call != ApiCall::kRecord || from == target.query.end()) return false;
-  uint64_t change = 0;  // In any spelling, 0 asks for all that is there.
-  std::from_chars(from->second.data(), from->second.data() + from->second.size(), change);
-  return change > 0;
-}
+// Recordings, and `freshet watch`, ask for each piece of what changes: only the first request of a client begins
+// something. Any I/O thread.
+class Recordings {
+ public:
+  // The time after which a daemon does not keep the images of a table for its recording any more.
+  static constexpr auto kPatience = std::chrono::minutes(1);
+
+  bool goes_on(const HttpRequest& request, const AuditLine& line, BootTime now) {
+    const std::string& from = line.actor.from;
+    const std::string client = line.actor.who + '\n' + from.substr(0, from.rfind(':')) + '\n' + line.queue;
+    const MutexLock lock(mutex_);
+    std::erase_if(last_, [now](const auto& one) { return now - one.second > kPatience; });
+    const bool is_known = !last_.insert_or_assign(client, now).second;
+    return is_known && !begins(request);
+  }
+
+ private:
+  static bool begins(const HttpRequest& request) {
+    const auto target = parse_target(request.target);
+    const auto from = target ? target->query.find("from") : decltype(target->query.end())();
+    if (!target || from == target->query.end()) return true;
+    uint64_t change = 0;  // In any spelling, 0 asks for all that is there.
+    std::from_chars(from->second.data(), from->second.data() + from->second.size(), change);
+    return change == 0;
+  }
+
+  Mutex mutex_;
+  std::map<std::string, BootTime> last_ FRESHET_GUARDED_BY(mutex_);
+};
 
 std::string shortened(std::string_view text) {
   constexpr size_t kMost = 300;
@@ -130,7 +153,7 @@ std::optional<AuditLine> line_of(const HttpRequest& request) {
   } else if (!target || target->segments.empty()) {
     describe_item_store(request, line);
   } else if (const ApiLine* call = find_api_call(request.method, target->segments)) {
-    if (has_own_line(call->call) || goes_on_recording(call->call, *target)) return std::nullopt;
+    if (has_own_line(call->call)) return std::nullopt;
     line.what = call->id;
     if (call->path.find("{queue}") != std::string_view::npos) line.queue = target->segments[1];
     const auto table = target->query.find("table");
@@ -145,6 +168,10 @@ std::optional<AuditLine> line_of(const HttpRequest& request) {
   return line;
 }
 
+bool is_recording(const HttpRequest& request) {
+  return request.target == "/record" || request.target.starts_with("/record?");
+}
+
 class AuditedRoute final : public Route {
  public:
   AuditedRoute(std::unique_ptr<Route> inner, AuditLog& log, bool is_signed)
@@ -155,6 +182,9 @@ class AuditedRoute final : public Route {
     auto line = needs_line(request) ? line_of(request) : std::nullopt;
     if (!line) return inner_->accept(std::move(request));
     line->actor = actor_of(request, is_signed_);
+    if (is_recording(request) && recordings_.goes_on(request, *line, log_.clock().boot())) {
+      return inner_->accept(std::move(request));
+    }
     auto exchange = inner_->accept(std::move(request));
     return std::make_unique<AuditedExchange>(std::move(exchange), log_, std::move(*line));
   }
@@ -174,6 +204,7 @@ class AuditedRoute final : public Route {
   const std::unique_ptr<Route> inner_;
   AuditLog& log_;
   const bool is_signed_;
+  Recordings recordings_;
 };
 
 }  // namespace

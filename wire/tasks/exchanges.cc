@@ -219,6 +219,7 @@ class Policy final : public TaskExchange {
     if (!request_.keeps || request_.dry_run || !queue.end_guard()) co_return;
     AuditLine noted = line();
     co_await note(std::move(noted));
+    if (error_) queue.restore_guard();
   }
   AuditLine line() {
     AuditLine line{"policy", std::move(actor_), queue_name(), {}, request_.changes.size(), {}};

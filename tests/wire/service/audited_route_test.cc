@@ -146,6 +146,11 @@ TEST_F(AuditedRouteTest, ARecordingHasALineForItsBeginning) {
   EXPECT_EQ(line("GET", "/record?table=jobs&from=0.0.0"), "record jobs: GET /record");
   EXPECT_EQ(line("GET", "/record?table=jobs&from=17&waitMs=1000"), "");
   EXPECT_EQ(line("GET", "/record?table=jobs&from=17.2.1800000000000"), "");
+  // Nobody has to begin at the beginning.
+  EXPECT_EQ(line("GET", "/record?table=others&from=17"), "record others: GET /record");
+  EXPECT_EQ(line("GET", "/record?table=others&from=18"), "");
+  clock.advance(std::chrono::seconds(61));
+  EXPECT_EQ(line("GET", "/record?table=others&from=19"), "record others: GET /record") << "it had ended";
 }
 
 // The log tells of changes, and a call that is refused with 404 or 405 makes none.
