@@ -20,7 +20,7 @@ export function DaemonFigures() {
       before.current = now;
       return { ...now, p99: commitP99(now, last) };
     },
-    30_000, // The daemon computes all its metrics for each answer.
+    60_000, // The daemon computes all its metrics for each answer.
     [],
   );
   if (!value) return null;
@@ -30,7 +30,7 @@ export function DaemonFigures() {
   const log = at.freshet_store_log_bytes;
   return html`<section class="daemon" aria-label="The daemon">
     <${Facts} rows=${[
-      ['Commit p99', value.p99 === null ? 'no commit' : `≤ ${format.age(value.p99)}`, 'From a write to its sync: 99 of 100 commits of the last half minute took no longer'],
+      ['Commit p99', value.p99 === null ? 'no commit' : `≤ ${format.age(value.p99)}`, 'From a write to its sync: 99 of 100 commits of the last minute took no longer'],
       ['Memory', html`${format.bytes(memory)}<span class="quiet">${share(memory, at.freshet_store_memory_limit_bytes)}</span>`, 'What --max-memory-bytes bounds'],
       ['Disk', html`${format.bytes(log)} <span class="quiet">· ${format.bytes(at.freshet_store_log_bytes_left)} left</span>`, 'The log, and what may still be written'],
       ['Connections', html`${format.count(at.freshet_http_connections)} <span class="quiet">· ${format.plural(at.freshet_http_requests_in_flight ?? 0, 'request')} under way</span>`],
