@@ -2,9 +2,10 @@
 // The newest 10,000 lines are kept, in the system table `freshet.audit`, for all queues together.
 //
 // A line is durable before its change is, or in the same transaction (writes()). So each acknowledged change has its
-// line; there may also be a line about a change that a crash prevented.
+// line; there may also be a line about a change that a crash prevented. Only the end of a policy's guard comes before
+// its line (functions/queue/queue_policy.cc).
 //
-// Loop thread; outlives its Asyncs.
+// Loop thread, but for clock(), which any thread may call; outlives its Asyncs.
 #pragma once
 
 #include <optional>

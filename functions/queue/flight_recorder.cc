@@ -20,8 +20,8 @@ int64_t int_in_value(std::string_view value, int64_t fallback) {
 }
 
 constexpr int64_t kSurelySeconds = 10'000'000'000;
-constexpr uint32_t kLookEach = 16;                  // Ends, for a cost.
-constexpr uint32_t kStartEach = 64;                 // Starts, for who takes.
+constexpr uint32_t kLookEach = 16;                  // One end in so many is searched for a cost.
+constexpr uint32_t kStartEach = 64;                 // One start in so many is searched for its holder.
 constexpr int64_t kMostTime = int64_t{1} << 52;     // A client may have written any number.
 constexpr int64_t kMostCreated = int64_t{1} << 42;  // The boot clock has nanoseconds.
 

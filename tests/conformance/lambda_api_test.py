@@ -377,6 +377,7 @@ class Mappings(Case):
         self.assertLess(abs(made["LastModified"].timestamp() - time.time()), 60)
         self.wait_for("before")
         mapping = made["UUID"]
+        self.assertRegex(mapping, r"\A[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
         self.assertIn("already exists", self.refused(
             "ResourceConflictException", self.client.create_event_source_mapping, EventSourceArn=self.stream,
             FunctionName="Reader", StartingPosition="LATEST"))
