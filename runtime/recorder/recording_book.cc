@@ -40,6 +40,7 @@ void QueueRecording::add_clock_step(milliseconds step, BootTime now) {
 
 void QueueRecording::begin_anew(BootTime now) {
   while (!chunks_.empty()) drop_oldest();
+  dropped_events_ = UINT64_MAX;
   began_ = now;
   forgotten_until_.reset();
 }
@@ -67,6 +68,7 @@ void QueueRecording::open_chunk(int64_t now_ms) {
 void QueueRecording::drop_oldest() {
   const Chunk& chunk = chunks_.front();
   forgotten_until_ = BootTime(milliseconds(chunk.last_ms));
+  dropped_events_ = chunk.events;
   bytes_ -= chunk.size;
   book_.bytes_ -= chunk.size;
   chunks_.pop_front();

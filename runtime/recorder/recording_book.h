@@ -67,8 +67,12 @@ class QueueRecording {
   Place place_at(BootTime time) const;
   // The end: the place of the next event that will be added.
   Place end() const;
-  // True if the events at that place, or some between it and the oldest event there is, have been dropped.
-  bool is_gone(Place place) const { return place.chunk != 0 && place.chunk < first_chunk_; }
+  // True if the events at that place, or some between it and the oldest event there is, have been dropped. The end of
+  // the chunk that was dropped last is not gone: nothing came between it and what is there.
+  bool is_gone(Place place) const {
+    if (place.chunk == 0 || place.chunk >= first_chunk_) return false;
+    return place.chunk + 1 < first_chunk_ || place.event < dropped_events_;
+  }
 
   // When it began: at begin_anew(). Empty: with the book.
   std::optional<BootTime> began() const { return began_; }
@@ -115,9 +119,10 @@ class QueueRecording {
   RecordingBook& book_;
   const uint64_t number_;
   std::deque<Chunk> chunks_;
-  Chunk* open_ = nullptr;     // The last of them.
-  size_t bytes_ = 0;          // All chunks together.
-  uint64_t first_chunk_ = 1;  // The number of the first of them.
+  Chunk* open_ = nullptr;        // The last of them.
+  size_t bytes_ = 0;             // All chunks together.
+  uint64_t first_chunk_ = 1;     // The number of the first of them.
+  uint64_t dropped_events_ = 0;  // Of the chunk before that. UINT64_MAX: it is another queue's.
   CodecPlace place_;
   std::optional<BootTime> began_;
   std::optional<BootTime> forgotten_until_;

@@ -105,6 +105,14 @@ class House {
     while (!run_until([&] { return world_.clock().boot() >= until; })) continue;
   }
 
+  // Passes a long time in steps of 50 ms.
+  void pass_coarsely(nanoseconds time) {
+    const BootTime until = world_.clock().boot() + time;
+    for (; world_.clock().boot() < until; world_.sim_clock().advance(milliseconds(50))) {
+      run_until([turns = 2]() mutable { return turns-- == 0; });
+    }
+  }
+
   // Sets the wall clock.
   void step_wall(milliseconds by) { world_.sim_clock().step_wall(by); }
 

@@ -6,6 +6,7 @@
 #include "app/lab/flight.h"
 #include "app/lab/trace_run.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/flight_recorder.h"
 #include "tests/app/house.h"
 
 namespace freshet {
@@ -381,6 +382,36 @@ TEST(RecordingInLittleMemory, EventsThatAreForgottenWhileAClientReadsAreNotMisse
   EXPECT_EQ(gone.status, 409) << gone.body;
   EXPECT_THAT(gone.body, HasSubstr("have been forgotten while the recording was read"));
   EXPECT_THAT(house.call("GET", "/queues/QueueTable/recording").body, HasSubstr("\"forgot\":true"));
+  ASSERT_TRUE(house.stop());
+}
+
+TEST(RecordingOfAQuietQueue, GoesOnWhenItsOldEventsAreForgotten) {
+  DaemonOptions options = options_of_recording();
+  options.deploy.settings.push_back("ProcessTasksFunction.DEFAULT_TTL_S=86400");
+  House house(all_modules(), options);
+  ASSERT_TRUE(house.start()) << testing::PrintToString(house.log.lines);
+  const auto post = [&](const std::string& what, const std::string& body) {
+    ASSERT_EQ(house.call("POST", "/queues/QueueTable/" + what, body).status, 200);
+  };
+  post("pause", "{}");
+  for (int i = 0; i < 600; ++i) post("tasks", R"({"payload": 1})");
+  house.pass_coarsely(FlightRecorder::kMostAge + FlightRecorder::kKeptBeyond - seconds(5));
+  std::string next(header(house.call("GET", "/queues/QueueTable/recording").headers, "X-Freshet-Next"));
+  // Not all of those that wait came yet, and the only events are forgotten now.
+  while (RecordingPlace::read(next)->part != RecordingPlace::Part::kPending) {
+    next = header(house.call("GET", "/queues/QueueTable/recording?place=" + next).headers, "X-Freshet-Next");
+    ASSERT_FALSE(next.empty());
+  }
+  house.pass(seconds(10));
+  EXPECT_THAT(house.call("GET", "/queues/QueueTable/recording").body, HasSubstr("\"forgot\":true"));
+  size_t waiting = 0;
+  while (!next.empty()) {
+    const HttpResponse answer = house.call("GET", "/queues/QueueTable/recording?place=" + next);
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    waiting += static_cast<size_t>(std::count(answer.body.begin(), answer.body.end(), '\n'));
+    next = header(answer.headers, "X-Freshet-Next");
+  }
+  EXPECT_GT(waiting, 99u);
   ASSERT_TRUE(house.stop());
 }
 

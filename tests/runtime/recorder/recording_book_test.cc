@@ -2,9 +2,10 @@
 #include "runtime/recorder/recording_book.h"
 
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <random>
+
+#include "tests/sim/held_memory.h"
 
 namespace freshet {
 namespace {
@@ -282,9 +283,9 @@ TEST(RecordingBook, AnEventAllocatesNothingButItsChunk) {
   about.key = key;
   move.about = about;
   queue.add(move, at_ms(1));
-  const size_t before = mallinfo2().uordblks;
+  const int64_t before = held_memory();
   for (int i = 0; i < 50; ++i) queue.add(move, at_ms(i));
-  EXPECT_EQ(mallinfo2().uordblks, before);
+  EXPECT_EQ(held_memory(), before);
   EXPECT_EQ(book.bytes(), QueueRecording::kLeastChunk);
 }
 
@@ -371,13 +372,38 @@ TEST(RecordingBook, AQueueThatBeginsAnewHasNothingOfWhatWasBefore) {
   EXPECT_FALSE(queue.began());
   queue.add(move_of(1, TaskStage::kNone, TaskStage::kPending), at_ms(10));
   const Place before = queue.read({}, 0, [](const RecordedEvent&) { return true; });
+  const Place end = queue.end();
   queue.begin_anew(at_ms(20));
   EXPECT_TRUE(queue.is_gone(before));
+  EXPECT_TRUE(queue.is_gone(end)) << "it is another queue";
   EXPECT_EQ(queue.began(), at_ms(20));
   EXPECT_FALSE(queue.forgotten_until());
   EXPECT_EQ(book.bytes(), 0u);
   queue.add(move_of(2, TaskStage::kNone, TaskStage::kPending), at_ms(30));
   EXPECT_EQ(tasks_in(queue), (std::vector<uint64_t>{2}));
+}
+
+TEST(RecordingBook, TheEndIsNotGoneWhenNothingCameBehindItUntilAllWasForgotten) {
+  RecordingBook book(1u << 20, milliseconds(1'000));
+  QueueRecording& queue = book.of("emails");
+  const auto add = [&](uint64_t task, int64_t at) {
+    queue.add(move_of(task, TaskStage::kNone, TaskStage::kPending), at_ms(at));
+  };
+  add(1, 10);
+  const Place first = queue.place_at(at_ms(0));
+  const Place end = queue.end();
+  book.tick(WallTime(milliseconds(2'000)), at_ms(2'000));
+  ASSERT_EQ(queue.chunks(), 0u);
+  EXPECT_TRUE(queue.is_gone(first));
+  EXPECT_FALSE(queue.is_gone(end));
+  add(2, 2'500);
+  EXPECT_FALSE(queue.is_gone(end));
+  EXPECT_EQ(tasks_in(queue, end, 10), (std::vector<uint64_t>{2})) << "it goes on there";
+  const Place second = queue.place_at(at_ms(0));
+  add(3, 2'600);
+  book.tick(WallTime(milliseconds(4'000)), at_ms(4'000));
+  EXPECT_TRUE(queue.is_gone(end)) << "what came behind it is forgotten, too";
+  EXPECT_TRUE(queue.is_gone(second));
 }
 
 TEST(RecordingBook, WhatIsOlderThanTheBoundOfAgeIsForgotten) {
