@@ -155,7 +155,11 @@ double seconds_of(nanoseconds time) {
 class Comparison {
  public:
   Comparison(const Recording& recording, const std::vector<Alternative>& alternatives, const WhatIfOptions& options)
-      : recording_(recording), options_(options), player_(alternatives, options) {}
+      : recording_(recording),
+        options_(options),
+        player_(alternatives, options),
+        cpu_begun_(options.cpu_time()),
+        wall_begun_(options.within ? options.wall_time() : nanoseconds(0)) {}
 
   Result<WhatIf> run() {
     if (auto measured = measure(); !measured) return fail(measured.error());
@@ -195,16 +199,15 @@ class Comparison {
   }
 
   Result<void> measure_last(const WindowCutter& cutter) {
-    const nanoseconds begun = options_.cpu_time();
-    size_t played = 0;
-    for (size_t i = cutter.windows().size(); i-- > 0 && played == 0;) {
+    for (size_t i = cutter.windows().size(); i-- > 0;) {
       if (cutter.counted(i) == 0 || !cutter.has_calls(i)) continue;
-      const WindowLoad window = cutter.cut(i);
+      const WindowLoad window = cutter.cut(i);  // Once for all plays of a window, so it does not count for one.
+      const nanoseconds begun = options_.cpu_time();
       auto count = player_.play(window, player_.in_force());
       if (!count) return fail(count.error());
-      played = window.load.trace.arrivals.size();
+      a_task_ = (options_.cpu_time() - begun) / static_cast<int64_t>(window.load.trace.arrivals.size());
+      break;
     }
-    if (played > 0) a_task_ = (options_.cpu_time() - begun) / static_cast<int64_t>(played);
     return {};
   }
 
@@ -221,7 +224,9 @@ class Comparison {
     }
     if (!options_.within) return {};
     const nanoseconds passed = options_.wall_time();
-    const double slower = spent > nanoseconds(0) ? std::max(1.0, seconds_of(passed) / seconds_of(spent)) : 1;
+    // Before the comparison the process may have waited for its input, which says nothing about the machine.
+    const double worked = seconds_of(spent - cpu_begun_);
+    const double slower = worked > 0 ? std::max(1.0, seconds_of(passed - wall_begun_) / worked) : 1;
     if (seconds_of(passed) + seconds_of(cost) * slower <= seconds_of(*options_.within)) return {};
     return fmt::format("the machine was too busy to play it within {:.3g} s", seconds_of(*options_.within));
   }
@@ -272,7 +277,11 @@ class Comparison {
     const std::string& why = other == out.skipped.rend() ? out.skipped.back().why : other->why;
     std::string said = fmt::format("nothing can be compared of the {:.3g} s from {} on: {}",
                                    seconds_of(out.to - out.from), iso8601(out.from), why);
-    if (options_.cpu_time() + cost_of(most) > options_.budget) {
+    if (cpu_begun_ > options_.budget) {
+      said +=
+          fmt::format(". Reading the recording alone took {:.3g} s of it: allow more CPU time (--budget, or budgetMs)",
+                      seconds_of(cpu_begun_));
+    } else if (options_.cpu_time() + cost_of(most) > options_.budget) {
       said += fmt::format(
           ". Playing one window of {:g} s takes about {:.0f} s of CPU time: compare fewer settings, play shorter "
           "windows (--window, or windowMs in the API), or allow more CPU time (--budget, or budgetMs)",
@@ -284,9 +293,25 @@ class Comparison {
   const Recording& recording_;
   const WhatIfOptions& options_;
   const WindowPlayer player_;
+  const nanoseconds cpu_begun_;  // What was spent before the comparison.
+  const nanoseconds wall_begun_;
   nanoseconds length_{0};
   nanoseconds a_task_{0};
 };
+
+bool learns(const Environment& policy) {
+  return setting_of(policy, "RATE_LIMIT") == "adaptive" || setting_of(policy, "CONCURRENCY") == "adaptive";
+}
+
+// True if a policy that is played learns a limit from refusals that another run met at other rates.
+bool learns_from_the_recorded(const Recording& recording, const std::vector<Alternative>& alternatives,
+                              const WhatIfOptions& options) {
+  if (recording.real.refused == 0 || options.downstream.limiter) return false;
+  const auto& changes = recording.policy_changes;
+  return learns(recording.policy) ||
+         std::any_of(changes.begin(), changes.end(), [](const PolicyStep& step) { return learns(step.policy); }) ||
+         std::any_of(alternatives.begin(), alternatives.end(), [](const Alternative& one) { return learns(one.set); });
+}
 
 // The limits of the policies in force that the best known does not keep to, in a sentence.
 std::string limits_beyond(const Recording& recording) {
@@ -297,8 +322,7 @@ std::string limits_beyond(const Recording& recording) {
     const auto has = [&](const char* name) {
       return setting_of(policy, name) == "adaptive" || setting_number(policy, name) > 0;
     };
-    learnt =
-        learnt || setting_of(policy, "RATE_LIMIT") == "adaptive" || setting_of(policy, "CONCURRENCY") == "adaptive";
+    learnt = learnt || learns(policy);
     keyed = keyed || has("KEY_RATE_LIMIT") || has("KEY_CONCURRENCY");
     cost = cost || (setting_of(policy, "RATE_COUNTS") == "cost" && has("RATE_LIMIT"));
   };
@@ -349,6 +373,13 @@ std::vector<std::string> assumptions_of(const Recording& recording, const std::v
                       "many calls are under way, and that its limiter is as --downstream says."
                     : "It is assumed that the downstream's times and refusals would have been the same under every "
                       "policy, however many calls are under way.");
+  if (learns_from_the_recorded(recording, alternatives, options)) {
+    out.push_back(
+        "A limit that is learnt learns from refusals. Those of the recording came at the rates of then, so its play "
+        "may "
+        "be far from what it would do, and intervals are wide: say which limiter stands behind the queue with freshet "
+        "whatif --downstream.");
+  }
   const bool more = std::any_of(alternatives.begin(), alternatives.end(), [&](const Alternative& one) {
     return setting_number(one.set, "CONCURRENCY") > std::max(real.most_in_work, scenario_of(recording, 0).slots);
   });

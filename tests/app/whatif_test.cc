@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <cmath>
 #include <set>
@@ -12,6 +11,7 @@
 #include "app/lab/product.h"
 #include "app/lab/whatif_grid.h"
 #include "app/lab/windows.h"
+#include "tests/sim/held_memory.h"
 
 namespace freshet::lab {
 namespace {
@@ -104,14 +104,10 @@ TEST(Windows, TheirMemoryIsThatOfTheTasksHoweverManyWindowsThereAre) {
     recording.waits.push_back({milliseconds(i), i, true});
     recording.done.push_back(kNeverDone);
   }
-  const auto held = [] {
-    const auto info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-  };
-  const size_t before = held();
+  const int64_t before = held_memory();
   const WindowCutter cutter(recording, windows_of(recording, seconds(5), std::chrono::hours(1)));
   EXPECT_GT(cutter.windows().size(), 500u);
-  EXPECT_LT(held(), before + (1u << 20));
+  EXPECT_LT(held_memory(), before + (1 << 20));
   EXPECT_EQ(cutter.cut(cutter.windows().size() - 1).waiting, kTasks);
 }
 
@@ -362,6 +358,7 @@ TEST(WhatIf, SkipsWholeWindowsForWhichTheBudgetDoesNotDo) {
   for (const auto& window : result->figures.policies[1].windows) tasks += window.tasks;
   EXPECT_EQ(tasks, result->figures.recorded.tasks) << "every task of a window that was played";
 
+  looks = 0;
   options.budget = milliseconds(1);
   Recording longer = recording;
   longer.length += seconds(60);  // No task comes in its last window. That is not why.
@@ -381,6 +378,9 @@ TEST(WhatIf, WhatWasSpentBeforeTheComparisonIsOfTheBudget) {
   const auto none = what_if(recording, {}, options);
   ASSERT_FALSE(none) << "reading the recording took longer than that";
   EXPECT_THAT(none.error().message, HasSubstr("the budget of 10 s of CPU time is used up"));
+  EXPECT_THAT(none.error().message, HasSubstr("Reading the recording alone took 11 s of it"));
+  EXPECT_THAT(none.error().message, HasSubstr("allow more CPU time (--budget, or budgetMs)"));
+  EXPECT_THAT(none.error().message, Not(HasSubstr("compare fewer settings"))) << "that would not help";
 }
 
 TEST(WhatIf, SkipsWindowsToEndInTimeOnABusyMachine) {
@@ -403,6 +403,42 @@ TEST(WhatIf, SkipsWindowsToEndInTimeOnABusyMachine) {
   const auto all = what_if(recording, {}, options);
   ASSERT_TRUE(all);
   EXPECT_TRUE(all->skipped.empty());
+}
+
+TEST(WhatIf, TimeThatPassedBeforeTheComparisonSaysNothingAboutTheMachine) {
+  const Recording recording = overloaded({{"CONCURRENCY", "4"}});
+  WhatIfOptions options = options_of_test();
+  int looks = 0;
+  options.cpu_time = [&] { return milliseconds(looks++); };
+  options.budget = std::chrono::hours(1);
+  // The process waited 10 s for its input. Since then it has had a whole core.
+  options.wall_time = [&] { return seconds(10) + milliseconds(looks); };
+  options.within = seconds(15);
+  const auto result = what_if(recording, {}, options);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->skipped.empty()) << result->skipped[0].why;
+}
+
+TEST(WhatIf, TheCostOfACutIsNotThatOfEachPlay) {
+  const Recording recording = steady(seconds(3));
+  if (!sees_held_memory()) GTEST_SKIP() << "a sanitizer hides what is held";
+  const int64_t before = held_memory();
+  int64_t a_cut = 0;
+  {
+    const WindowCutter cutter(recording, windows_of(recording, seconds(60), std::chrono::hours(1)));
+    const int64_t uncut = held_memory();
+    const WindowLoad window = cutter.cut(0);
+    a_cut = held_memory() - uncut;
+  }
+  ASSERT_GT(a_cut, 50'000);
+  // A clock that goes on by what is held: a cut takes its time, and a play none.
+  WhatIfOptions options = options_of_test();
+  options.window.reset();
+  options.cpu_time = [&] { return nanoseconds(held_memory() - before); };
+  options.budget = nanoseconds(6 * a_cut + 100'000);
+  const auto result = what_if(recording, {}, options);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->window, seconds(60)) << "four windows of three plays each would take twelve cuts";
 }
 
 TEST(WhatIf, ARecordingOfWhichNothingCanBeComparedIsNamedByItsTime) {
@@ -477,6 +513,17 @@ TEST(WhatIf, AssumptionsSayThatMoreCallsAtOnceAreNotKnown) {
   EXPECT_EQ(beyond[1],
             "The best known does not keep to limits that are learnt, for each group or key, so it may do more than any "
             "policy could.");
+  limited.real.refused = 7;
+  const auto learning = assumptions_of(limited, {}, options, seconds(10));
+  ASSERT_EQ(learning.size(), 3u);
+  EXPECT_THAT(learning[1], HasSubstr("A limit that is learnt learns from refusals"));
+  EXPECT_THAT(learning[1], HasSubstr("freshet whatif --downstream"));
+  limited.policy["RATE_LIMIT"] = "0";
+  EXPECT_EQ(assumptions_of(limited, alternatives({{{"RATE_LIMIT", "adaptive"}}}), options, seconds(10)).size(), 3u);
+  WhatIfOptions told = options;
+  told.downstream.limiter.emplace();
+  limited.policy["RATE_LIMIT"] = "adaptive";
+  EXPECT_EQ(assumptions_of(limited, {}, told, seconds(10)).size(), 2u) << "it learns from that limiter";
   limited.policy = {{"RATE_LIMIT", "5"}, {"KEY_CONCURRENCY", "0"}, {"KEY_RATE_LIMIT", "0"}};
   limited.policy_changes.clear();
   EXPECT_EQ(assumptions_of(limited, {}, options, seconds(10)).size(), 1u);
