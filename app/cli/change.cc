@@ -123,8 +123,7 @@ class Redrive {
     } else {
       std::cout << redriven_ << " back to PENDING\n";
     }
-    if (!options_.ids.empty()) tell_rest();
-    return kDone;
+    return options_.ids.empty() ? kDone : tell_rest();
   }
 
  private:
@@ -149,8 +148,9 @@ class Redrive {
     return true;
   }
 
-  // Reports the ids that are in another state, and those that --limit left out.
-  void tell_rest() const {
+  // Reports the ids that are in another state, and those that --limit left out. The exit status: as that of a cancel,
+  // it says if a named task stays as it is.
+  int tell_rest() const {
     if (named_ > redriven_) {
       std::cerr << "freshet: " << named_ - redriven_ << " of " << named_ << " are not " << plain_text(options_.state)
                 << (where_.empty() ? "" : " or not as --where says") << ", and stay as they are"
@@ -159,6 +159,7 @@ class Redrive {
     if (named_ < options_.ids.size()) {
       tell_left(options_.ids, named_, "--limit " + std::to_string(options_.limit.value_or(0)));
     }
+    return named_ > redriven_ ? kConflict : kDone;
   }
 
   const ChangeOptions& options_;

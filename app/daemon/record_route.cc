@@ -10,12 +10,11 @@
 #include "runtime/replay/record.h"
 #include "wire/http/target.h"
 #include "wire/service/api_route.h"
+#include "wire/service/audited_route.h"
 #include "wire/tasks/answers.h"
 
 namespace freshet {
 namespace {
-
-constexpr milliseconds kPatience = std::chrono::minutes(1);
 
 // Which tables are being recorded, and until when both images are kept for them. Loop thread.
 class Recordings {
@@ -35,7 +34,7 @@ class Recordings {
     }
     TimerId& timer = timers_[table];
     if (timer != 0) scheduler_.cancel(timer);
-    timer = scheduler_.call_after(kPatience, [this, table] { end(table); });
+    timer = scheduler_.call_after(kRecordingPatience, [this, table] { end(table); });
     return {};
   }
 

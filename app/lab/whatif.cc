@@ -293,7 +293,7 @@ class Comparison {
   const Recording& recording_;
   const WhatIfOptions& options_;
   const WindowPlayer player_;
-  const nanoseconds cpu_begun_;  // What was spent before the comparison.
+  const nanoseconds cpu_begun_;  // Spent before the comparison.
   const nanoseconds wall_begun_;
   nanoseconds length_{0};
   nanoseconds a_task_{0};

@@ -193,7 +193,10 @@ void Life::tell_line(const Item& line, bool is_named, WallTime now) {
   }
   if (task_ && status_ == state::kShed && updated() == at) return;  // The task says so itself.
   const bool swept = line.string_or("by") == "sweep";
-  const std::string depth = ", while " + std::to_string(line.int_or("depth", 0)) + " were waiting";
+  const int64_t waiting = line.int_or("depth", 0);
+  // A task that was removed is not among them, so 0 tells nothing.
+  const std::string depth =
+      waiting > 0 ? ", while " + std::to_string(waiting) + (waiting == 1 ? " was waiting" : " were waiting") : "";
   happened(time_of(at), "shed", "shed: " + shed_in_words(reason) + depth + (swept ? "; removed from the table" : ""));
 }
 

@@ -122,7 +122,7 @@ class QueueRecording {
   Chunk* open_ = nullptr;        // The last of them.
   size_t bytes_ = 0;             // All chunks together.
   uint64_t first_chunk_ = 1;     // The number of the first of them.
-  uint64_t dropped_events_ = 0;  // Of the chunk before that. UINT64_MAX: it is another queue's.
+  uint64_t dropped_events_ = 0;  // How many that chunk had that was dropped last. UINT64_MAX: it is another queue's.
   CodecPlace place_;
   std::optional<BootTime> began_;
   std::optional<BootTime> forgotten_until_;

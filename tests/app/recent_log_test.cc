@@ -37,6 +37,14 @@ class RecentLogTest : public ::testing::Test {
   std::unique_ptr<Route> route_ = make_log_route(log_, sim_.loop(), sim_.loop());
 };
 
+TEST_F(RecentLogTest, AParameterThatIsNotThereIsRefused) {
+  Following stray = ask("foo=1");
+  ASSERT_TRUE(stray.done());
+  EXPECT_NE(stray.lines().find("'foo' in the query of GET /logs: there are from, waitMs, newest and function"),
+            std::string::npos)
+      << stray.lines();
+}
+
 TEST_F(RecentLogTest, WhatIsThereIsAnsweredAtOnce) {
   log_.write(LogLevel::kInfo, "one");
   log_.write(LogLevel::kInfo, "two");

@@ -132,6 +132,14 @@ def redrive(freshet, daemon):
     assert json.loads(run.stdout) == {"redriven": 100} and run.stderr == "", run
 
 
+def done_is_not_redriven(freshet, daemon):
+    daemon.call("POST", QUEUE + "/tasks", {"taskId": "done"})
+    took, = daemon.call("POST", QUEUE + "/take", {"max": 1})["tasks"]  # The newest.
+    daemon.call("POST", QUEUE + "/settle", {"settle": [{"taskId": "done", "lease": took["lease"], "outcome": "complete"}]})
+    for name in ("redrive", "cancel"):
+        assert freshet(name, "done", status=4).stderr.startswith("freshet: "), name
+
+
 def many_ids(freshet, daemon):
     ids = [f"m{i}" for i in range(2300)]
     for some in (ids[:1000], ids[1000:2000], ids[2000:]):
@@ -142,13 +150,13 @@ def many_ids(freshet, daemon):
     assert len(run.stdout.splitlines()) == 1000 and "not-there" in run.stderr, run
     run = freshet("redrive", "--state", "CANCELLED", "--limit", 5000, "--json", *ids[:2100])
     assert json.loads(run.stdout) == {"redriven": 2100}, run
-    run = freshet("redrive", "--state", "CANCELLED", "--limit", 50, *ids[1000:])
+    run = freshet("redrive", "--state", "CANCELLED", "--limit", 50, *ids[1000:], status=4)
     assert "50 back to PENDING" in run.stdout and daemon.stats()["depth"]["CANCELLED"] >= 150, run
     assert "1100 of 1150 are not CANCELLED, and stay as they are (--state names another state)\n" in run.stderr, run
     assert "--limit 50: left are the ids from 'm2150' on (150 of 1300)" in run.stderr, run
     freshet("cancel", *ids)
     # All that are named, however many, unless --limit is given.
-    run = freshet("redrive", "--state", "CANCELLED", *ids, *ids[:1])
+    run = freshet("redrive", "--state", "CANCELLED", *ids, *ids[:1], status=4)
     assert run.stdout == "2300 back to PENDING\n" and daemon.stats()["depth"]["CANCELLED"] == 0, run
     assert run.stderr == "freshet: 1 of 2301 are not CANCELLED, and stay as they are (--state names another state)\n", run
     freshet("cancel", *ids)
@@ -440,6 +448,7 @@ def main():
             help_texts(freshet)
             put(freshet, daemon)
             redrive(freshet, daemon)
+            done_is_not_redriven(freshet, daemon)
             many_ids(freshet, daemon)
             full_disk(freshet, daemon)
             wrong_words(freshet)

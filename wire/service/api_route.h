@@ -9,7 +9,8 @@
 
 namespace freshet {
 
-// `answer` runs on the loop; everything that it captures outlives the route. Other methods than the call's are 405.
+// `answer` runs on the loop; everything that it captures outlives the route. Other methods than the call's are 405. A
+// parameter that the call does not have is refused, but for health, readiness and metrics.
 std::unique_ptr<Route> make_api_route(ApiCall call, std::function<Async<HttpResponse>(const HttpRequest&)> answer,
                                       SimpleRouteOptions options = {});
 

@@ -78,14 +78,11 @@ bool has_own_line(ApiCall call) {
 // something. Any I/O thread.
 class Recordings {
  public:
-  // The time after which a daemon does not keep the images of a table for its recording any more.
-  static constexpr auto kPatience = std::chrono::minutes(1);
-
   bool goes_on(const HttpRequest& request, const AuditLine& line, BootTime now) {
     const std::string& from = line.actor.from;
     const std::string client = line.actor.who + '\n' + from.substr(0, from.rfind(':')) + '\n' + line.queue;
     const MutexLock lock(mutex_);
-    std::erase_if(last_, [now](const auto& one) { return now - one.second > kPatience; });
+    std::erase_if(last_, [now](const auto& one) { return now - one.second > kRecordingPatience; });
     const bool is_known = !last_.insert_or_assign(client, now).second;
     return is_known && !begins(request);
   }

@@ -11,6 +11,7 @@
 #include "wire/tasks/admin_exchanges.h"
 #include "wire/tasks/exchanges.h"
 #include "wire/tasks/requests.h"
+#include "wire/tasks/stray_parameter.h"
 #include "wire/tasks/view_exchanges.h"
 
 namespace freshet {
@@ -22,26 +23,6 @@ Error no_such_path(const HttpRequest& request) {
   return {ErrorCode::kNotFound,
           request.method + " " + shown_path(request.target) + " is not part of the task API (docs/task-api.md)",
           nullptr};
-}
-
-// A name in the query that its call does not have; that of kListTasks is list_input()'s. A signature in the query is
-// for the gate.
-std::optional<Error> stray_parameter(const ApiLine& line, const HttpRequest& request, const Target& target) {
-  if (line.call == ApiCall::kListTasks) return {};
-  for (const auto& [name, value] : target.query) {
-    if (has_parameter(line, name) || is_signature_member(name)) continue;
-    const std::string known = parameters_in_words(line);
-    std::string there = " there are no parameters";
-    if (request.method == "POST") {
-      there = " the body has all parameters";
-    } else if (!known.empty()) {
-      there = (known.find(' ') == std::string::npos ? " there is " : " there are ") + known;
-    }
-    return Error{ErrorCode::kValidation,
-                 "'" + name + "' in the query of " + request.method + " " + shown_path(request.target) + ":" + there,
-                 nullptr};
-  }
-  return {};
 }
 
 std::optional<uint64_t> number_in(const std::string& text) {
@@ -123,7 +104,7 @@ class TaskRoute final : public Route {
       if (allowed.empty()) return tasks::refuse(no_such_path(request));
       return answer_with_response(method_not_allowed(request, allowed));
     }
-    if (const auto stray = stray_parameter(*line, request, *target)) return tasks::refuse(*stray);
+    if (const auto stray = tasks::stray_parameter(*line, request, *target)) return tasks::refuse(*stray);
     if (line->method == "POST") return change(line->call, request, *target);
     return look(line->call, request, *target);
   }

@@ -37,6 +37,21 @@ TEST(ServiceRoutes, OtherMethodsAreNotAllowed) {
   }
 }
 
+TEST(ServiceRoutes, AParameterThatIsNotThereIsRefusedButNotOfProbesAndScrapers) {
+  ServiceView view;
+  view.ready = [] { return true; };
+  view.metrics = []() -> Async<std::string> { return std::string(); };
+  const auto routes = make_service_routes(view);
+  for (const char* path :
+       {"/healthz?x=1", "/readyz?x=1", "/metrics?x=1", "/openapi.json", "/openapi.json?X-Amz-Date=1"}) {
+    EXPECT_EQ(get(routes, path).status, 200) << path;
+  }
+  const HttpResponse stray = get(routes, "/openapi.json?x=1");
+  EXPECT_EQ(stray.status, 400);
+  EXPECT_NE(stray.body.find("'x' in the query of GET /openapi.json: there are no parameters"), std::string::npos)
+      << stray.body;
+}
+
 TEST(ServiceRoutes, ReadyzSaysWhyItIsNotReady) {
   bool ready = false;
   std::string broken = "the table of queue 'Q' lacks an index\nand another\n";
