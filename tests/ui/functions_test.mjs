@@ -97,6 +97,8 @@ const tests = {
   'a task shows what its function has logged, and nothing of other tasks': async () => {
     const worker = new Daemon(process.env.FRESHET_BINARY);
     worker.logLevel = 'info';
+    const traces = path.join(worker.folder, 'traces.jsonl');
+    worker.options.push('--trace-file', traces);
     const code = path.join(worker.folder, 'work.mjs');
     fs.writeFileSync(code, `export const handler = async (task) => {
       console.log('working on ' + task.taskId);
@@ -112,6 +114,10 @@ const tests = {
         const log = page.getByRole('log', { name: 'Lines of the log about order-1' });
         await until(async () => /working on order-1\s.*<b>step<\/b> one/s.test(await log.innerText()), 'both lines are shown');
         check(!/order-12|two/.test(await log.innerText()), 'no line of another task');
+        // The way to its trace: the ids of its calls, by which their spans are found.
+        const calls = (await page.getByRole('region', { name: 'What was logged' }).innerText()).match(/faas.invocation_id: *([0-9a-f-]{36})$/m);
+        check(calls, await page.text());
+        await until(() => fs.readFileSync(traces, 'utf8').includes(`{"key":"faas.invocation_id","value":{"stringValue":"${calls[1]}"}}`), 'its span is there');
         equal(await browser.violations(page), []);
       });
     } finally {

@@ -12,6 +12,7 @@ import { TaskActions } from './task_actions.js';
 import { shedWord } from './overview.js';
 import * as format from '../lib/format.js';
 
+const MOST_CALLS = 5; // The newest ones, whose ids are shown.
 const number = (explained, name) => numberOf(explained.get(name));
 const inWords = (ms) => (ms === null ? '–' : ms >= 0 ? `in ${format.age(ms)}` : `passed ${format.age(-ms)} ago`);
 
@@ -36,8 +37,10 @@ function TaskItem({ task }) {
 function Logged({ id, events }) {
   const lines = useTaskLog(id, [events]);
   if (lines.length === 0) return null;
+  const calls = [...new Set(lines.map((line) => line.requestId).filter(Boolean))].slice(-MOST_CALLS);
   return html`<section aria-label="What was logged"><h2>What was logged</h2>
-    <${LogLines} lines=${lines} label=${`Lines of the log about ${id}`} /></section>`;
+    <${LogLines} lines=${lines} label=${`Lines of the log about ${id}`} />
+    ${calls.length > 0 && html`<p class="quiet">Where traces go, find the spans of ${calls.length === 1 ? 'this call' : 'these calls'} by <code>faas.invocation_id</code>: ${calls.map((one) => html` <code>${one}</code>`)}</p>`}</section>`;
 }
 
 export function Task({ queue, id }) {
