@@ -139,7 +139,7 @@ class Methods(unittest.TestCase):
     def test_405_says_what_is_allowed(self):
         look, change, both = "GET, HEAD", "POST", "GET, HEAD, POST"
         for allow, path in (
-                (look, "/healthz"), (look, "/readyz"), (look, "/metrics"), (look, "/logs"), (look, "/record"), (change, "/deploy"), (both, "/"),
+                (look, "/healthz"), (look, "/readyz"), (look, "/metrics"), (look, "/daemon"), (look, "/logs"), (look, "/record"), (change, "/deploy"), (both, "/"),
                 (look, "/queues"), (both, QUEUE + "/tasks"), (both, QUEUE + "/policy"), (look, QUEUE + "/stats"), (look, QUEUE + "/sheds"),
                 (change, QUEUE + "/take"), (change, QUEUE + "/settle"), (change, QUEUE + "/cancel"), (change, QUEUE + "/redrive"),
                 (look, QUEUE + "/tasks/x"), (look, QUEUE + "/tasks/x/explain"), (look, "/priority"), (change, "/priority/Shipment/peek"),

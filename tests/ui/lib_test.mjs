@@ -12,6 +12,7 @@ after(() => fs.rmSync(folder, { recursive: true }));
 fs.cpSync(path.resolve(import.meta.dirname, '../../app/ui/web/lib'), folder, { recursive: true });
 fs.writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
 const { Replay } = await import(path.join(folder, 'recording.js'));
+const { commitP99, LastMinute } = await import(path.join(folder, 'commits.js'));
 const { Oldest } = await import(path.join(folder, 'oldest.js'));
 
 const FROM = 1_795_278_619_000;
@@ -176,4 +177,28 @@ test('it keeps no more than the tasks that live', () => {
   }
   assert.equal(oldest.first(), first);
   assert.ok(most <= 2000, `${most} inside`);
+});
+
+test('the p99 of commits is that between two readings', () => {
+  assert.equal(commitP99([], null), null);
+  assert.equal(commitP99([{ withinUs: 64, count: 98 }, { withinUs: 4096, count: 2 }], null), 4.096);
+  assert.equal(commitP99([{ withinUs: 64, count: 99 }, { withinUs: 4096, count: 1 }], null), 0.064);
+  // A count that was not there before, and one without a bound.
+  const before = [{ withinUs: 4096, count: 500 }];
+  assert.equal(commitP99([{ withinUs: 128, count: 3 }, { withinUs: 4096, count: 500 }], before), 0.128);
+  assert.equal(commitP99(before, before), null, 'no commit between them');
+  assert.equal(commitP99([{ withinUs: 64, count: 1 }, { count: 9 }], null), null, 'longer than any bound');
+});
+
+test('the last minute of commits forgets what was before it, and an earlier daemon', () => {
+  const minute = new LastMinute();
+  assert.equal(minute.p99(), null);
+  minute.add(1, 0, [{ withinUs: 4096, count: 10 }]);
+  assert.equal(minute.p99(), 4.096, 'since the start, at the first reading');
+  for (let s = 5; s <= 60; s += 5) minute.add(1, s * 1000, [{ withinUs: 64, count: s }, { withinUs: 4096, count: s < 30 ? 10 : 11 }]);
+  assert.equal(minute.p99(), 4.096, 'one of 61');
+  for (let s = 65; s <= 90; s += 5) minute.add(1, s * 1000, [{ withinUs: 64, count: s }, { withinUs: 4096, count: 11 }]);
+  assert.equal(minute.p99(), 0.064, 'the slow one was before the minute');
+  minute.add(2, 95_000, [{ withinUs: 8, count: 1 }]);
+  assert.equal(minute.p99(), 0.008, 'the daemon began anew');
 });

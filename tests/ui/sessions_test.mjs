@@ -72,7 +72,7 @@ async function otherSite(test) {
 
 const failed = await run({
   'nothing is shown before somebody signs in, and the form is for everybody': () => opened(async (page) => {
-    for (const target of ['/queues', '/metrics', `/queues/${QUEUE}/series`, '/schedules', '/functions', '/mappings', '/settings', '/audit', '/session']) {
+    for (const target of ['/queues', '/daemon', '/metrics', `/queues/${QUEUE}/series`, '/schedules', '/functions', '/mappings', '/settings', '/audit', '/session']) {
       equal((await daemon.raw('GET', target)).status, 403, target);
     }
     check(!(await page.locator('body').innerText()).includes(QUEUE), 'no name of a queue');

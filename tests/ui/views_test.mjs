@@ -39,6 +39,8 @@ const tests = {
     const text = await card.innerText();
     check(/100 %/.test(text) && /of 1 task that ended/.test(text) && /Books\s+balance/.test(text), text);
     await page.has('Commit p99');
+    const own = await daemon.call('GET', '/daemon');
+    check((await page.text()).includes(own.version) && own.commits.reduce((sum, one) => sum + one.count, 0) > 0, JSON.stringify(own));
     check(/Memory\s+[\d.]+ [KM]iB/.test(await page.text()) && /Connections\s+\d/.test(await page.text()), await page.text());
   }),
 

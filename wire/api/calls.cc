@@ -158,6 +158,8 @@ constexpr ApiLine kLines[] = {
     {ApiCall::kReadiness, "readiness", "GET", "/readyz", kRead, "200 while the daemon serves everything", "", "",
      "text/plain"},
     {ApiCall::kMetrics, "metrics", "GET", "/metrics", kRead, "Prometheus text", "", "", "text/plain"},
+    {ApiCall::kDaemon, "daemon", "GET", "/daemon", kRead,
+     "The daemon's own figures: memory, disk, connections, commits", "", "", "Daemon"},
     {ApiCall::kFunctions, "functions", "GET", "/functions", kRead, "Functions with their counts since the start",
      "limit:ListSize cursor:Text function:Text", "", "Functions"},
     {ApiCall::kMappings, "mappings", "GET", "/mappings", kRead, "Event source mappings with their lag",

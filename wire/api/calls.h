@@ -89,6 +89,7 @@ enum class ApiCall {
   kHealth,
   kReadiness,
   kMetrics,
+  kDaemon,
   kFunctions,
   kMappings,
   kLogs,

@@ -5,6 +5,9 @@
 #include "app/daemon/process_metrics.h"
 #include "base/version.h"
 #include "wire/http/server.h"
+#include "wire/service/api_route.h"
+#include "wire/tasks/answers.h"
+#include "wire/tasks/json_object.h"
 
 namespace freshet {
 namespace {
@@ -96,12 +99,46 @@ void append_counts(std::string& out, const std::string& name, const std::string&
          std::to_string(in_seconds(counts.sum)) + "\n" + name + "_count " + std::to_string(counts.count) + "\n";
 }
 
+// The few figures that open pages of the dashboard ask for again and again. All metrics cost far more instructions.
+std::string daemon_json(const DaemonParts& parts, WallTime started) {
+  const EmbeddedStats stats = parts.store->stats();
+  std::string out;
+  {
+    JsonObject json(out);
+    json.text("version", version());
+    json.number("started", epoch_ms(started));
+    json.number("memoryBytes", stats.memory_bytes);
+    json.number("memoryLimitBytes", parts.memory_limit);
+    json.number("logBytes", stats.log_bytes);
+    json.number("logBytesLeft", stats.log_bytes_left);
+    json.number("connections", parts.server ? parts.server->connections() : 0);
+    json.number("requestsInFlight", parts.server ? parts.server->in_flight() : 0);
+    std::string& commits = json.raw("commits") += '[';
+    for (size_t i = 0; i < DurationCounts::kBuckets; ++i) {
+      if (stats.commits.buckets[i] == 0) continue;
+      if (commits.back() != '[') commits += ',';
+      JsonObject one(commits);
+      if (i + 1 < DurationCounts::kBuckets) one.number("withinUs", uint64_t{1} << i);
+      one.number("count", stats.commits.buckets[i]);
+    }
+    commits += ']';
+  }
+  return out;
+}
+
 class FiguresModule final : public Module {
  public:
   Result<void> join(DaemonParts& parts) override {
     parts_ = &parts;
     return {};
   }
+  void add_routes(Routes& routes) override {
+    const auto answer = [this](const HttpRequest&) -> Async<HttpResponse> {
+      return tasks::json_answer(daemon_json(*parts_, started_));
+    };
+    routes.push_back(make_api_route(ApiCall::kDaemon, answer));
+  }
+  void begin() override { started_ = parts_->loop.clock().wall(); }
   Async<void> measure(Metrics& metrics, std::string& histograms) override {
     const EmbeddedStats stats = parts_->store->stats();
     metrics.gauge("freshet_build_info", "1; the labels say which program this is", {{"version", version()}}).set(1);
@@ -130,6 +167,7 @@ class FiguresModule final : public Module {
 
  private:
   DaemonParts* parts_ = nullptr;
+  WallTime started_{};
 };
 
 }  // namespace

@@ -13,16 +13,18 @@ const RANGES = {
   '1h': { label: '1 hour', step: 'second', points: 3600, everyMs: 2000 },
   '24h': { label: '24 hours', step: 'minute', points: 1440, everyMs: 10_000 },
 };
-const OVERLAP = 15; // Points that are asked for again, in case an answer was late.
+const OVERLAP = 5; // Points that are asked for again, in case an answer was late.
 
-function useSeries(queue, { step, points, everyMs }) {
+// The last `points` steps of a queue's history, of which each poll brings the newest ones.
+export function useSeries(queue, { step, points, everyMs }) {
   const known = useRef({ of: '', series: null });
   return usePoll(
     async (signal) => {
       const of = `${queue} ${step} ${points}`;
       const ask = async (limit) => read(await get(`${queuePath(queue, 'series')}?step=${step}&limit=${limit}`, signal));
       const older = known.current.of === of ? known.current.series : null;
-      let newer = await ask(older && older.length >= OVERLAP ? Math.min(points, OVERLAP) : points);
+      const fresh = Math.ceil(everyMs / (step === 'second' ? 1000 : 60_000)) + OVERLAP;
+      let newer = await ask(older && older.length >= fresh ? Math.min(points, fresh) : points);
       // After a while in the background, points are missing between what is known and the answer.
       const isGap = older && newer.first > older.first + older.length;
       if (isGap) newer = await ask(points);

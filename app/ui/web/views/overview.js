@@ -1,18 +1,20 @@
 // All queues, a card each.
 import { html, useState } from '../lib/html.js';
-import { get, queuePath } from '../lib/api.js';
+import { get } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
 import { link } from '../lib/route.js';
 import { needs } from '../lib/who.js';
-import { read, rate, sumOf, namesOf } from '../lib/series.js';
+import { rate, sumOf, namesOf } from '../lib/series.js';
 import { Failure, QueueState, Facts, Waiting } from '../parts/bits.js';
 import { Spark } from '../parts/chart.js';
 import { PauseDialog, resume } from './pause.js';
 import { DaemonFigures } from './daemon.js';
+import { useSeries } from './history.js';
 import * as format from '../lib/format.js';
 
 const MOST_CARDS = 24;
 export const SPARK_POINTS = 120;
+const SPARK = { step: 'second', points: SPARK_POINTS, everyMs: 3000 };
 
 const SHED_WORDS = { ttl: 'ttl over', deadline: 'deadline passed', 'deadline-margin': 'too little time left' };
 
@@ -34,7 +36,7 @@ export function shedWords(byReason) {
 }
 
 function Sparks({ name }) {
-  const { value } = usePoll((signal) => get(`${queuePath(name, 'series')}?limit=${SPARK_POINTS}`, signal).then(read), 3000, [name]);
+  const { value } = useSeries(name, SPARK);
   return value ? html`<${EndsSpark} series=${value} />` : html`<div class="spark"></div>`;
 }
 
@@ -92,7 +94,7 @@ function Card({ queue, onChange }) {
 }
 
 export function Overview({ query }) {
-  const { value, error, again } = usePoll((signal) => get('/queues', signal), 2000, []);
+  const { value, error, again } = usePoll((signal) => get('/queues', signal), 3000, []);
   if (!value) return error ? html`<${Failure} error=${error} />` : html`<${Waiting} what="the queues" />`;
   const text = (query.text ?? '').toLowerCase();
   const all = value.details.filter((queue) => queue.name.toLowerCase().includes(text));

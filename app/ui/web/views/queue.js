@@ -74,7 +74,7 @@ function Numbers({ stats }) {
 
 export function Queue({ name, parts, query }) {
   const [asking, setAsking] = useState('');
-  const { value: stats, error, again } = usePoll((signal) => get(queuePath(name, 'stats'), signal), 2000, [name]);
+  const { value: stats, error, again } = usePoll((signal) => get(queuePath(name, 'stats'), signal), 3000, [name]);
   const [tab, id] = parts;
   const known = TABS.find(([one]) => one === (tab ?? '')) ?? [tab, 'No view', Nowhere];
   if (!stats && error) return html`<h1>${name}</h1><${Failure} error=${error} />`;
