@@ -93,6 +93,15 @@ void hint_at_queues(const std::string& file, Deployment& deployment,
   }
 }
 
+Result<void> add_modules(const DaemonOptions& options, const std::vector<ModuleKind>& modules, DaemonPlan& plan) {
+  for (const ModuleKind& kind : modules) {
+    auto module = kind.make(options);
+    if (!module) return fail(std::move(module.error()));
+    plan.modules.push_back(std::move(*module));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment& deployment,
@@ -201,11 +210,16 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<M
   if (!queues) return fail(queues.error());
   plan.queues = std::move(*queues);
   hint_at_queues(options.deploy.path, plan.deployment, plan.queues);
-  for (const ModuleKind& kind : modules) {
-    auto module = kind.make(options);
-    if (!module) return fail(std::move(module.error()));
-    plan.modules.push_back(std::move(*module));
-  }
+  if (auto ok = add_modules(options, modules, plan); !ok) return fail(std::move(ok.error()));
+  return plan;
+}
+
+Result<DaemonPlan> plan_again(const DaemonPlan& before, const DaemonOptions& options,
+                              const std::vector<ModuleKind>& modules) {
+  DaemonPlan plan{before.listen,  before.durability, before.credentials, before.tls,
+                  before.trust,   before.deployment, before.queues,      {},
+                  before.warnings};
+  if (auto ok = add_modules(options, modules, plan); !ok) return fail(std::move(ok.error()));
   return plan;
 }
 

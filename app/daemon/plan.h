@@ -53,5 +53,8 @@ Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment
 // kValidation with a message for people that names the option, or FILE:LINE of the template. The options outlive the
 // plan.
 Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<ModuleKind>& modules = all_modules());
+// The plan of another daemon with the same options. The template and the other files are not read again.
+Result<DaemonPlan> plan_again(const DaemonPlan& before, const DaemonOptions& options,
+                              const std::vector<ModuleKind>& modules = all_modules());
 
 }  // namespace freshet

@@ -15,8 +15,11 @@ struct Content {
 
   void write(uint64_t offset, std::string_view bytes) {
     if (bytes.empty()) return;
-    if (written.size() < offset + bytes.size()) written.resize(offset + bytes.size(), '\0');
-    std::memcpy(written.data() + offset, bytes.data(), bytes.size());
+    const size_t end = offset + bytes.size();
+    // Segments have their size from the beginning.
+    if (written.capacity() < end) written.reserve(std::max(end, std::min<size_t>(size, 4 * end)));
+    if (written.size() < offset) written.resize(offset, '\0');
+    written.replace(offset, bytes.size(), bytes);
     size = std::max<uint64_t>(size, written.size());
   }
   void resize(uint64_t bytes) {

@@ -132,10 +132,18 @@ class Machine {
     return found == trace_.seen().end() ? 0 : found->second;
   }
 
+  // All lives have the same options: only the first one reads the template.
+  DaemonPlan plan_life() {
+    auto plan = daemon_plan_ ? plan_again(*daemon_plan_, options_) : plan_daemon(options_);
+    FRESHET_CHECK(plan.has_value(), plan.error().message.c_str());
+    if (daemon_plan_) return std::move(*plan);
+    daemon_plan_ = std::move(*plan);
+    return plan_life();
+  }
+
   // `is_bad`: the disk has put something elsewhere.
   bool start_daemon(bool is_bad) {
-    auto plan = plan_daemon(options_);
-    FRESHET_CHECK(plan.has_value(), plan.error().message.c_str());
+    auto plan = plan_life();
     trace_.note("== life " + std::to_string(lives_));
     disk_fails_in_life_ = false;
     tasks_.life_begins(now());
@@ -143,7 +151,7 @@ class Machine {
     judges_.wall.life_begins(now());
     stage_.last_fault = now();
     progress_.life_begins(now());
-    daemon_ = make_daemon(world_, options_, std::move(*plan));
+    daemon_ = make_daemon(world_, options_, std::move(plan));
     // Real time: a turn that does not end would hang the run.
     const auto look_at = [seed = plan_.seed](const SlowTurn& turn) {
       if (turn.computed < kTurnBudget) return;
@@ -180,9 +188,8 @@ class Machine {
     fault("bit-rot");
     trace_.note("   " + bit->path + ", offset " + std::to_string(bit->at));
     files.set_content(bit->path, bit->after);
-    auto plan = plan_daemon(options_);
     {
-      auto daemon = make_daemon(world_, options_, std::move(*plan));
+      auto daemon = make_daemon(world_, options_, plan_life());
       const auto opened = daemon->open();
       trace_.saw(opened ? "bit-rot harmless" : "bit-rot refused");
       verdict_.expect(opened || opened.error().message.find(bit->path) != std::string::npos,
@@ -558,7 +565,8 @@ class Machine {
   Scope clients_;
   Scope stream_;
   // The daemon's.
-  SystemClock real_clock_;  // Of the watch below, and of nothing else.
+  SystemClock real_clock_;                 // Of the watch below, and of nothing else.
+  std::optional<DaemonPlan> daemon_plan_;  // Without a daemon of its own.
   std::unique_ptr<Daemon> daemon_;
   std::optional<TurnWatch> turns_;
   std::string opening_error_;

@@ -19,28 +19,39 @@ constexpr uint64_t equal(uint64_t word, unsigned char byte) {
   return below(word ^ (0x0101010101010101 * byte), 1);
 }
 
+constexpr uint64_t marks_of(uint64_t word) {
+  return below(word, 0x20) | equal(word, '"') | equal(word, '\\') | equal(word, 0x7f) | (word & 0x8080808080808080);
+}
+
 // True if JSON has the text as it is. Takes eight bytes at a time.
 bool is_plain(std::string_view text) {
   uint64_t marks = 0;
-  for (size_t at = 0; at < text.size(); at += sizeof(uint64_t)) {
+  size_t at = 0;
+  for (; at + sizeof(uint64_t) <= text.size(); at += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    marks |= marks_of(word);
+  }
+  if (at < text.size()) {
     uint64_t word = 0x2020202020202020;
-    std::memcpy(&word, text.data() + at, std::min(sizeof word, text.size() - at));
-    marks |= below(word, 0x20) | equal(word, '"') | equal(word, '\\') | equal(word, 0x7f) | (word & 0x8080808080808080);
+    std::memcpy(&word, text.data() + at, text.size() - at);
+    marks |= marks_of(word);
   }
   return marks == 0;
 }
 
-void append_string(std::string& out, const json& value) {
-  const auto& text = value.get_ref<const std::string&>();
+void append_string(std::string& out, const std::string& text) {
   if (!is_plain(text)) {
-    out += value.dump();
+    out += json(text).dump();
     return;
   }
-  out.append("\"").append(text).append("\"");
+  out += '"';
+  out += text;
+  out += '"';
 }
 
 void append(std::string& out, const json& value) {
-  if (value.is_string()) return append_string(out, value);
+  if (value.is_string()) return append_string(out, value.get_ref<const std::string&>());
   if (!value.is_structured()) {
     out += value.dump();
     return;
@@ -52,7 +63,7 @@ void append(std::string& out, const json& value) {
     if (!first) out += ',';
     first = false;
     if (is_object) {
-      append_string(out, json(member.key()));
+      append_string(out, member.key());
       out += ':';
     }
     append(out, *member);

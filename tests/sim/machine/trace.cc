@@ -7,13 +7,35 @@ namespace freshet::sim {
 namespace {
 constexpr size_t kKept = 60;
 constexpr uint64_t kPrime = 1099511628211ull;  // FNV-1a.
+constexpr size_t kTimeWidth = 14;
+
+// In seconds with six places, and a space: each run prints millions of them.
+void append_time(std::string& out, BootTime time) {
+  constexpr size_t kPlaces = 6;
+  char text[32];
+  const int64_t ns = time.time_since_epoch().count();
+  if (ns % 1'000 == 500) {  // Which way that is rounded depends on the binary fraction.
+    std::snprintf(text, sizeof text, "%14.6f ", std::chrono::duration<double>(time.time_since_epoch()).count());
+    out += text;
+    return;
+  }
+  auto left = static_cast<uint64_t>((ns + 500) / 1'000);  // Microseconds.
+  size_t at = sizeof text;
+  text[--at] = ' ';
+  for (size_t digits = 0; left > 0 || digits <= kPlaces; ++digits, left /= 10) {
+    if (digits == kPlaces) text[--at] = '.';
+    text[--at] = static_cast<char>('0' + left % 10);
+  }
+  const size_t size = sizeof text - at;
+  if (size <= kTimeWidth) out.append(kTimeWidth + 1 - size, ' ');
+  out.append(text + at, size);
+}
 }  // namespace
 
 void Trace::note(std::string_view line) {
-  char time[32];
-  const double now = clock_ ? std::chrono::duration<double>(clock_->boot().time_since_epoch()).count() : 0;
-  std::snprintf(time, sizeof(time), "%14.6f ", now);
-  std::string whole = time;
+  std::string whole;
+  whole.reserve(kTimeWidth + 1 + line.size());
+  append_time(whole, clock_ ? clock_->boot() : BootTime{});
   whole += line;
   for (const char c : whole) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * kPrime;
   ++lines_;
