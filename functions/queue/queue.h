@@ -205,7 +205,7 @@ class Queue final : public TaskQueue {
   BootTime boot() const { return services_.scheduler.clock().boot(); }
   // queue_create.cc
   class KeyGuard;
-  Result<Item> new_item(NewTask& task);
+  Result<Item> new_item(NewTask& task, WallTime now);
   PutItemInput put_new(Item item) const;
   void set_deadline(NewTask& task) const;
   static std::vector<Result<CreatedTask>> refuse_wrong(const std::vector<NewTask>& tasks);
@@ -213,7 +213,7 @@ class Queue final : public TaskQueue {
   void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why, std::vector<Result<CreatedTask>>& out);
   Async<size_t> create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out);
   static void refused(Result<CreatedTask>& result, Error& error);
-  void created(const NewTask& task, std::string_view id);
+  void created(const NewTask& task, std::string_view id, WallTime written);
   Async<Result<CreatedTask>> create_keyed(NewTask task);
   Async<Result<Page>> living_page(std::string key, Item start);
   struct Living {
@@ -293,6 +293,7 @@ class Queue final : public TaskQueue {
 
   // queue_admin.cc
   Async<Result<ItemRef>> cancel_one(std::string id);
+  void redrives(const ItemRef& task);
   Async<Result<void>> redrive_tasks(std::vector<ItemRef> tasks, uint64_t& done);
   std::string state_now();
 
@@ -346,7 +347,7 @@ class Queue final : public TaskQueue {
   Async<Result<Page>> delayed_page(Item start);
   void follow_clock();
   Async<void> note_delays(milliseconds ahead);
-  void delayed(std::string_view id, int64_t not_before_ms);
+  void delayed(std::string_view id, WallTime written, int64_t not_before_ms);
   Async<bool> promote_noted();
   Async<bool> promote_due();
   Async<bool> promote_by_wall();

@@ -208,10 +208,17 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
   co_return done;
 }
 
+// Before a task that was seen at its end is put back: it is not to be replaced any more, whatever the store refused.
+void Queue::redrives(const ItemRef& task) {
+  const auto key = key_of(task);
+  if (core_.keys.has_ended(task, key)) key_freed(key);
+}
+
 // Counts in `done` those that are PENDING then. The first refusal, if there is any.
 Async<Result<void>> Queue::redrive_tasks(std::vector<ItemRef> tasks, uint64_t& done) {
   std::vector<EditItemInput> writes;
   for (const auto& task : tasks) {
+    redrives(task);
     writes.emplace_back(
         freshet::redrive(definition_, task, core_.lanes.of_pending(task), settings_.default_ttl, wall()));
   }

@@ -37,7 +37,7 @@ Async<Room> Queue::room_taken(const NewTask& task, uint64_t size) {
 std::optional<Room> Queue::room_taken_after(const NewTask* before, const NewTask& task, uint64_t size) {
   if (before == nullptr) return std::nullopt;
   NewTask copy = *before;
-  const auto item = new_item(copy);
+  const auto item = new_item(copy, wall());
   if (!item) return std::nullopt;
   if (!task.replace) return Room();
   return Admission::in_place_of(ItemRef::encode(*item).encoded().size(), size);
@@ -47,7 +47,7 @@ std::optional<Room> Queue::room_taken_after(const NewTask* before, const NewTask
 uint64_t Queue::stored_size(const NewTask& task) {
   if (settings_.admission.max_waiting_bytes == 0) return 0;
   NewTask copy = task;
-  const auto item = new_item(copy);
+  const auto item = new_item(copy, wall());
   return item ? ItemRef::encode(*item).encoded().size() : 0;
 }
 

@@ -50,6 +50,7 @@ Async<std::vector<BulkResult>> Queue::bulk_change(BulkInput::Action action, std:
   writes.reserve(tasks.size());
   for (const auto& task : tasks) {
     if (action == BulkInput::Action::kRedrive) {
+      redrives(task);
       writes.emplace_back(
           freshet::redrive(definition_, task, core_.lanes.of_pending(task), settings_.default_ttl, wall()));
     } else if (text_of(task, attribute::kStatus) == state::kTaken) {

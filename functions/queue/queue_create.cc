@@ -66,9 +66,8 @@ Result<void> check(const NewTask& task) {
 
 }  // namespace
 
-Result<Item> Queue::new_item(NewTask& task) {
+Result<Item> Queue::new_item(NewTask& task, WallTime now) {
   if (auto ok = check(task); !ok) return fail(ok.error());
-  auto now = wall();
   const WallTime created = core_.window.create(now);
   Item item = std::move(task.attributes);
   item.reserve(item.size() + 9);
@@ -140,7 +139,7 @@ std::vector<Result<CreatedTask>> Queue::refuse_wrong(const std::vector<NewTask>&
 // The rest of what can be wrong with one, which takes the whole item to say.
 std::optional<Error> Queue::wrong(const NewTask& task) {
   NewTask copy = task;
-  auto item = new_item(copy);
+  auto item = new_item(copy, wall());
   if (item) return std::nullopt;
   return std::move(item.error());
 }
@@ -214,10 +213,11 @@ void Queue::refuse_without_lane(const std::vector<NewTask>& tasks, const Error& 
 Async<size_t> Queue::create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out) {
   std::vector<WriteInput> writes;
   std::vector<size_t> places;
+  const WallTime now = wall();
   size_t next = first;
   for (; next < tasks.size() && tasks[next].key.empty(); ++next) {
     if (!out[next]) continue;
-    auto item = new_item(tasks[next]);
+    auto item = new_item(tasks[next], now);
     if (!item) {
       out[next] = fail(std::move(item.error()));
       continue;
@@ -232,7 +232,7 @@ Async<size_t> Queue::create_plain(std::vector<NewTask>& tasks, size_t first, std
     if (!answers[i]) {
       refused(out[places[i]], answers[i].error());
     } else {
-      created(tasks[places[i]], out[places[i]]->id);
+      created(tasks[places[i]], out[places[i]]->id, now);
     }
   }
   co_return next;
@@ -248,9 +248,9 @@ void Queue::refused(Result<CreatedTask>& result, Error& error) {
   }
 }
 
-void Queue::created(const NewTask& task, std::string_view id) {
+void Queue::created(const NewTask& task, std::string_view id, WallTime written) {
   if (task.delay && task.delay->count() > 0) {
-    delayed(id, epoch_ms(wall() + *task.delay));
+    delayed(id, written, epoch_ms(written + *task.delay));
     return;
   }
   if (task.deadline) due_by(epoch_ms(*task.deadline));

@@ -46,10 +46,13 @@ Async<void> Queue::note_delays(milliseconds ahead) {
   request_tick();
 }
 
-// A task is delayed from now on.
-void Queue::delayed(std::string_view id, int64_t not_before_ms) {
+// A task is delayed from now on. `written`: what the wall clock showed when its `notBefore` was reckoned. It may have
+// been set before the store answered, so the delay is told by both.
+void Queue::delayed(std::string_view id, WallTime written, int64_t not_before_ms) {
   follow_clock();
-  if (core_.delays.delayed(id, not_before_ms, boot())) hurry(boot() + due_in(not_before_ms, wall()));
+  const BootTime due = DelayBook::due_by(DelayBook::offset_of(written, boot()), not_before_ms, boot());
+  const bool is_next = core_.delays.delayed(id, not_before_ms, due, boot());
+  if (is_next) hurry(std::min(due, boot() + due_in(not_before_ms, wall())));
 }
 
 // The tasks that are timed by boot time. True if there may be more.

@@ -71,7 +71,8 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
     if (!living->doomed.empty()) co_await shed_doomed(std::move(living->doomed));
   }
   const bool had_lanes = !core_.lanes.empty();
-  auto item = new_item(task);
+  const WallTime now = wall();
+  auto item = new_item(task, now);
   if (!item) co_return fail(item.error());
   CreatedTask out{task.id, true};
   auto put = put_new(std::move(*item));
@@ -85,7 +86,7 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
     if (!finished) co_return fail(finished.error());
     co_return result;
   }
-  created(task, out.id);
+  created(task, out.id, now);
   // create() does that, and wakes takes, but its client may have hung up.
   if (!had_lanes && !core_.lanes.empty()) core_.adopter.try_again();
   // The new task first, so that a crash in between leaves one too many and never none.

@@ -144,7 +144,8 @@ void Queue::moved(const ItemRef& task) {
     if (!core_.agenda.has_processor()) start_soon(nanoseconds(0));
   } else if (status == state::kDelayed) {
     end_if_cancelled();
-    delayed(text_of(task, attribute::kId), int_of(task, attribute::kNotBefore, 0));
+    const WallTime written{milliseconds(int_of(task, attribute::kUpdated, epoch_ms(wall())))};
+    delayed(text_of(task, attribute::kId), written, int_of(task, attribute::kNotBefore, 0));
   } else {
     count_end(task);
   }

@@ -196,6 +196,35 @@ TEST_F(QueueKeysAgainFull, ARepeatedCreateEndsNothingForATaskThatHasGone) {
   take_and_complete("two");
 }
 
+// An operator cancels it and then wants it run: it has come later than the one that was to replace it.
+TEST_F(QueueKeysAgainFull, ATaskThatWasToEndAndIsRedrivenLivesOn) {
+  create("one");
+  world.refuse_edits(true);
+  create("two");
+  world.refuse_edits(false);
+  ASSERT_TRUE(world.wait(queue.cancel({"one"}))[0]);
+  ASSERT_EQ(*world.wait(queue.redrive({"CANCELLED", {"one"}, 1, {}})), 1u);
+  EXPECT_EQ(world.status("one"), "PENDING");
+  world.pass(seconds(3));  // The queue looks around, and ends what the store refused to end.
+  EXPECT_EQ(world.status("one"), "PENDING");
+  take_and_complete("two");
+  take_and_complete("one");
+}
+
+TEST_F(QueueKeysAgainFull, SoDoesOneThatAJobRedrives) {
+  create("one");
+  world.refuse_edits(true);
+  create("two");
+  world.refuse_edits(false);
+  ASSERT_TRUE(world.wait(queue.cancel({"one"}))[0]);
+  BulkInput input;
+  input.action = BulkInput::Action::kRedrive;
+  input.states = {"CANCELLED"};
+  ASSERT_TRUE(world.wait(queue.start_job(input, {})));
+  world.pass(seconds(3));
+  EXPECT_EQ(world.status("one"), "PENDING");
+}
+
 // A create that waits for another one of its key has put nothing yet.
 TEST(QueueKeysHangUp, AClientThatHangsUpWhileItWaitsForItsKeyCreatesNothing) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {

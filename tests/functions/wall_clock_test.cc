@@ -292,5 +292,33 @@ TEST_P(QueueClock, ADelayIsNotCutShortByAStepWhileTheStoreAnswers) {
   }
 }
 
+// Their `notBefore` is by the old clock, and the store takes them when the new one is there.
+TEST_P(QueueClock, ADelayThatIsWrittenWhileTheClockIsSetIsAsLong) {
+  for (const milliseconds step : {kHour, -kHour}) {
+    for (int k = 0; k < 12; ++k) {
+      SCOPED_TRACE(testing::Message() << step.count() << " ms, " << k);
+      World fresh(GetParam(), static_cast<uint64_t>(k + 1));
+      Queue& queue = fresh.start();
+      ASSERT_TRUE(fresh.wait(queue.create({named("failed")}))[0]);
+      const auto taken = fresh.wait(queue.take(TakeInput{}));
+      ASSERT_EQ(ids(taken), "failed");
+      Settlement failed = settlement(Kind::kFail, (*taken)[0]);
+      failed.delay = seconds(600);
+      auto fails = queue.settle({failed});
+      auto creates = queue.create({after("created", seconds(600))});
+      fresh.pass(milliseconds(2 * k));
+      fresh.clock.step_wall(step);
+      ASSERT_TRUE(fresh.wait(std::move(fails))[0]);
+      ASSERT_TRUE(fresh.wait(std::move(creates))[0]);
+      fresh.pass(seconds(598));
+      EXPECT_EQ(fresh.status("failed"), "DELAYED");
+      EXPECT_EQ(fresh.status("created"), "DELAYED");
+      fresh.pass(seconds(4));
+      EXPECT_EQ(fresh.status("failed"), "PENDING");
+      EXPECT_EQ(fresh.status("created"), "PENDING");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace freshet

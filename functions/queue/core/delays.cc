@@ -1,5 +1,6 @@
 #include "functions/queue/core/delays.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/points.h"
@@ -28,12 +29,15 @@ void Delays::noted() {
   next_due_ms_ = 0;
 }
 
-bool Delays::delayed(std::string_view id, int64_t not_before_ms, BootTime boot) {
+bool Delays::delayed(std::string_view id, int64_t not_before_ms, BootTime due, BootTime boot) {
   book_.forget(id);
-  // It has come after the step: note() is not to count it among those of before.
-  if (noting_) book_.add(id, DelayBook::kAny, DelayBook::due_by(book_.offset(), not_before_ms, boot));
+  const auto off = DelayBook::due_by(book_.offset(), not_before_ms, boot) - due;
+  const bool was_set = off > DelayBook::kStep || off < -DelayBook::kStep;
+  if (was_set) FRESHET_REACHED("the clock was set before a delay was stored");
+  // Where a step is being noted, note() is not to count it among the tasks of before.
+  if (was_set || noting_) book_.add(id, not_before_ms, due);
   ++seen_;
-  if (not_before_ms >= next_due_ms_) return false;
+  if (not_before_ms >= next_due_ms_) return was_set;
   next_due_ms_ = not_before_ms;
   return true;
 }

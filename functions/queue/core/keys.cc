@@ -36,7 +36,20 @@ bool Keys::is_replaced(const ItemRef& task, std::string_view key) const {
   if (known == unreplaced_.end()) return false;
   const Unreplaced& left = known->second;
   const std::string id(text_of(task, attribute::kId));
-  return left.all ? id != left.by : left.ids.contains(id);
+  return left.all ? id != left.by && !left.but.contains(id) : left.ids.contains(id);
+}
+
+bool Keys::has_ended(const ItemRef& task, std::string_view key) {
+  if (!is_replaced(task, key)) return false;
+  FRESHET_REACHED("a task that was to be replaced has ended by itself");
+  const auto known = unreplaced_.find(key);
+  Unreplaced& left = known->second;
+  std::string id(text_of(task, attribute::kId));
+  left.ids.erase(id);
+  if (left.all) left.but.insert(std::move(id));
+  if (left.all || !left.ids.empty()) return false;
+  unreplaced_.erase(known);
+  return true;
 }
 
 std::optional<EditItemInput> Keys::replacement(const std::string& table, const ItemRef& old, const std::string& by,

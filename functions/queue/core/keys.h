@@ -22,7 +22,8 @@ namespace freshet {
 struct Unreplaced {
   std::string by;               // The newest task of the key.
   std::set<std::string> ids{};  // The tasks that are to end.
-  bool all = false;             // The store did not say which tasks: every other task of the key is to end.
+  bool all = false;             // The store did not say which tasks: every other task of the key is to end,
+  std::set<std::string> but{};  // except these, which came later.
 };
 
 // The outcome of a replacement. The worse outcome comes later.
@@ -73,6 +74,9 @@ class Keys {
   void not_replaced(const std::string& key, Unreplaced left) { unreplaced_[key] = std::move(left); }
   // Nothing of the key is left to be replaced. True if something was: the caller then calls freed().
   [[nodiscard]] bool all_replaced(const std::string& key) { return unreplaced_.erase(key) > 0; }
+  // The task has ended by itself. Should it wait again, it has come later than the task that was to replace it. True if
+  // nothing of the key is left to be replaced: the caller then calls freed().
+  [[nodiscard]] bool has_ended(const ItemRef& task, std::string_view key);
   // Another attempt begins, for the newest task `by`.
   void replaces_again(const std::string& key, const std::string& by) { unreplaced_[key].by = by; }
   bool any_unreplaced() const { return !unreplaced_.empty(); }

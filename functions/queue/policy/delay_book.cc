@@ -13,8 +13,12 @@ milliseconds whole(BootTime t) {
 }
 }  // namespace
 
+milliseconds DelayBook::offset_of(WallTime wall, BootTime boot) {
+  return wall.time_since_epoch() - whole(boot);
+}
+
 bool DelayBook::look(WallTime wall, BootTime boot) {
-  const milliseconds now = wall.time_since_epoch() - whole(boot);
+  const milliseconds now = offset_of(wall, boot);
   const milliseconds off = now - std::exchange(offset_, now);
   if (!std::exchange(known_, true) || (off <= kStep && off >= -kStep)) return false;
   before_ = now - off;
@@ -56,7 +60,7 @@ void DelayBook::postpone(std::string_view id, BootTime due) {
 bool DelayBook::times(std::string_view id, int64_t not_before) const {
   if (tasks_.empty()) return false;
   const auto task = tasks_.find(std::string(id));
-  return task != tasks_.end() && (task->second.not_before == kAny || task->second.not_before == not_before);
+  return task != tasks_.end() && task->second.not_before == not_before;
 }
 
 BootTime DelayBook::due_of(std::string_view id) const {

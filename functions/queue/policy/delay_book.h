@@ -23,7 +23,6 @@ class DelayBook {
  public:
   static constexpr milliseconds kStep{1000};  // Set if off by more; a smaller step is followed.
   static constexpr size_t kMost = 100'000;    // Tasks noted; those whose delays end later go by the wall clock.
-  static constexpr int64_t kAny = -1;         // For add(): any `notBefore` of the task counts.
 
   // Call at least every few seconds. True if the wall clock was set since the last call.
   bool look(WallTime wall, BootTime boot);
@@ -31,6 +30,8 @@ class DelayBook {
   milliseconds offset() const { return offset_; }
   // The same before the last step.
   milliseconds before_step() const { return before_; }
+  // Wall minus boot.
+  static milliseconds offset_of(WallTime wall, BootTime boot);
   // When a delay until `not_before` (epoch ms) ends by a wall clock with that offset; at most 366 days from now.
   static BootTime due_by(milliseconds offset, int64_t not_before, BootTime now);
 

@@ -34,9 +34,9 @@ TEST(Delays, TheTimerGoesByTheEarliestDelay) {
   settle(delays);
   EXPECT_FALSE(delays.may_be_due(kWall));
   EXPECT_EQ(delays.next_look(kWall, kBoot), BootTime::max());
-  EXPECT_TRUE(delays.delayed("a", 1'005'000, kBoot));
-  EXPECT_FALSE(delays.delayed("b", 1'009'000, kBoot)) << "it comes later";
-  EXPECT_TRUE(delays.delayed("c", 1'002'000, kBoot));
+  EXPECT_TRUE(delays.delayed("a", 1'005'000, kBoot + milliseconds(5'000), kBoot));
+  EXPECT_FALSE(delays.delayed("b", 1'009'000, kBoot + milliseconds(9'000), kBoot)) << "it comes later";
+  EXPECT_TRUE(delays.delayed("c", 1'002'000, kBoot + milliseconds(2'000), kBoot));
   EXPECT_EQ(delays.next_look(kWall, kBoot), kBoot + milliseconds(2000));
   EXPECT_FALSE(delays.may_be_due(kWall + milliseconds(1999)));
   EXPECT_TRUE(delays.may_be_due(kWall + milliseconds(2000)));
@@ -77,7 +77,7 @@ TEST(Delays, ATaskThatIsDelayedDuringALookIsNotForgotten) {
   Delays delays;
   settle(delays);
   auto look = delays.begin_look(kWall);
-  EXPECT_TRUE(delays.delayed("a", 1'003'000, kBoot));
+  EXPECT_TRUE(delays.delayed("a", 1'003'000, kBoot + milliseconds(3'000), kBoot));
   EXPECT_FALSE(delays.end_look(look, 0, 0, false, kWall, kRetry));
   EXPECT_EQ(delays.next_look(kWall, kBoot), kBoot + milliseconds(3000));
 }
@@ -85,7 +85,7 @@ TEST(Delays, ATaskThatIsDelayedDuringALookIsNotForgotten) {
 TEST(Delays, ADelayLastsAsLongThoughTheClockIsSet) {
   Delays delays;
   settle(delays);
-  EXPECT_TRUE(delays.delayed("a", 1'060'000, kBoot));
+  EXPECT_TRUE(delays.delayed("a", 1'060'000, kBoot + milliseconds(60'000), kBoot));
   const auto later = kWall + milliseconds(3'600'000);  // Somebody sets the clock an hour ahead.
   const auto ahead = delays.follow_clock(later, kBoot);
   ASSERT_TRUE(ahead);
@@ -107,6 +107,19 @@ TEST(Delays, ADelayLastsAsLongThoughTheClockIsSet) {
   EXPECT_TRUE(delays.still_noted("a", delayed("a", 1'060'000)));
   EXPECT_FALSE(delays.still_noted("a", delayed("a", 1'060'000, state::kPending))) << "a client has moved it";
   EXPECT_FALSE(delays.times("a", 1'060'000));
+}
+
+TEST(Delays, ADelayThatWasReckonedBeforeAStepIsTimedByBootTime) {
+  Delays delays;
+  settle(delays);
+  const auto due = kBoot + milliseconds(60'000);
+  // Set an hour ahead while the store answered, and noted since.
+  ASSERT_TRUE(delays.follow_clock(kWall + milliseconds(3'600'000), kBoot));
+  delays.noted();
+  EXPECT_TRUE(delays.delayed("a", 1'060'000, due, kBoot)) << "the timer goes by the wall clock otherwise";
+  EXPECT_EQ(delays.due_of("a"), due);
+  EXPECT_FALSE(delays.delayed("b", 1'060'000 + 3'600'000, due + milliseconds(900), kBoot)) << "the store was slow";
+  EXPECT_EQ(delays.due_of("b"), BootTime::max());
 }
 
 }  // namespace

@@ -115,5 +115,22 @@ TEST(Keys, WhereTheStoreDidNotSayWhichAllOthersOfTheKeyAreToEnd) {
   EXPECT_FALSE(keys.is_replaced(keyed_task("new", state::kPending), "k"));
 }
 
+TEST(Keys, ATaskThatEndsByItselfIsNotToBeReplacedAnyMore) {
+  Keys keys;
+  keys.not_replaced("k", {"new", {"a", "b"}});
+  EXPECT_FALSE(keys.has_ended(keyed_task("other", state::kDead), "k"));
+  EXPECT_FALSE(keys.has_ended(keyed_task("a", state::kCancelled), "k")) << "the other one is left";
+  EXPECT_FALSE(keys.is_replaced(keyed_task("a", state::kPending), "k"));
+  EXPECT_TRUE(keys.is_replaced(keyed_task("b", state::kPending), "k"));
+  EXPECT_TRUE(keys.has_ended(keyed_task("b", state::kCancelled), "k"));
+  EXPECT_TRUE(keys.idle());
+  Unreplaced left{"new"};
+  left.all = true;
+  keys.not_replaced("k", left);
+  EXPECT_FALSE(keys.has_ended(keyed_task("a", state::kCancelled), "k")) << "nobody knows which are left";
+  EXPECT_FALSE(keys.is_replaced(keyed_task("a", state::kPending), "k"));
+  EXPECT_TRUE(keys.is_replaced(keyed_task("b", state::kPending), "k"));
+}
+
 }  // namespace
 }  // namespace freshet
