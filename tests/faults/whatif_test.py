@@ -102,7 +102,7 @@ def refuses_what_it_cannot_play(binary, saved):
     for options, why in ((("--set", "ODER=fifo"), "ODER"), (("--set", "LEASE_MS=5"), "LEASE_MS cannot be simulated"),
                          (("--set", "fifo"), "'fifo' must be NAME=VALUE, like ORDER=deadline"),
                          (("--policy", "best"), "--policy 'best' is none of "), (("--window", "5"), "--window"),
-                         (("--budget", "1ms"), "compare fewer settings, play shorter windows (--window, or windowMs in the API), or allow more CPU time")):
+                         (("--budget", "1ms"), "s of it: allow more CPU time (--budget, or budgetMs)")):
         wrong = freshet(binary, "whatif", "--file", saved, *options, status=2)
         assert why in wrong.stderr, (options, wrong)
     assert "cannot" in freshet(binary, "whatif", "--file", "/nowhere/at/all", status=2).stderr
