@@ -8,7 +8,7 @@
 #include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/holder.h"
-#include "functions/queue/policy/cancel_mark.h"
+#include "runtime/cancel_mark.h"
 #include "runtime/task_cost.h"
 
 namespace freshet {

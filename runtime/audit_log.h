@@ -3,7 +3,7 @@
 //
 // A line is durable before its change is, or in the same transaction (writes()). So each acknowledged change has its
 // line; there may also be a line about a change that a crash prevented. Only the end of a policy's guard comes before
-// its line (functions/queue/queue_policy.cc).
+// its line (functions/queue/shell/policy_desk.cc).
 //
 // Loop thread, but for clock(), which any thread may call; outlives its Asyncs.
 #pragma once

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "runtime/cancel_mark.h"
 #include "tables/value/item_ref.h"
 
 namespace freshet {
@@ -30,7 +31,7 @@ inline constexpr std::string_view kGroup = "group";
 inline constexpr std::string_view kPriority = "priority";
 inline constexpr std::string_view kLane = "lane";
 inline constexpr std::string_view kNotBefore = "notBefore";
-inline constexpr std::string_view kCancelRequested = "cancelRequested";
+inline constexpr std::string_view kCancelRequested = kCancelMark;
 inline constexpr std::string_view kResult = "result";
 inline constexpr std::string_view kError = "error";
 inline constexpr std::string_view kHistory = "history";

@@ -1,5 +1,5 @@
 // Which parts of a queue are paused: all of it, groups, keys. Pure state, and its form in the system table: an item a
-// pause. queue_pauses.cc keeps the two together.
+// pause. shell/pausing.cc keeps the two together.
 #pragma once
 
 #include <map>

@@ -1,322 +1,304 @@
 #include "functions/queue/queue.h"
 
-#include <algorithm>
-
-#include "base/limits.h"
 #include "base/points.h"
 #include "functions/queue/attributes.h"
-#include "functions/table_built.h"
+#include "functions/queue/shell/parts.h"
 
 namespace freshet {
 
-namespace {
+Queue::Queue(std::unique_ptr<QueueParts> parts) : parts_(std::move(parts)) {}
 
-constexpr std::string_view kStatusIndex = "task-status-created-index";
-constexpr std::string_view kOwnPrefix = "freshet-";
-constexpr milliseconds kBuildingLook{50};  // While an index is being built.
-
-IndexDefinition queue_index(std::string_view name, std::string_view partition, std::string_view sort) {
-  KeySchema keys{{std::string(partition), Type::kString}, KeyAttribute{std::string(sort), Type::kNumber}};
-  return {std::string(name), keys, false, Projection::kAll, {}};
-}
-
-// An index that a client made under one of our names is replaced as a whole.
-void add_sparse_index(TableDefinition& definition, std::string_view name, std::string_view partition,
-                      std::string_view sort) {
-  IndexDefinition wanted = queue_index(name, partition, sort);
-  for (IndexDefinition& there : definition.indexes) {
-    if (there.name != name) continue;
-    there = std::move(wanted);
-    return;
-  }
-  definition.indexes.push_back(std::move(wanted));
-}
-
-bool is_status_index(const IndexDefinition& index) {
-  return index.keys.partition.name == attribute::kStatus && index.keys.sort &&
-         index.keys.sort->name == attribute::kCreated;
-}
-
-// Definition with what a queue needs of its own.
-TableDefinition as_queue(TableDefinition definition) {
-  if (!definition.stream) definition.stream = StreamView::kKeysOnly;
-  if (!definition.books) definition.books = BooksDefinition{};
-  const bool any = std::any_of(definition.indexes.begin(), definition.indexes.end(), is_status_index);
-  if (!any && !definition.index(kStatusIndex)) {
-    definition.indexes.push_back(queue_index(kStatusIndex, attribute::kStatus, attribute::kCreated));
-  }
-  add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore);
-  add_sparse_index(definition, kDeadlineIndex, attribute::kStatus, attribute::kDeadline);
-  add_sparse_index(definition, "freshet-lane-index", attribute::kLane, attribute::kCreated);
-  add_sparse_index(definition, "freshet-key-index", attribute::kLiveKey, attribute::kCreated);
-  // A queue from before there was this index may have no room for it. It does without.
-  const auto globals = std::count_if(definition.indexes.begin(), definition.indexes.end(),
-                                     [](const IndexDefinition& index) { return !index.local; });
-  if (definition.index(kLaneDeadlineIndex) || static_cast<size_t>(globals) < limits::kMaxGlobalIndexes) {
-    add_sparse_index(definition, kLaneDeadlineIndex, attribute::kLane, attribute::kDeadline);
-  }
-  return definition;
-}
-
-}  // namespace
-
-Queue::Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard& wall, Prepared prepared,
-             QueueSettings settings)
-    : services_(services),
-      log_(log),
-      table_(prepared.definition.name),
-      definition_(std::move(prepared.definition)),
-      index_(std::move(prepared.index)),
-      table_id_(std::move(prepared.id)),
-      settings_(std::move(settings)),
-      core_(table_, settings_, services_.random, identity.node, identity.incarnation),
-      wall_guard_(wall) {
-  core_.table_is(definition_.ttl_in_milliseconds);
-  tell_limits();
-}
-
-Result<std::string> Queue::status_index(const TableDefinition& definition) {
-  std::string short_one;
-  for (const auto& index : definition.indexes) {
-    if (!is_status_index(index)) continue;
-    if (index.projection == Projection::kAll) return index.name;
-    short_one = index.name;
-  }
-  if (short_one.empty()) {
-    return invalid("queue '" + definition.name + "': an index on taskStatus, taskCreated is missing");
-  }
-  return invalid("queue '" + definition.name + "': index '" + short_one + "' must project ALL attributes");
-}
-
-Async<Result<Queue::Prepared>> Queue::prepare(Services& services, std::string table) {
-  auto described = co_await services.tables.describe_table(table);
-  if (!described) co_return fail(described.error());
-  TableDefinition definition = std::move(described->definition);
-  if (definition.keys.partition.name != attribute::kId || definition.keys.partition.type != Type::kString ||
-      definition.keys.sort) {
-    co_return invalid("table '" + table + "' cannot be a queue: its key must be taskId (S) alone");
-  }
-  TableDefinition wanted = as_queue(definition);
-  if (wanted != definition) {
-    TableDefinition change = wanted;
-    auto altered = co_await services.tables.alter_table(std::move(change));
-    if (!altered) co_return fail(altered.error());
-  }
-  auto index = status_index(wanted);
-  if (!index) co_return fail(index.error());
-  std::string name = wanted.name;
-  co_await table_built(services, std::move(name));
-  co_return Prepared{std::move(wanted), std::move(*index), std::move(described->id)};
-}
+Queue::~Queue() = default;
 
 Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog log, QueueIdentity identity,
                                                   WallGuard& wall, std::string table, QueueSettings settings) {
-  auto prepared = co_await prepare(services, table);
+  auto prepared = co_await QueueTable::prepare(services, table);
   if (!prepared) co_return fail(prepared.error());
-  std::unique_ptr<Queue> queue(
-      new Queue(services, log, std::move(identity), wall, std::move(*prepared), std::move(settings)));
-  if (!queue->definition_.index(kLaneDeadlineIndex)) {
-    queue->log_.info("NO_ROOM_FOR_INDEX", {{"queue", queue->table_},
-                                           {"index", kLaneDeadlineIndex},
-                                           {"what", "within its lanes ORDER=deadline takes the newest first"}});
+  auto parts = std::make_unique<QueueParts>(services, log, identity.node, identity.incarnation, wall,
+                                            std::move(*prepared), std::move(settings));
+  if (!parts->table.definition().index(kLaneDeadlineIndex)) {
+    log.info("NO_ROOM_FOR_INDEX", {{"queue", parts->base.table},
+                                   {"index", kLaneDeadlineIndex},
+                                   {"what", "within its lanes ORDER=deadline takes the newest first"}});
   }
-  auto recovered = co_await queue->recover_created();
+  auto recovered = co_await parts->table.recover_created();
   if (!recovered) co_return fail(recovered.error());
-  auto shed_log = co_await ShedLog::open(services.tables, table, queue->settings_.shed_log_lines);
+  auto shed_log = co_await ShedLog::open(services.tables, table, parts->base.settings.shed_log_lines);
   if (!shed_log) co_return fail(shed_log.error());
-  queue->shed_log_ = std::move(*shed_log);
-  queue->shed_log_->count_for(queue->table_id_);
-  auto lanes = co_await queue->load_lanes();
+  parts->sheds.begin(std::move(*shed_log), parts->table.id());
+  auto lanes = co_await parts->adoption.load_lanes();
   if (!lanes) co_return fail(lanes.error());
-  auto pauses = FRESHET_PLANTED("pause-forgotten") ? Result<void>() : co_await queue->load_pauses();
+  auto pauses = FRESHET_PLANTED("pause-forgotten") ? Result<void>() : co_await parts->pausing.load_pauses();
   if (!pauses) co_return fail(pauses.error());
-  auto learnt = co_await queue->load_learnt();
+  auto learnt = co_await parts->learnt.load_learnt();
   if (!learnt) co_return fail(learnt.error());
-  co_return queue;
+  co_return std::unique_ptr<Queue>(new Queue(std::move(parts)));
 }
 
-void Queue::opened() {
-  policy_history_.begin({wall(), std::make_shared<const QueuePolicy>(policy()), boot()});
-  pause_history_.begin(boot(), core_.pauses.list());
+const std::string& Queue::name() const {
+  return parts_->base.table;
+}
+
+const QueueSettings& Queue::settings() const {
+  return parts_->base.settings;
+}
+
+void Queue::set_settings(QueueSettings settings) {
+  parts_->policy.set_settings(std::move(settings));
 }
 
 Async<void> Queue::audit_with(AuditLog& audit) {
-  audit_ = &audit;
-  jobs_.audit_with(audit);
-  co_await jobs_.find_cut_off();
+  parts_->base.audit = &audit;
+  parts_->bulk.jobs().audit_with(audit);
+  return parts_->bulk.jobs().find_cut_off();
 }
 
-// A client may delete the table and create it again, at any time. Until it is a queue's table again, whatever is asked
-// is answered with why it is not.
-Async<void> Queue::look_for_table() {
-  auto described = co_await services_.tables.describe_table(table_);
-  if (described && described->id == table_id_) {
-    co_await mend_table(std::move(*described));
-    co_return;
-  }
-  if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return;
-  lose_table(fail(ErrorCode::kResourceNotFound,
-                  "the table of queue '" + table_ + "' has been deleted; it is a queue again when it is created again")
-                 .value());
-  if (!described) co_return;
-  auto prepared = co_await prepare(services_, table_);
-  if (!prepared) {
-    // Another try at the next look around.
-    if (prepared.error().code != ErrorCode::kResourceNotFound) lose_table(prepared.error());
-    co_return;
-  }
-  definition_ = std::move(prepared->definition);
-  index_ = std::move(prepared->index);
-  table_id_ = std::move(prepared->id);
-  core_.table_is(definition_.ttl_in_milliseconds);
-  shed_log_->count_for(table_id_);
-  gone_.reset();
-  log_.info("QUEUE_TABLE_BACK", {{"queue", table_}});
-  scope_.spawn(adopt_all());
-  start_soon(nanoseconds(0));
+void Queue::opened() {
+  parts_->policy.begin_history();
+  parts_->pausing.begin_history();
 }
 
-// Clients may drop an index that the queue needs, or replace it by one of another kind. It is made again at once.
-// The queue can do without a stream for a while, so that a client can switch one off and another one on.
-Async<void> Queue::mend_table(TableDescription there) {
-  TableDefinition wanted = as_queue(there.definition);
-  wanted.stream = there.definition.stream;
-  if (wanted != there.definition && !FRESHET_PLANTED("dropped-index-stays")) {
-    const std::string lost = lacking(wanted, there.definition);
-    TableDefinition change = wanted;
-    auto altered = co_await services_.tables.alter_table(std::move(change));
-    if (!altered) co_return cannot_mend("lacks " + lost + ", and cannot have it again: " + altered.error().message);
-    log_.warn("QUEUE_INDEX_LOST", {{"queue", table_}, {"lost", lost}});
-    there = std::move(*altered);
-  }
-  auto index = status_index(there.definition);
-  if (!index) co_return cannot_mend("is not one of a queue any more: " + index.error().message);
-  definition_ = std::move(there.definition);
-  core_.table_is(definition_.ttl_in_milliseconds);
-  index_ = std::move(*index);
-  const auto building = std::find_if(there.indexes.begin(), there.indexes.end(), [this](const IndexState& state) {
-    return state.building && (state.name == index_ || state.name.starts_with(kOwnPrefix));
-  });
-  if (building != there.indexes.end()) {
-    broken_ = trouble("has lost its index '" + building->name + "', which is built again: try again in a moment");
-    core_.agenda.look_by(boot() + kBuildingLook);
-  } else if (broken_) {
-    broken_.reset();
-    log_.info("QUEUE_TABLE_MENDED", {{"queue", table_}});
-    core_.delays.index_mended(wall());
-    core_.shedder.index_mended(wall());
-    wake_all();
-    start_soon(nanoseconds(0));
-  }
+void Queue::begin() {
+  parts_->timer.begin();
 }
 
-Error Queue::trouble(const std::string& what) const {
-  return {ErrorCode::kUnavailable, "the table of queue '" + table_ + "' " + what, nullptr};
+void Queue::drain() {
+  parts_->timer.drain();
 }
 
-// The next look around tries again.
-void Queue::cannot_mend(const std::string& what) {
-  Error why = trouble(what);
-  if (!broken_ || broken_->message != why.message) {
-    log_.error("QUEUE_TABLE_BROKEN", {{"queue", table_}, {"message", why.message}});
-  }
-  broken_ = std::move(why);
+bool Queue::draining() const {
+  return parts_->base.core.agenda.draining();
 }
 
-// Reads a page of the table or an index for a query of the queue's own. If the store finds the query wrong, the index
-// has changed.
-Async<Result<Page>> Queue::read_index(QueryInput input) {
-  auto page = services_.tables.query(std::move(input));
-  if (!page.is_ready()) return when_read(std::move(page));
-  return as_read(page.take());
+Async<void> Queue::release_held() {
+  return parts_->settlements.release_held();
 }
 
-Async<Result<Page>> Queue::when_read(Async<Result<Page>> work) {
-  auto page = co_await work;
-  co_return as_read(std::move(page));
+void Queue::processor_began() {
+  parts_->timer.processor_began();
 }
 
-Result<Page> Queue::as_read(Result<Page> page) {
-  if (page || page.error().code != ErrorCode::kValidation) return page;
-  if (broken_) return fail(*broken_);
-  core_.agenda.look_by(boot());
-  request_tick();
-  return fail(trouble("has lost an index, which is looked for: try again in a moment (" + page.error().message + ")"));
+void Queue::processor_ended() {
+  parts_->timer.processor_ended();
 }
 
-void Queue::lose_table(const Error& why) {
-  broken_.reset();
-  if (gone_ && gone_->message == why.message) return;
-  log_.warn("QUEUE_TABLE_GONE", {{"queue", table_}, {"message", why.message}});
-  gone_ = why;
-  core_.table_lost();
-  wake_all();  // Takes that wait are told.
+bool Queue::has_processor() const {
+  return parts_->base.core.agenda.has_processor();
 }
 
-// The newest time that Freshet itself has given out. Times that clients wrote do not count.
-Async<Result<void>> Queue::recover_created() {
-  for (auto status : state::kAll) {
-    QueryInput query;
-    query.table = table_;
-    query.index = index_;
-    query.key_condition = "taskStatus = :s";
-    query.placeholders.values.set(":s", Value(status));
-    query.forward = false;
-    query.limit = 10;
-    auto page = co_await services_.tables.query(std::move(query));
-    if (!page) co_return fail(page.error());
-    for (const auto& task : page->items) {
-      if (!has(task, attribute::kAttempt)) continue;
-      auto created = WallTime(milliseconds(std::max<int64_t>(int_of(task, attribute::kCreated, 0), 0)));
-      core_.window.recovered(created);
-    }
-  }
-  co_return Result<void>();
+void Queue::let_finish(Async<void> work) {
+  parts_->base.left_in_work.spawn(std::move(work));
 }
 
-Async<Result<WriteOutput>> Queue::edit(EditItemInput input) {
-  std::vector<EditItemInput> one;
-  one.push_back(std::move(input));
-  auto answers = co_await services_.tables.edit_many(std::move(one));
-  co_return std::move(answers.front());
+void Queue::slots_freed() {
+  parts_->timer.slots_freed();
+}
+
+bool Queue::is_pulled() const {
+  return parts_->base.core.agenda.is_pulled();
+}
+
+void Queue::set_pulled(bool pulled) {
+  parts_->base.core.agenda.set_pulled(pulled);
+}
+
+void Queue::tell_drain(Signal& signal) {
+  parts_->timer.tell(signal);
+}
+
+void Queue::forget_drain(Signal& signal) {
+  parts_->timer.forget(signal);
 }
 
 Async<Result<bool>> Queue::has_work() {
-  if (gone_) co_return fail(*gone_);
-  if (core_.pauses.all()) co_return false;
-  wall_guard_.trusted();  // Looks at the clock: is_doubtful() goes by that.
-  // However much waits in groups that are paused or at their limit, it is not looked through.
-  if (!core_.lanes.empty() && (core_.limits.on() || !core_.pauses.groups().empty())) {
-    auto found = co_await lane_candidates(1);
-    if (!found) co_return fail(found.error());
-    co_return !found->tasks.empty() || found->cut;
-  }
-  constexpr size_t kLargestPage = 1000;
-  constexpr int kMostPages = 16;  // Rather once in vain than to hold up everybody.
-  Item start;
-  size_t limit = 1 + core_.keys.passed() + core_.pauses.keys();
-  for (int pages = 0; pages < kMostPages; ++pages) {
-    limit = std::min(limit, kLargestPage);
-    auto page = co_await heads(state::kPending, static_cast<uint32_t>(limit), false, std::move(start));
-    if (!page) co_return fail(page.error());
-    const auto at = now();
-    for (const auto& task : page->items) {
-      if (!core_.is_paused(task) && !core_.waits_for_key(task) && !core_.is_doubtful(task, at) && !is_lost(task))
-        co_return true;
-    }
-    start = std::move(page->last_evaluated_key);
-    if (start.empty()) co_return false;
-    limit *= 4;
-  }
-  co_return true;
+  return parts_->finder.has_work();
 }
 
-Queue::~Queue() {
-  core_.agenda.end();  // No timer from now on, whatever ends.
-  if (timer_) services_.scheduler.cancel(timer_);
-  left_in_work_.clear();  // Gives back the tasks that it holds.
-  scope_.clear();
-  core_.claims.table_lost();  // The calls of its leases know the downstream.
+void Queue::started(std::optional<WallTime> waiting_since) {
+  parts_->counts.started(waiting_since);
+}
+
+std::string_view Queue::stale(const ItemRef& task) {
+  return parts_->finder.stale(task);
+}
+
+bool Queue::bounced(const ItemRef& task, DownstreamRefusal how, std::string_view reason, bool reachable) {
+  return parts_->sheds.bounced(task, how, reason, reachable);
+}
+
+bool Queue::answered(const ItemRef& task, std::string_view lease, CallAnswer answer, const LimitHints& hints,
+                     std::optional<double> cost) {
+  return parts_->limits.answered(task, lease, answer, hints, cost);
+}
+
+void Queue::settle_later(std::vector<Settlement> settlements) {
+  parts_->settlements.settle_later(std::move(settlements));
+}
+
+Downstream& Queue::downstream() {
+  return parts_->base.core.limits.downstream();
+}
+
+milliseconds Queue::lease_duration(const ItemRef& task) const {
+  return parts_->base.core.claims.duration_of(task);
+}
+
+double Queue::units_of(const ItemRef& task) const {
+  return parts_->base.core.limits.units_of(task);
+}
+
+const Error* Queue::broken() const {
+  const auto& broken = parts_->table.broken();
+  return broken ? &*broken : nullptr;
+}
+
+const Pauses& Queue::pauses() const {
+  return parts_->base.core.pauses;
+}
+
+size_t Queue::held() const {
+  return parts_->base.core.claims.leases().mine();
+}
+
+const KeyLimits& Queue::key_limits() const {
+  return parts_->base.core.limits.by_name();
+}
+
+void Queue::measure_pickup(Histogram& histogram) {
+  parts_->counts.measure_pickup(histogram);
+}
+
+const Punctuality& Queue::punctuality() const {
+  return parts_->counts.punctuality();
+}
+
+const Refusals& Queue::refusals() const {
+  return parts_->base.core.admission.refusals();
+}
+
+uint64_t Queue::unserved() const {
+  return parts_->base.core.adopter.unserved();
+}
+
+uint64_t Queue::bounced_tasks() const {
+  return parts_->sheds.bounced_tasks();
+}
+
+Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks) {
+  return parts_->creation.create(std::move(tasks));
+}
+
+Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
+  return parts_->takes.take(std::move(input));
+}
+
+Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settlements) {
+  return parts_->settlements.settle(std::move(settlements));
+}
+
+Async<Result<ItemRef>> Queue::get(std::string id) {
+  return parts_->admin.get(std::move(id));
+}
+
+Async<Result<TaskPage>> Queue::list(ListInput input) {
+  return parts_->admin.list(std::move(input));
+}
+
+Async<std::vector<Result<ItemRef>>> Queue::cancel(std::vector<std::string> ids) {
+  return parts_->admin.cancel(std::move(ids));
+}
+
+Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
+  return parts_->admin.redrive(std::move(input));
+}
+
+Async<Result<QueueStats>> Queue::stats() {
+  return parts_->readings.stats();
+}
+
+Async<Result<std::vector<ItemRef>>> Queue::sheds(uint32_t limit) {
+  return parts_->sheds.sheds(limit);
+}
+
+Async<Result<QueueReading>> Queue::reading() {
+  return parts_->readings.reading();
+}
+
+Async<Result<QueueShares>> Queue::shares(SharesInput input) {
+  return parts_->readings.shares(std::move(input));
+}
+
+QueueHolders Queue::holders(uint32_t limit) {
+  return parts_->readings.holders(limit);
+}
+
+Async<Result<Explanation>> Queue::explain(std::string id) {
+  return parts_->explanations.explain(std::move(id));
+}
+
+QueuePolicy Queue::policy() {
+  return parts_->policy.policy();
+}
+
+Result<QueuePolicy> Queue::change_policy(const QueuePolicy& changes) {
+  return parts_->policy.change_policy(changes);
+}
+
+Result<QueuePolicy> Queue::check_policy(const QueuePolicy& changes) {
+  return parts_->policy.check_policy(changes);
+}
+
+Result<InTimeCounts> Queue::check_guard(const PolicyGuardTerms& terms) {
+  return parts_->policy.check_guard(terms);
+}
+
+Result<QueuePolicy> Queue::change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms,
+                                                 const InTimeCounts& before) {
+  return parts_->policy.change_policy_guarded(changes, terms, before);
+}
+
+bool Queue::end_guard() {
+  return parts_->policy.end_guard();
+}
+
+void Queue::restore_guard() {
+  parts_->policy.restore_guard();
+}
+
+PolicyChanges Queue::policy_changes(uint64_t from) const {
+  return parts_->policy.changes(from);
+}
+
+PauseChanges Queue::pause_changes() const {
+  return parts_->pausing.changes();
+}
+
+bool Queue::ttl_in_milliseconds() const {
+  return parts_->table.definition().ttl_in_milliseconds;
+}
+
+Async<Result<Pause>> Queue::pause(PauseInput input, Actor actor) {
+  return parts_->pausing.pause(std::move(input), std::move(actor));
+}
+
+Async<Result<void>> Queue::resume(Pause::Of of, std::string name, Actor actor) {
+  return parts_->pausing.resume(of, std::move(name), std::move(actor));
+}
+
+Async<Result<BulkJob>> Queue::start_job(BulkInput input, Actor actor) {
+  return parts_->bulk.start_job(std::move(input), std::move(actor));
+}
+
+std::vector<BulkJob> Queue::jobs() {
+  return parts_->bulk.jobs().list();
+}
+
+Result<BulkJob> Queue::job(uint64_t id) {
+  return parts_->bulk.jobs().find(id);
+}
+
+Result<BulkJob> Queue::stop_job(uint64_t id, Actor actor) {
+  return parts_->bulk.jobs().stop(id, actor);
 }
 
 }  // namespace freshet

@@ -1,4 +1,5 @@
 // Purge, cancel and redrive of many tasks: what is changed, what is left alone, the books. In both worlds.
+#include "functions/queue/bulk_jobs.h"
 #include "tests/functions/queue_fixture.h"
 
 namespace freshet {

@@ -1,6 +1,8 @@
 // Shares of groups: whose turn it is, and what comes of it in a queue that is flooded by one of them.
 #include "functions/queue/policy/fair_share.h"
 
+#include <gmock/gmock.h>
+
 #include "functions/queue/policy/lanes.h"
 #include "tests/functions/queue_fixture.h"
 #include "tests/sim/seeds.h"
@@ -52,6 +54,22 @@ TEST(FairShares, PriorityComesFirstAndOfOneTakeOnlyOneIsServed) {
   EXPECT_EQ(turns(shares, 2), "");
   EXPECT_EQ(shares.idle("", 9).size(), 3u);
   EXPECT_EQ(shares.idle(lane_name(5, "a"), 9).size(), 2u);
+}
+
+TEST(FairShares, OnePriorityCanBeAskedFor) {
+  FairShares shares;
+  for (const int priority : {0, 5, 100}) shares.add(lane_name(priority, "a"));
+  shares.add(lane_name(5, "b"));
+  const auto level = [](int priority) { return std::string(lane_level(lane_name(priority, ""))); };
+  EXPECT_THAT(shares.levels({}), testing::ElementsAre(level(100), level(5), level(0)));
+  EXPECT_THAT(shares.turns(3, {}, level(5)),
+              testing::ElementsAre(lane_name(5, "a"), lane_name(5, "b"), lane_name(5, "a")));
+  EXPECT_THAT(shares.turns(3, {}, level(7)), testing::IsEmpty());
+  const FairShares::Given passed = {{lane_name(5, "a"), FairShares::kPassed},
+                                    {lane_name(100, "a"), FairShares::kPassed}};
+  EXPECT_THAT(shares.levels(passed), testing::ElementsAre(level(5), level(0)));
+  EXPECT_THAT(shares.turns(2, passed, level(5)), testing::ElementsAre(lane_name(5, "b"), lane_name(5, "b")));
+  EXPECT_THAT(shares.turns(2, passed, level(100)), testing::IsEmpty());
 }
 
 TEST(FairShares, WhatATakeHasGivenCounts) {

@@ -1,4 +1,5 @@
 // process_tasks, trigger, create_tasks and the runners, in both worlds.
+#include "functions/queue/policy/service_time.h"
 #include "functions/queue/policy/token_bucket.h"
 #include "functions/runners/http_runner.h"
 #include "functions/runners/limit_headers.h"

@@ -1,4 +1,5 @@
 // Pausing a queue, a group, a key: what takes give out, what goes on, what a restart keeps. In both worlds.
+#include "functions/queue/pauses.h"
 #include "tests/functions/queue_fixture.h"
 
 namespace freshet {

@@ -1,5 +1,6 @@
 // A queue whose wall clock is wrong at the start, or is set while it runs.
 #include "functions/queue/policy/delay_book.h"
+#include "functions/queue/policy/service_time.h"
 #include "tests/functions/queue_fixture.h"
 
 namespace freshet {

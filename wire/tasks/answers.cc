@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/points.h"
+#include "runtime/cancel_mark.h"
 #include "runtime/retry_later.h"
 #include "tables/value/json.h"
 #include "wire/tasks/admin_answers.h"
@@ -207,11 +208,6 @@ std::string taken_json(const std::vector<TakenTask>& tasks, const std::string* s
     append_error(out, *refused);
   }
   return out += '}';
-}
-
-bool is_cancel_requested(const ItemRef& task) {
-  const auto mark = task.find("cancelRequested");
-  return mark && mark->type() == Type::kBool && *mark->decode().get_if<bool>();
 }
 
 std::string settled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results) {

@@ -21,8 +21,6 @@ std::string created_json(const std::vector<Result<CreatedTask>>& results, bool s
 // null.
 std::string taken_json(const std::vector<TakenTask>& tasks, const std::string* settled, const Error* refused);
 // Only the array.
-// True if a cancel of the task was asked for while it was held. Clients may write anything into the attribute.
-bool is_cancel_requested(const ItemRef& task);
 std::string settled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results);
 std::string cancelled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results);
 std::string page_json(const TaskPage& page);

@@ -43,7 +43,17 @@ class Lanes {
   bool empty() const { return shares_.empty(); }
   size_t size() const { return shares_.size(); }
   bool contains(std::string_view lane) const { return shares_.contains(lane); }
-  // The turns of the lanes. What a take reads of a lane is reported there.
+  // The shares whose turns come next, for one task each, as FairShares::turns() says.
+  std::vector<std::string_view> turns(size_t wanted, const FairShares::Given& given, BootTime) {
+    return shares_.turns(wanted, given);
+  }
+  // A task of that lane was taken.
+  void served(std::string_view lane, BootTime) { shares_.served(lane); }
+  // For explain: how a task's place among the tasks of its lane is to be understood.
+  std::string place_in_words(std::string_view, BootTime) const {
+    return empty() ? "" : " in its lane (group and priority)";
+  }
+  // The lanes that hold tasks. What a take reads of a lane is reported there.
   FairShares& shares() { return shares_; }
   const FairShares& shares() const { return shares_; }
 

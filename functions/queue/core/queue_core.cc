@@ -6,8 +6,8 @@
 #include "base/points.h"
 #include "functions/queue/arrows.h"
 #include "functions/queue/attributes.h"
-#include "functions/queue/policy/cancel_mark.h"
 #include "functions/queue/policy/expiry.h"
+#include "runtime/cancel_mark.h"
 
 namespace freshet {
 
@@ -62,6 +62,13 @@ bool QueueCore::is_doubtful(const ItemRef& task, const Now& now) {
   if (!now.doubted || FRESHET_PLANTED("late-by-a-doubted-clock")) return false;
   const auto margin = window.margin(true, true, now.boot);
   return !expired(task, now.wall, margin).empty() && expired(task, now.earliest, margin).empty();
+}
+
+bool QueueCore::is_lost(const ItemRef& task, const Now& now) {
+  const auto deadline = time_of(task, attribute::kDeadline);
+  if (!by_deadline(text_of(task, attribute::kLane)) || deadline <= now.wall) return false;
+  return deadline < window.enough(now.wall, now.boot) &&
+         !window.is_worth_it(time_of(task, attribute::kCreated), deadline, now.wall, now.boot);
 }
 
 bool QueueCore::is_passed_over(const ItemRef& task, const Now& now) {
@@ -160,7 +167,7 @@ TakeOutcome QueueCore::take_answered(TakePlan& plan, std::vector<Result<WriteOut
       continue;
     }
     auto& task = answers[i]->attributes;
-    if (!lanes.empty()) lanes.shares().served(text_of(step.task, attribute::kLane));
+    if (!lanes.empty()) lanes.served(text_of(step.task, attribute::kLane), now.boot);
     const auto deadline = time_of(step.task, attribute::kDeadline);
     if (settings_.order == Order::kDeadline && deadline > now.wall) {
       window.started(time_of(step.task, attribute::kCreated), deadline, now.wall, now.boot);

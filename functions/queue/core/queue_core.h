@@ -73,13 +73,26 @@ class QueueCore {
   QueueCore(const QueueCore&) = delete;
   QueueCore& operator=(const QueueCore&) = delete;
 
-  // The table's `ttl` is in milliseconds.
-  void table_is(bool ttl_in_milliseconds) { ttl_in_milliseconds_ = ttl_in_milliseconds; }
+  // `ttl_in_milliseconds`: the table's `ttl` is. `lanes_by_deadline`: it has an index of lanes by deadline.
+  void table_is(bool ttl_in_milliseconds, bool lanes_by_deadline) {
+    ttl_in_milliseconds_ = ttl_in_milliseconds;
+    lanes_by_deadline_ = lanes_by_deadline;
+  }
   // The table is gone, and so is what was known of its tasks.
   void table_lost();
 
   // Why the task must not be started any more; empty if it may be. `margin`: before its deadline.
   std::string_view expired(const ItemRef& task, WallTime now, nanoseconds margin = nanoseconds(0)) const;
+  // True if takes go through that lane by deadline; empty: through the queue.
+  bool by_deadline(std::string_view lane) const {
+    return settings_.order == Order::kDeadline && (lane.empty() || lanes_by_deadline_);
+  }
+  // True if takes go through that lane from its newest end; empty: through the queue.
+  bool newest_first_in(std::string_view lane, BootTime now) {
+    return settings_.order == Order::kDeadline ? !by_deadline(lane) : window.newest_first(now);
+  }
+  // True if ORDER=deadline leaves the task to its deadline, as its chance to be done in time is lost.
+  bool is_lost(const ItemRef& task, const Now& now);
   // True if the task's group or key is paused.
   bool is_paused(const ItemRef& task) const;
   // True if a take must pass the task over for its key.
@@ -108,6 +121,7 @@ class QueueCore {
   const std::string& table_;
   const QueueSettings& settings_;
   bool ttl_in_milliseconds_ = false;
+  bool lanes_by_deadline_ = false;
 
  public:
   Claims claims;

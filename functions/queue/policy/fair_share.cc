@@ -188,13 +188,13 @@ void FairShares::pass_group(std::string_view group, Given& given) const {
   for (const auto* share : known->second) given[share->first] = kPassed;
 }
 
-std::vector<std::string_view> FairShares::turns(size_t wanted, const Given& given) const {
+std::vector<std::string_view> FairShares::turns(size_t wanted, const Given& given, std::string_view level) const {
   // Only the first `wanted` shares in their order can be among the turns, and those that had some before.
   absl::btree_set<Key> next;
-  std::string_view level;
   uint64_t turn = turn_;
-  for (const auto& [its_level, in_work, last_turn, name] : waiting_) {
-    if (!next.empty() && (its_level != level || next.size() >= wanted + given.size())) break;
+  for (auto it = waiting_.lower_bound(Key{level, 0, 0, {}}); it != waiting_.end(); ++it) {
+    const auto& [its_level, in_work, last_turn, name] = *it;
+    if (!level.empty() && (its_level != level || next.size() >= wanted + given.size())) break;
     const auto had = given.find(name);
     if (had != given.end() && had->second == kPassed) continue;
     level = its_level;
@@ -207,6 +207,21 @@ std::vector<std::string_view> FairShares::turns(size_t wanted, const Given& give
     next.erase(next.begin());
     next.insert({its_level, in_work + 1, ++turn, name});
     out.push_back(name);
+  }
+  return out;
+}
+
+std::vector<std::string_view> FairShares::levels(const Given& given) const {
+  std::vector<std::string_view> out;
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    const auto& [level, in_work, last_turn, name] = *it;
+    const auto had = given.find(name);
+    if (had != given.end() && had->second == kPassed) {
+      ++it;
+      continue;
+    }
+    out.push_back(level);
+    it = waiting_.upper_bound(Key{level, UINT64_MAX, UINT64_MAX, {}});
   }
   return out;
 }

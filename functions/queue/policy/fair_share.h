@@ -72,7 +72,10 @@ class FairShares {
   // the share has nothing for this take. They hold while no lane changes.
   static constexpr uint64_t kPassed = UINT64_MAX;
   using Given = std::map<std::string, uint64_t, std::less<>>;
-  std::vector<std::string_view> turns(size_t wanted, const Given& given) const;
+  // `level`: of that priority (lane_level()); empty: of the highest that has any.
+  std::vector<std::string_view> turns(size_t wanted, const Given& given, std::string_view level = {}) const;
+  // The priorities that have a turn, the highest first.
+  std::vector<std::string_view> levels(const Given& given) const;
   bool any_turn() const { return !waiting_.empty(); }
   // True if a lane that is held back may hold tasks.
   bool any_held() const { return held_ > 0; }

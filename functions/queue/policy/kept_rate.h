@@ -1,5 +1,5 @@
 // When a learnt limit is written down, so that a restart need not learn it again: rarely, and only when it has moved.
-// Pure state with an explicit now. queue_learnt.cc keeps it in the system table.
+// Pure state with an explicit now. shell/learnt_limits.cc keeps it in the system table.
 #pragma once
 
 #include <cmath>

@@ -1,0 +1,101 @@
+#include "functions/queue/shell/bulk_work.h"
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/shell/parts.h"
+
+namespace freshet {
+
+namespace {
+
+BulkResult result_of(const Result<WriteOutput>& answer) {
+  if (answer) return {};
+  if (answer.error().code == ErrorCode::kConditionalCheckFailed) return {BulkResult::What::kMoved, {}};
+  return {BulkResult::What::kFailed, answer.error().message};
+}
+
+}  // namespace
+
+BulkJobs::Desk BulkWork::desk() {
+  return {
+      [this](std::string status, WallTime until, Item start, uint32_t limit) {
+        return bulk_page(std::move(status), until, std::move(start), limit);
+      },
+      [this](BulkInput::Action action, std::vector<ItemRef> tasks) { return bulk_change(action, std::move(tasks)); }};
+}
+
+Async<Result<BulkJob>> BulkWork::start_job(BulkInput input, Actor actor) {
+  if (parts_.table.gone()) co_return fail(*parts_.table.gone());
+  if (core_.agenda.draining())
+    co_return fail(ErrorCode::kUnavailable, "queue '" + table_ + "': the daemon is stopping");
+  auto begun = co_await jobs_.start(std::move(input), std::move(actor));
+  co_return begun;
+}
+
+Async<Result<Page>> BulkWork::bulk_page(std::string status, WallTime until, Item start, uint32_t limit) {
+  if (parts_.table.gone()) co_return fail(*parts_.table.gone());
+  QueryInput query;
+  query.table = table_;
+  query.index = parts_.table.index();
+  query.key_condition = "taskStatus = :s AND taskCreated <= :t";
+  query.placeholders.values.set(":s", Value(status));
+  query.placeholders.values.set(":t", Value::number(epoch_ms(until)));
+  query.limit = limit;
+  query.exclusive_start_key = std::move(start);
+  auto page = co_await parts_.table.read_index(std::move(query));
+  co_return page;
+}
+
+Async<std::vector<BulkResult>> BulkWork::bulk_change(BulkInput::Action action, std::vector<ItemRef> tasks) {
+  if (action == BulkInput::Action::kPurge) co_return co_await bulk_purge(std::move(tasks));
+  std::vector<EditItemInput> writes;
+  writes.reserve(tasks.size());
+  for (const auto& task : tasks) {
+    if (action == BulkInput::Action::kRedrive) {
+      parts_.keyed.redrives(task);
+      writes.emplace_back(freshet::redrive(parts_.table.definition(), task, core_.lanes.of_pending(task),
+                                           settings_.default_ttl, wall()));
+    } else if (text_of(task, attribute::kStatus) == state::kTaken) {
+      writes.emplace_back(request_cancel(table_, task, wall()));
+    } else {
+      writes.emplace_back(kept(end_waiting(table_, task, state::kCancelled, {}, {}, wall()), settings_.keep, wall()));
+    }
+  }
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  std::vector<BulkResult> out;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    out.push_back(result_of(answers[i]));
+    if (!answers[i]) continue;
+    const ItemRef& task = answers[i]->attributes;
+    if (action == BulkInput::Action::kRedrive) {
+      parts_.counts.redriven(tasks[i], task);
+    } else {
+      core_.claims.saw_written(task);
+    }
+  }
+  co_return out;
+}
+
+// One write that takes the task out of the table, if it is in the state that was seen: the books have it as the queue's
+// own arrow from that state to outside.
+Async<std::vector<BulkResult>> BulkWork::bulk_purge(std::vector<ItemRef> tasks) {
+  std::vector<WriteInput> writes;
+  writes.reserve(tasks.size());
+  for (const auto& task : tasks) {
+    DeleteItemInput gone;
+    gone.table = table_;
+    gone.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
+    // A task that a client has put anew under this id since is another one.
+    gone.condition = "taskStatus = :s AND taskCreated = :c";
+    gone.placeholders.values.set(":s", Value(text_of(task, attribute::kStatus)));
+    const auto created = task.find(attribute::kCreated);  // There always is one: the index is by it.
+    gone.placeholders.values.set(":c", created ? created->decode() : Value::number(int64_t{0}));
+    gone.cause = Cause::kQueue;
+    writes.emplace_back(std::move(gone));
+  }
+  auto answers = co_await services_.tables.write_many(std::move(writes));
+  std::vector<BulkResult> out;
+  for (const auto& answer : answers) out.push_back(result_of(answer));
+  co_return out;
+}
+
+}  // namespace freshet

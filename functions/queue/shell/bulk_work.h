@@ -1,0 +1,28 @@
+// Changes of many tasks at once (bulk_jobs.h), as their queue carries them out. Loop thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "functions/queue/bulk_jobs.h"
+#include "functions/queue/shell/part.h"
+
+namespace freshet {
+
+class BulkWork : QueuePart {
+ public:
+  using QueuePart::QueuePart;
+
+  Async<Result<BulkJob>> start_job(BulkInput input, Actor actor);
+  BulkJobs& jobs() { return jobs_; }
+
+ private:
+  BulkJobs::Desk desk();
+  Async<Result<Page>> bulk_page(std::string status, WallTime until, Item start, uint32_t limit);
+  Async<std::vector<BulkResult>> bulk_change(BulkInput::Action action, std::vector<ItemRef> tasks);
+  Async<std::vector<BulkResult>> bulk_purge(std::vector<ItemRef> tasks);
+
+  BulkJobs jobs_{services_, log_, table_, desk()};
+};
+
+}  // namespace freshet

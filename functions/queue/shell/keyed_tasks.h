@@ -1,0 +1,55 @@
+// Tasks with a key: deduplication, and replacement by the latest. docs/lifecycle.md, "Keys".
+//
+// At most one task of a key is in work if they replace each other: while it goes on, takes pass over the one that
+// waits, and it is marked as replaced, so that a failure ends it rather than let it run after the newer one.
+// core/keys.h knows which keys wait. Loop thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "functions/queue/named_turns.h"
+#include "functions/queue/shell/part.h"
+
+namespace freshet {
+
+class KeyedTasks : QueuePart {
+ public:
+  struct Living {
+    ItemRef task;                 // The newest that has the key; null if none has it.
+    std::vector<ItemRef> doomed;  // Newer ones that wait and will never start.
+  };
+
+  using QueuePart::QueuePart;
+
+  Async<Result<CreatedTask>> create_keyed(NewTask task);
+  Async<Result<Living>> living_task(std::string key);
+  // Waits until nobody works on the key.
+  Async<void> wait_for_key(std::string key) { return turns_.wait(std::move(key)); }
+  // Looks again at tasks that the store refused to end.
+  Async<void> replace_again();
+  // True if the task is in work and a newer one of its key waits for it.
+  Async<Result<bool>> must_make_room(ItemRef task);
+  // `kind` is a constant.
+  Async<Result<WriteOutput>> end_replaced(ItemRef task, Outcome outcome, std::string_view kind, std::string error);
+  // A take has met tasks that were marked as replaced. True if one of them lives on.
+  Async<bool> end_marked(std::vector<ItemRef> tasks);
+  // Before a task that was seen at its end is put back: it is not to be replaced any more, whatever the store refused.
+  void redrives(const ItemRef& task);
+  // Nobody works on the key any more: a task of it may be taken.
+  void key_freed(std::string_view key);
+
+ private:
+  class KeyGuard;
+
+  Async<Result<Page>> living_page(std::string key, Item start);
+  std::string_view doom_of(const ItemRef& task);
+  Async<void> shed_doomed(std::vector<ItemRef> tasks);
+  Async<void> replace_waiting(std::string key, std::string by, bool again);
+  Async<Replaced> replace_page(Page page, Unreplaced& left);
+  Async<Result<bool>> is_left(std::string id);
+
+  NamedTurns turns_{services_.scheduler};  // Work on one key goes on one at a time.
+};
+
+}  // namespace freshet

@@ -1,0 +1,147 @@
+#include "functions/queue/shell/lease_ends.h"
+
+#include <algorithm>
+
+#include "base/points.h"
+#include "functions/queue/attributes.h"
+#include "functions/queue/shell/parts.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr uint32_t kUnindexedStep = 1000;  // Items of the whole table read at a time, looking for held tasks.
+constexpr const char* kLeaseEnded = "lease ended";
+constexpr const char* kDaemonDied = "daemon died";
+constexpr const char* kDiedInWork = "the daemon died while this was in work";
+
+}  // namespace
+
+// True if there may be more.
+Async<bool> LeaseEnds::end_leases() {
+  auto lapses = core_.claims.lapsed(boot(), kMovedAtOnce);
+  if (lapses.empty()) co_return false;
+  const bool more = lapses.size() == kMovedAtOnce;
+  std::vector<EditItemInput> writes;
+  std::vector<Lapse> written;
+  for (auto& lapse : lapses) {
+    if (!lapse.outcome.if_not_replaced.empty()) {
+      scope_.spawn(end_replaced_lease(std::move(lapse)));
+      continue;
+    }
+    const auto lane = core_.lanes.of_pending(lapse.task);
+    auto write = end_claim(table_, lapse.task, lapse.outcome, kLeaseEnded, kLeaseEnded, lane, wall());
+    writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
+    written.push_back(std::move(lapse));
+  }
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  for (size_t i = 0; i < answers.size(); ++i) lease_ended(written[i], answers[i]);
+  co_return more;
+}
+
+Async<void> LeaseEnds::end_replaced_lease(Lapse lapse) {
+  std::string error = kLeaseEnded;
+  auto answer = co_await parts_.keyed.end_replaced(lapse.task, lapse.outcome, kLeaseEnded, std::move(error));
+  lease_ended(lapse, answer);
+}
+
+// The write that was to end a lease is answered. If it is refused, the holder was faster, or has sent a heartbeat that
+// is news here.
+void LeaseEnds::lease_ended(const Lapse& lapse, Result<WriteOutput>& answer) {
+  if (answer) {
+    log_.warn("LEASE_ENDED", {{"queue", table_}, {"taskId", lapse.id}});
+    if (core_.claims.leases().claimed_at(lapse.id, lapse.token))
+      parts_.counts.punctuality().wasted(WastedCall::kLeaseEnded, boot());
+    core_.claims.ended(lapse.id, lapse.token);
+    parts_.settlements.moved(answer->attributes);
+  } else if (answer.error().code == ErrorCode::kConditionalCheckFailed) {
+    FRESHET_REACHED("a lease went on");
+    const ItemRef task = Claims::task_of(answer.error());
+    if (!core_.claims.lapse_went_on(lapse.id, lapse.token, task, boot()))
+      parts_.counts.taken_away(lapse.id, lapse.token, task);
+  } else if (const Lease* lease = core_.claims.leases().find(lapse.id);
+             lease && answer.error().code == ErrorCode::kValidation) {
+    scope_.spawn(parts_.settlements.set_aside(lease->task, std::move(answer.error().message)));
+    core_.claims.ended(lapse.id, lapse.token);
+  }
+}
+
+// Begins to time every held task that is not timed yet. At the start, claims of this node's dead incarnations end.
+Async<void> LeaseEnds::watch_taken(bool starting) {
+  Item start;
+  for (;;) {
+    auto page = co_await parts_.table.heads(state::kTaken, kMovedAtOnce, false, std::move(start));
+    if (!page) co_return;
+    std::vector<ItemRef> dead;
+    for (auto& task : page->items) {
+      auto token = text_of(task, attribute::kLease);
+      if (starting && core_.claims.is_of_dead_daemon(token) && !FRESHET_PLANTED("dead-leases-left")) {
+        FRESHET_REACHED("a lease of a dead daemon ended");
+        dead.push_back(std::move(task));
+      } else {
+        core_.claims.saw_held(task, boot());
+      }
+    }
+    if (!dead.empty()) co_await end_dead(std::move(dead));
+    start = std::move(page->last_evaluated_key);
+    if (start.empty()) co_return;
+    co_await sleep_for(services_.scheduler, nanoseconds(0));
+  }
+}
+
+// Held tasks without a numeric `taskCreated`, as clients may write them, are in no index: only the whole table has
+// them. They are timed as all others are.
+Async<void> LeaseEnds::watch_unindexed() {
+  const auto began = boot();
+  Item start;
+  do {
+    ScanInput scan;
+    scan.table = table_;
+    scan.filter = "taskStatus = :t AND NOT attribute_type(taskCreated, :n)";
+    scan.placeholders.values.set(":n", Value("N"));
+    scan.placeholders.values.set(":t", Value(state::kTaken));
+    scan.limit = kUnindexedStep;
+    scan.exclusive_start_key = std::move(start);
+    auto page = co_await services_.tables.scan(std::move(scan));
+    if (!page) break;  // The next look tries again.
+    for (const auto& task : page->items) core_.claims.saw_held(task, boot());
+    start = std::move(page->last_evaluated_key);
+    if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
+  } while (!start.empty());
+  core_.agenda.search_ended(began, boot());
+  parts_.timer.arm();
+}
+
+Async<void> LeaseEnds::end_dead(std::vector<ItemRef> tasks) {
+  std::vector<EditItemInput> writes;
+  std::vector<ItemRef> written;
+  for (const auto& task : tasks) {
+    auto outcome = after_restart(task, settings_);
+    if (!outcome.if_not_replaced.empty()) {
+      scope_.spawn(end_replaced_dead(task, outcome));
+      continue;
+    }
+    auto write = end_claim(table_, task, outcome, kDaemonDied, kDiedInWork, core_.lanes.of_pending(task), wall());
+    writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
+    written.push_back(task);
+  }
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  for (size_t i = 0; i < answers.size(); ++i) dead_ended(written[i], answers[i]);
+  log_.info("LEASES_ENDED_AT_START", {{"queue", table_}, {"tasks", tasks.size()}});
+}
+
+Async<void> LeaseEnds::end_replaced_dead(ItemRef task, Outcome outcome) {
+  std::string error = kDiedInWork;
+  auto answer = co_await parts_.keyed.end_replaced(task, outcome, kDaemonDied, std::move(error));
+  dead_ended(task, answer);
+}
+
+void LeaseEnds::dead_ended(const ItemRef& task, Result<WriteOutput>& answer) {
+  if (answer) {
+    parts_.settlements.moved(answer->attributes);
+  } else if (answer.error().code == ErrorCode::kValidation) {
+    scope_.spawn(parts_.settlements.set_aside(task, std::move(answer.error().message)));
+  }
+}
+
+}  // namespace freshet

@@ -1,0 +1,31 @@
+// Ends leases: those that ran out, and at the start those of this node's dead incarnations. Loop thread.
+#pragma once
+
+#include <vector>
+
+#include "functions/queue/shell/part.h"
+
+namespace freshet {
+
+class LeaseEnds : QueuePart {
+ public:
+  static constexpr uint32_t kMovedAtOnce = 256;  // Tasks moved before others get their turn.
+
+  using QueuePart::QueuePart;
+
+  // Ends what has run out. True if there may be more.
+  Async<bool> end_leases();
+  // Begins to time every held task that is not timed yet. `starting`: claims of dead incarnations end.
+  Async<void> watch_taken(bool starting);
+  // The same for held tasks that are in no index: searches the whole table.
+  Async<void> watch_unindexed();
+
+ private:
+  Async<void> end_replaced_lease(Lapse lapse);
+  void lease_ended(const Lapse& lapse, Result<WriteOutput>& answer);
+  Async<void> end_dead(std::vector<ItemRef> tasks);
+  Async<void> end_replaced_dead(ItemRef task, Outcome outcome);
+  void dead_ended(const ItemRef& task, Result<WriteOutput>& answer);
+};
+
+}  // namespace freshet

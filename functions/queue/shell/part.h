@@ -1,0 +1,65 @@
+// The base of all parts of a queue's shell. docs/internals.md, "The shell of a queue", says which part does what. Loop
+// thread.
+//
+// A part executes what the core decides: it reads, writes and waits, tells the core what came of it, and holds only
+// what belongs to that effect. Parts find each other through QueueParts and call only public members.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/wall_guard.h"
+#include "functions/queue/arrows.h"
+#include "functions/queue/core/queue_core.h"
+#include "functions/settings.h"
+#include "runtime/audit_log.h"
+#include "runtime/invoke/function.h"
+#include "runtime/task_queue.h"
+
+namespace freshet {
+
+struct QueueParts;
+
+// The state that all parts share. `services` and `wall_guard` outlive it.
+struct QueueBase {
+  Services& services;
+  const EventLog log;
+  const std::string table;
+  WallGuard& wall_guard;
+  QueueSettings settings;
+  QueueCore core;
+  AuditLog* audit = nullptr;  // Pauses, jobs and policies have their lines there.
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+  Scope scope{};         // Work of the queue that nobody waits for.
+  Scope left_in_work{};  // Tasks that processors left in work when their run ended.
+};
+
+class QueuePart {
+ public:
+  QueuePart(QueueBase& base, QueueParts& parts);
+  QueuePart(const QueuePart&) = delete;
+  QueuePart& operator=(const QueuePart&) = delete;
+
+ protected:
+  static constexpr int64_t kNever = kNeverMs;
+
+  WallTime wall() const { return services_.scheduler.clock().wall(); }
+  BootTime boot() const { return services_.scheduler.clock().boot(); }
+  // For decisions about tasks that were read: while the wall clock is trusted, nobody asks what it would show else.
+  Now now() const;
+  // For writes that end tasks for good.
+  Now now_checked() const;
+
+  QueueBase& base_;
+  QueueParts& parts_;
+  Services& services_;
+  const EventLog& log_;
+  const std::string& table_;
+  QueueSettings& settings_;
+  QueueCore& core_;
+  WallGuard& wall_guard_;  // Tasks expired by its earliest() are shed; tasks expired by the wall clock are not started.
+  Scope& scope_;
+};
+
+}  // namespace freshet

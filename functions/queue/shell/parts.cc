@@ -1,0 +1,24 @@
+#include "functions/queue/shell/parts.h"
+
+namespace freshet {
+
+QueueParts::QueueParts(Services& services, const EventLog& log, std::string_view node, std::string_view incarnation,
+                       WallGuard& wall, QueueTable::Prepared prepared, QueueSettings settings)
+    : base{services,
+           log,
+           prepared.definition.name,
+           wall,
+           std::move(settings),
+           {base.table, base.settings, services.random, node, incarnation}},
+      table(base, *this, std::move(prepared)) {
+  limits.begin();
+}
+
+QueueParts::~QueueParts() {
+  timer.end();
+  base.left_in_work.clear();  // Gives back the tasks that it holds.
+  base.scope.clear();
+  base.core.claims.table_lost();  // The calls of its leases know the downstream.
+}
+
+}  // namespace freshet

@@ -1,0 +1,40 @@
+// The settings of a queue while it works: changing them, and going back from a change that did harm. Loop thread.
+#pragma once
+
+#include <optional>
+
+#include "functions/queue/policy_guard.h"
+#include "functions/queue/policy_history.h"
+#include "functions/queue/shell/part.h"
+
+namespace freshet {
+
+class PolicyDesk : QueuePart {
+ public:
+  using QueuePart::QueuePart;
+
+  void begin_history();
+  PolicyChanges changes(uint64_t from) const { return history_.from(from); }
+
+  QueuePolicy policy() const { return policy_environment(settings_); }
+  // For tasks claimed and failed from now on.
+  void set_settings(QueueSettings settings);
+  Result<QueuePolicy> check_policy(const QueuePolicy& changes);
+  Result<QueuePolicy> change_policy(const QueuePolicy& changes);
+
+  Result<InTimeCounts> check_guard(const PolicyGuardTerms& terms);
+  Result<QueuePolicy> change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms,
+                                            const InTimeCounts& before);
+  bool end_guard();
+  void restore_guard();
+  std::optional<PolicyGuardState> guard_state() const;
+  // Keeps the changed policy, or goes back, when it is time: next_look().
+  Async<void> look_at_policy();
+  BootTime next_look() const { return guard_.next_look(); }
+
+ private:
+  PolicyHistory history_;
+  PolicyGuard guard_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,155 @@
+#include "functions/queue/shell/promotion.h"
+
+#include <algorithm>
+
+#include "base/points.h"
+#include "functions/queue/attributes.h"
+#include "functions/queue/shell/parts.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr uint32_t kDelaysAtOnce = 256;  // Tasks to look at before other work gets its turn.
+constexpr std::string_view kDelayedIndex = "freshet-delayed-index";
+
+}  // namespace
+
+// DELAYED tasks, the earliest `notBefore` first.
+Async<Result<Page>> Promotion::delayed_page(Item start) {
+  QueryInput query;
+  query.table = table_;
+  query.index = kDelayedIndex;
+  query.key_condition = "taskStatus = :s";
+  query.placeholders.values.set(":s", Value(state::kDelayed));
+  query.limit = kDelaysAtOnce;
+  query.exclusive_start_key = std::move(start);
+  return parts_.table.read_index(std::move(query));
+}
+
+// If the wall clock was set, times all tasks that are delayed now by boot time from here on.
+void Promotion::follow_clock() {
+  if (const auto ahead = core_.delays.follow_clock(wall(), boot())) scope_.spawn(note_delays(*ahead));
+}
+
+// `ahead`: how much the wall clock was ahead of boot time before the step.
+Async<void> Promotion::note_delays(milliseconds ahead) {
+  Item start;
+  do {
+    auto page = co_await delayed_page(std::move(start));
+    if (!page) break;  // The remaining tasks go by the wall clock.
+    const bool room = core_.delays.note(page->items, ahead, boot());
+    start = room ? std::move(page->last_evaluated_key) : Item();
+    if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
+  } while (!start.empty());
+  core_.delays.noted();
+  parts_.timer.request_tick();
+}
+
+// `written`: what the wall clock showed when its `notBefore` was reckoned. It may have been set before the store
+// answered, so the delay is told by both.
+void Promotion::delayed(std::string_view id, WallTime written, int64_t not_before_ms) {
+  follow_clock();
+  const BootTime due = DelayBook::due_by(DelayBook::offset_of(written, boot()), not_before_ms, boot());
+  const bool is_next = core_.delays.delayed(id, not_before_ms, due, boot());
+  if (is_next) parts_.timer.hurry(std::min(due, boot() + due_in(not_before_ms, wall())));
+}
+
+// The tasks that are timed by boot time. True if there may be more.
+Async<bool> Promotion::promote_noted() {
+  auto ids = core_.delays.noted_due(boot(), kDelaysAtOnce, settings_.look_around);
+  if (ids.empty()) co_return false;
+  std::vector<GetItemInput> reads;
+  for (const auto& id : ids) {
+    GetItemInput get;
+    get.table = table_;
+    get.key.set(attribute::kId, Value(id));
+    reads.push_back(std::move(get));
+  }
+  auto tasks = co_await services_.tables.read_many(std::move(reads));
+  std::vector<ItemRef> due;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i] && core_.delays.still_noted(ids[i], tasks[i]->item)) due.push_back(std::move(tasks[i]->item));
+  }
+  if (!due.empty()) co_await make_due(std::move(due));
+  co_return ids.size() == kDelaysAtOnce;
+}
+
+// The DELAYED tasks whose delay is over. True if there may be more.
+Async<bool> Promotion::promote_due() {
+  follow_clock();
+  const bool more = co_await promote_noted();
+  follow_clock();  // It may have been set while the store answered.
+  if (!core_.delays.may_be_due(wall())) co_return more;
+  const bool more_by_wall = co_await promote_by_wall();
+  co_return more || more_by_wall;
+}
+
+Async<bool> Promotion::promote_by_wall() {
+  auto look = core_.delays.begin_look(wall());
+  Item start;
+  for (;;) {
+    auto page = co_await delayed_page(std::move(start));
+    if (!page) {
+      core_.delays.look_failed(wall(), settings_.look_around);
+      co_return false;
+    }
+    start = std::move(page->last_evaluated_key);
+    if (!core_.delays.sort(page->items, !start.empty(), look)) break;
+    co_await sleep_for(services_.scheduler, nanoseconds(0));
+  }
+  const size_t due = look.due.size();
+  size_t moved = 0;
+  if (due > 0) moved = co_await make_due(std::move(look.due));
+  co_return core_.delays.end_look(look, due, moved, !start.empty(), wall(), settings_.look_around);
+}
+
+// DELAYED -> PENDING, or -> SHED for stale tasks. Returns how many moved.
+Async<size_t> Promotion::make_due(std::vector<ItemRef> due) {
+  auto now = wall();
+  auto stale_at = wall_guard_.earliest();
+  auto margin = parts_.finder.deadline_margin(true, true);
+  std::vector<EditItemInput> writes;
+  std::vector<std::pair<ItemRef, std::string_view>> sheds;
+  for (const auto& task : due) {
+    auto reason = expired(task, stale_at, parts_.table.definition().ttl_in_milliseconds, margin);
+    if (reason.empty()) {
+      writes.emplace_back(promote(table_, task, core_.lanes.of_pending(task), now));
+    } else {
+      FRESHET_REACHED("a delayed task shed when due");
+      auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, now);
+      writes.emplace_back(kept(std::move(write), settings_.keep, now));
+    }
+    sheds.emplace_back(task, reason);
+  }
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  std::vector<ShedLine> lines;
+  bool any = false;
+  size_t moved = 0;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    auto& [task, reason] = sheds[i];
+    if (!answers[i]) {
+      // The item has no room for the attributes of a PENDING task.
+      const bool never = answers[i].error().code == ErrorCode::kValidation;
+      if (never) scope_.spawn(parts_.settlements.set_aside(task, std::move(answers[i].error().message)));
+      continue;
+    }
+    ++moved;
+    core_.delays.ended(text_of(task, attribute::kId));
+    if (reason.empty()) {
+      any = true;
+      parts_.adoption.lane_filled(answers[i]->attributes);
+      parts_.shedding.due_by(int_of(answers[i]->attributes, attribute::kDeadline, kNever));
+    } else {
+      lines.push_back(parts_.sheds.shed_line(task, reason, "due", now));
+    }
+  }
+  if (any) {
+    parts_.takes.wake();
+    parts_.timer.start_soon(nanoseconds(0));
+  }
+  if (!lines.empty()) co_await parts_.sheds.log_sheds(std::move(lines));
+  co_return moved;
+}
+
+}  // namespace freshet

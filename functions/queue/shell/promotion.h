@@ -1,0 +1,31 @@
+// Moves DELAYED tasks on once their delay is over. Delays last as long as when first seen, even if the wall clock is
+// set (core/delays.h). docs/lifecycle.md, "Wake-ups". Loop thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "functions/queue/shell/part.h"
+
+namespace freshet {
+
+class Promotion : QueuePart {
+ public:
+  using QueuePart::QueuePart;
+
+  // At a look around: notes the delays that end soon, and follows steps of the wall clock.
+  void follow_clock();
+  // A task is delayed from now on; its `notBefore` was reckoned when the wall clock showed `written`.
+  void delayed(std::string_view id, WallTime written, int64_t not_before_ms);
+  // True if there may be more.
+  Async<bool> promote_due();
+
+ private:
+  Async<Result<Page>> delayed_page(Item start);
+  Async<void> note_delays(milliseconds ahead);
+  Async<bool> promote_noted();
+  Async<bool> promote_by_wall();
+  Async<size_t> make_due(std::vector<ItemRef> due);
+};
+
+}  // namespace freshet

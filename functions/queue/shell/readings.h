@@ -1,0 +1,24 @@
+// A queue as people who watch it see it: statistics, readings for its history, who shares it, who holds its tasks. Loop
+// thread.
+#pragma once
+
+#include <string>
+
+#include "functions/queue/shell/part.h"
+
+namespace freshet {
+
+class Readings : QueuePart {
+ public:
+  using QueuePart::QueuePart;
+
+  Async<Result<QueueStats>> stats();
+  Async<Result<QueueReading>> reading();
+  Async<Result<QueueShares>> shares(SharesInput input);
+  QueueHolders holders(uint32_t limit);
+
+ private:
+  std::string state_now();
+};
+
+}  // namespace freshet

@@ -1,0 +1,108 @@
+#include "functions/queue/shell/shedding.h"
+
+#include <algorithm>
+
+#include "base/points.h"
+#include "functions/queue/attributes.h"
+#include "functions/queue/shell/parts.h"
+
+namespace freshet {
+
+// PENDING -> SHED of what cannot be done by its deadline any more, the most urgent first: waiting further would only
+// take room. A bounded step; the rest comes after a pause, so that a million at once leave room for others. What cannot
+// be shed is passed over, and looked at again later.
+Async<void> Shedding::shed_hopeless() {
+  if (!core_.shedder.is_due(wall(), boot())) co_return;
+  ShedStep step;
+  // One of many steps waits until others have to wait anyway, and lasts about as long as they do.
+  if (core_.shedder.is_one_of_many()) {
+    const auto latest = boot() + ShedPace::kPatience;
+    auto lull = services_.tables.lull(latest);
+    const bool has_lulls = !lull.is_ready();
+    co_await lull;
+    step.others_wait = has_lulls && boot() < latest;
+  }
+  step.now = wall();
+  step.stale_at = wall_guard_.earliest();
+  step.margin = parts_.finder.deadline_margin(true, true);
+  step.began = boot();
+  core_.shedder.begin(step);
+  do {
+    const bool known = co_await shed_page(step);
+    if (!known) break;
+  } while (core_.shedder.goes_on(step, boot()));
+  core_.shedder.pages_over(step);
+  if (!step.lines.empty()) {
+    core_.admission.left(step.shed, step.bytes, boot());
+    co_await parts_.sheds.log_sheds(std::move(step.lines));
+  }
+  core_.shedder.end(step, wall(), boot(), settings_.look_around);
+}
+
+// Sheds the hopeless tasks of the next page. False if no page can be had.
+Async<bool> Shedding::shed_page(ShedStep& step) {
+  Item start = core_.shedder.next_start();
+  auto page = co_await most_urgent(std::move(start));
+  if (!page) {
+    core_.shedder.page_failed(step, wall(), settings_.look_around);
+    co_return false;
+  }
+  const auto& tasks = page->items;
+  core_.shedder.page_came(step, tasks);
+  size_t looked = 0;
+  for (;;) {
+    auto alike = core_.shedder.alike(step, tasks, looked, boot(), parts_.table.definition().ttl_in_milliseconds,
+                                     [this](const ItemRef& task) { return core_.claims.is_in_flight(task); });
+    if (alike.tasks.empty()) break;
+    co_await shed_alike(step, std::move(alike));
+  }
+  core_.shedder.page_done(step, looked, tasks.size(), std::move(page->last_evaluated_key));
+  co_return true;
+}
+
+Async<void> Shedding::shed_alike(ShedStep& step, Shedder::Alike alike) {
+  const auto& tasks = alike.tasks;
+  auto edit = end_waiting(table_, tasks[0], state::kShed, attribute::kShedReason, alike.reason, step.now);
+  edit = kept(std::move(edit), settings_.keep, step.now);
+  edit.unhurried = true;
+  auto answers = co_await services_.tables.edit_alike(std::move(edit), tasks);
+  ShedLine line =
+      parts_.sheds.shed_line(tasks[0], alike.reason, "timer", step.now);  // The others' differ in task and age.
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i]) {
+      Shedder::shed(step, tasks[i]);
+      line.task = text_of(tasks[i], attribute::kId);
+      line.age = parts_.sheds.age_of(tasks[i], step.now);
+      step.lines.push_back(line);
+      continue;
+    }
+    FRESHET_REACHED("a hopeless task could not be shed");
+    core_.shedder.could_not_shed();
+    // No room for the reason: it would stand here for ever.
+    if (answers[i].error().code == ErrorCode::kValidation) {
+      scope_.spawn(parts_.settlements.set_aside(tasks[i], std::move(answers[i].error().message)));
+    }
+  }
+}
+
+// A deadline of 0 or less is none.
+Async<Result<Page>> Shedding::most_urgent(Item start) {
+  QueryInput query;
+  query.table = table_;
+  query.index = kDeadlineIndex;
+  query.key_condition = "taskStatus = :s AND deadline >= :one";
+  query.placeholders.values.set(":one", Value::number(1));
+  query.placeholders.values.set(":s", Value(state::kPending));
+  query.limit = ShedPace::kStep;
+  query.exclusive_start_key = std::move(start);
+  return parts_.table.read_index(std::move(query));
+}
+
+// A task became PENDING that has a deadline.
+void Shedding::due_by(int64_t deadline_ms) {
+  if (deadline_ms <= 0 || deadline_ms == kNeverMs) return;
+  if (core_.shedder.due_by(deadline_ms, parts_.finder.deadline_margin(true, true)))
+    parts_.timer.hurry(core_.shedder.next_look(wall(), boot()));
+}
+
+}  // namespace freshet

@@ -1,0 +1,30 @@
+// Sheds waiting tasks that have become hopeless, without waiting for a take to find them. core/shedder.h knows when and
+// which. docs/policies.md, "Shedding". Loop thread.
+#pragma once
+
+#include <vector>
+
+#include "functions/queue/shed_log.h"
+#include "functions/queue/shell/part.h"
+
+namespace freshet {
+
+class Shedding : QueuePart {
+ public:
+  using QueuePart::QueuePart;
+
+  Async<void> shed_hopeless();
+  // A task became PENDING with that deadline.
+  void due_by(int64_t deadline_ms);
+
+ private:
+  struct ShedStep : Shedder::Step {
+    std::vector<ShedLine> lines;  // A line for each task that was shed.
+  };
+
+  Async<bool> shed_page(ShedStep& step);
+  Async<void> shed_alike(ShedStep& step, Shedder::Alike alike);
+  Async<Result<Page>> most_urgent(Item start);
+};
+
+}  // namespace freshet

@@ -1,0 +1,266 @@
+#include "functions/queue/shell/table.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/points.h"
+#include "functions/queue/attributes.h"
+#include "functions/queue/shell/parts.h"
+#include "functions/table_built.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr std::string_view kStatusIndex = "task-status-created-index";
+constexpr std::string_view kOwnPrefix = "freshet-";
+constexpr milliseconds kBuildingLook{50};  // While an index is being built.
+
+IndexDefinition queue_index(std::string_view name, std::string_view partition, std::string_view sort) {
+  KeySchema keys{{std::string(partition), Type::kString}, KeyAttribute{std::string(sort), Type::kNumber}};
+  return {std::string(name), keys, false, Projection::kAll, {}};
+}
+
+// An index that a client made under one of our names is replaced as a whole.
+void add_sparse_index(TableDefinition& definition, std::string_view name, std::string_view partition,
+                      std::string_view sort) {
+  IndexDefinition wanted = queue_index(name, partition, sort);
+  for (IndexDefinition& there : definition.indexes) {
+    if (there.name != name) continue;
+    there = std::move(wanted);
+    return;
+  }
+  definition.indexes.push_back(std::move(wanted));
+}
+
+bool is_status_index(const IndexDefinition& index) {
+  return index.keys.partition.name == attribute::kStatus && index.keys.sort &&
+         index.keys.sort->name == attribute::kCreated;
+}
+
+// Definition with what a queue needs of its own.
+TableDefinition as_queue(TableDefinition definition) {
+  if (!definition.stream) definition.stream = StreamView::kKeysOnly;
+  if (!definition.books) definition.books = BooksDefinition{};
+  const bool any = std::any_of(definition.indexes.begin(), definition.indexes.end(), is_status_index);
+  if (!any && !definition.index(kStatusIndex)) {
+    definition.indexes.push_back(queue_index(kStatusIndex, attribute::kStatus, attribute::kCreated));
+  }
+  add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore);
+  add_sparse_index(definition, kDeadlineIndex, attribute::kStatus, attribute::kDeadline);
+  add_sparse_index(definition, "freshet-lane-index", attribute::kLane, attribute::kCreated);
+  add_sparse_index(definition, "freshet-key-index", attribute::kLiveKey, attribute::kCreated);
+  // A queue from before there was this index may have no room for it. It does without.
+  const auto globals = std::count_if(definition.indexes.begin(), definition.indexes.end(),
+                                     [](const IndexDefinition& index) { return !index.local; });
+  if (definition.index(kLaneDeadlineIndex) || static_cast<size_t>(globals) < limits::kMaxGlobalIndexes) {
+    add_sparse_index(definition, kLaneDeadlineIndex, attribute::kLane, attribute::kDeadline);
+  }
+  return definition;
+}
+
+}  // namespace
+
+QueueTable::QueueTable(QueueBase& base, QueueParts& parts, Prepared prepared)
+    : QueuePart(base, parts),
+      definition_(std::move(prepared.definition)),
+      index_(std::move(prepared.index)),
+      id_(std::move(prepared.id)) {
+  tell_core();
+}
+
+void QueueTable::tell_core() {
+  core_.table_is(definition_.ttl_in_milliseconds, definition_.index(kLaneDeadlineIndex) != nullptr);
+}
+
+Result<std::string> QueueTable::status_index(const TableDefinition& definition) {
+  std::string short_one;
+  for (const auto& index : definition.indexes) {
+    if (!is_status_index(index)) continue;
+    if (index.projection == Projection::kAll) return index.name;
+    short_one = index.name;
+  }
+  if (short_one.empty()) {
+    return invalid("queue '" + definition.name + "': an index on taskStatus, taskCreated is missing");
+  }
+  return invalid("queue '" + definition.name + "': index '" + short_one + "' must project ALL attributes");
+}
+
+Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, std::string table) {
+  auto described = co_await services.tables.describe_table(table);
+  if (!described) co_return fail(described.error());
+  TableDefinition definition = std::move(described->definition);
+  if (definition.keys.partition.name != attribute::kId || definition.keys.partition.type != Type::kString ||
+      definition.keys.sort) {
+    co_return invalid("table '" + table + "' cannot be a queue: its key must be taskId (S) alone");
+  }
+  TableDefinition wanted = as_queue(definition);
+  if (wanted != definition) {
+    TableDefinition change = wanted;
+    auto altered = co_await services.tables.alter_table(std::move(change));
+    if (!altered) co_return fail(altered.error());
+  }
+  auto index = status_index(wanted);
+  if (!index) co_return fail(index.error());
+  std::string name = wanted.name;
+  co_await table_built(services, std::move(name));
+  co_return Prepared{std::move(wanted), std::move(*index), std::move(described->id)};
+}
+
+// A client may delete the table and create it again, at any time. Until it is a queue's table again, whatever is asked
+// is answered with why it is not.
+Async<void> QueueTable::look_for_table() {
+  auto described = co_await services_.tables.describe_table(table_);
+  if (described && described->id == id_) {
+    co_await mend_table(std::move(*described));
+    co_return;
+  }
+  if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return;
+  lose_table(fail(ErrorCode::kResourceNotFound,
+                  "the table of queue '" + table_ + "' has been deleted; it is a queue again when it is created again")
+                 .value());
+  if (!described) co_return;
+  auto prepared = co_await prepare(services_, table_);
+  if (!prepared) {
+    // Another try at the next look around.
+    if (prepared.error().code != ErrorCode::kResourceNotFound) lose_table(prepared.error());
+    co_return;
+  }
+  definition_ = std::move(prepared->definition);
+  index_ = std::move(prepared->index);
+  id_ = std::move(prepared->id);
+  tell_core();
+  parts_.sheds.log().count_for(id_);
+  gone_.reset();
+  log_.info("QUEUE_TABLE_BACK", {{"queue", table_}});
+  scope_.spawn(parts_.adoption.adopt_all());
+  parts_.timer.start_soon(nanoseconds(0));
+}
+
+// Clients may drop an index that the queue needs, or replace it by one of another kind. It is made again at once.
+// The queue can do without a stream for a while, so that a client can switch one off and another one on.
+Async<void> QueueTable::mend_table(TableDescription there) {
+  TableDefinition wanted = as_queue(there.definition);
+  wanted.stream = there.definition.stream;
+  if (wanted != there.definition && !FRESHET_PLANTED("dropped-index-stays")) {
+    const std::string lost = lacking(wanted, there.definition);
+    TableDefinition change = wanted;
+    auto altered = co_await services_.tables.alter_table(std::move(change));
+    if (!altered) co_return cannot_mend("lacks " + lost + ", and cannot have it again: " + altered.error().message);
+    log_.warn("QUEUE_INDEX_LOST", {{"queue", table_}, {"lost", lost}});
+    there = std::move(*altered);
+  }
+  auto index = status_index(there.definition);
+  if (!index) co_return cannot_mend("is not one of a queue any more: " + index.error().message);
+  definition_ = std::move(there.definition);
+  tell_core();
+  index_ = std::move(*index);
+  const auto building = std::find_if(there.indexes.begin(), there.indexes.end(), [this](const IndexState& state) {
+    return state.building && (state.name == index_ || state.name.starts_with(kOwnPrefix));
+  });
+  if (building != there.indexes.end()) {
+    broken_ = trouble("has lost its index '" + building->name + "', which is built again: try again in a moment");
+    core_.agenda.look_by(boot() + kBuildingLook);
+  } else if (broken_) {
+    broken_.reset();
+    log_.info("QUEUE_TABLE_MENDED", {{"queue", table_}});
+    core_.delays.index_mended(wall());
+    core_.shedder.index_mended(wall());
+    parts_.takes.wake_all();
+    parts_.timer.start_soon(nanoseconds(0));
+  }
+}
+
+Error QueueTable::trouble(const std::string& what) const {
+  return {ErrorCode::kUnavailable, "the table of queue '" + table_ + "' " + what, nullptr};
+}
+
+// The next look around tries again.
+void QueueTable::cannot_mend(const std::string& what) {
+  Error why = trouble(what);
+  if (!broken_ || broken_->message != why.message) {
+    log_.error("QUEUE_TABLE_BROKEN", {{"queue", table_}, {"message", why.message}});
+  }
+  broken_ = std::move(why);
+}
+
+// Reads a page of the table or an index for a query of the queue's own. If the store finds the query wrong, the index
+// has changed.
+Async<Result<Page>> QueueTable::read_index(QueryInput input) {
+  auto page = services_.tables.query(std::move(input));
+  if (!page.is_ready()) return when_read(std::move(page));
+  return as_read(page.take());
+}
+
+Async<Result<Page>> QueueTable::when_read(Async<Result<Page>> work) {
+  auto page = co_await work;
+  co_return as_read(std::move(page));
+}
+
+Result<Page> QueueTable::as_read(Result<Page> page) {
+  if (page || page.error().code != ErrorCode::kValidation) return page;
+  if (broken_) return fail(*broken_);
+  core_.agenda.look_by(boot());
+  parts_.timer.request_tick();
+  return fail(trouble("has lost an index, which is looked for: try again in a moment (" + page.error().message + ")"));
+}
+
+void QueueTable::lose_table(const Error& why) {
+  broken_.reset();
+  if (gone_ && gone_->message == why.message) return;
+  log_.warn("QUEUE_TABLE_GONE", {{"queue", table_}, {"message", why.message}});
+  gone_ = why;
+  core_.table_lost();
+  parts_.takes.wake_all();  // Takes that wait are told.
+}
+
+// The newest time that Freshet itself has given out. Times that clients wrote do not count.
+Async<Result<void>> QueueTable::recover_created() {
+  for (auto status : state::kAll) {
+    QueryInput query;
+    query.table = table_;
+    query.index = index_;
+    query.key_condition = "taskStatus = :s";
+    query.placeholders.values.set(":s", Value(status));
+    query.forward = false;
+    query.limit = 10;
+    auto page = co_await services_.tables.query(std::move(query));
+    if (!page) co_return fail(page.error());
+    for (const auto& task : page->items) {
+      if (!has(task, attribute::kAttempt)) continue;
+      auto created = WallTime(milliseconds(std::max<int64_t>(int_of(task, attribute::kCreated, 0), 0)));
+      core_.window.recovered(created);
+    }
+  }
+  co_return Result<void>();
+}
+
+Async<Result<WriteOutput>> QueueTable::edit(EditItemInput input) {
+  std::vector<EditItemInput> one;
+  one.push_back(std::move(input));
+  auto answers = co_await services_.tables.edit_many(std::move(one));
+  co_return std::move(answers.front());
+}
+
+WallTime QueueTable::created_bound() const {
+  return core_.window.bound(wall());
+}
+
+Async<Result<Page>> QueueTable::heads(std::string_view status, uint32_t limit, bool forward, Item start) {
+  QueryInput input;
+  input.table = table_;
+  input.index = index_;
+  input.placeholders.values.append_sorted(":s", Value(status));
+  if (status == state::kPending) {
+    input.key_condition = "taskStatus = :s AND taskCreated <= :t";
+    input.placeholders.values.append_sorted(":t", Value::number(epoch_ms(created_bound())));
+  } else {
+    input.key_condition = "taskStatus = :s";
+  }
+  input.forward = forward != FRESHET_PLANTED("oldest-taken");
+  input.limit = limit;
+  input.exclusive_start_key = std::move(start);
+  return read_index(std::move(input));
+}
+
+}  // namespace freshet

@@ -1,0 +1,39 @@
+// Takes: claims tasks for whoever asks, lets takes wait for work, and wakes them. Loop thread.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "functions/queue/shell/part.h"
+
+namespace freshet {
+
+class Takes : QueuePart {
+ public:
+  using QueuePart::QueuePart;
+
+  Async<Result<std::vector<TakenTask>>> take(TakeInput input);
+  // Work may have become eligible: the take that has waited longest looks.
+  void wake();
+  void wake_all();
+  bool anyone_waits() const { return !waiters_.empty(); }
+
+ private:
+  class Waiter;     // A take that waits for work.
+  class Claiming;   // Marks claims in flight, for as long as it lives.
+  struct Handover;  // Claims on their way to their taker.
+
+  Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
+  void took(TakeOutcome outcome, const std::vector<TakenTask>& taken, size_t begun);
+  Async<Result<std::vector<TakenTask>>> carry_claims(Async<Result<std::vector<TakenTask>>> claims);
+  Async<void> finish_handover(Async<Result<std::vector<TakenTask>>> claims, std::shared_ptr<Handover> handover);
+  void give_back(Result<std::vector<TakenTask>> taken);
+  void wake_soon();
+
+  std::list<Waiter*> waiters_;
+  Waiter* rate_watcher_ = nullptr;  // The one that wakes when RATE_LIMIT lets the next one start.
+  uint64_t work_seen_ = 0;          // Rises whenever work may have become eligible.
+};
+
+}  // namespace freshet

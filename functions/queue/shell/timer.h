@@ -1,0 +1,51 @@
+// The one timer of a queue: what it does by itself, at the times that core/agenda.h says. docs/lifecycle.md,
+// "Wake-ups". Loop thread.
+#pragma once
+
+#include <vector>
+
+#include "functions/queue/shell/part.h"
+#include "functions/signal.h"
+
+namespace freshet {
+
+class QueueTimer : QueuePart {
+ public:
+  using QueuePart::QueuePart;
+
+  // At readiness: ends the leases of dead incarnations, starts the timer. Once.
+  void begin();
+  // No timer from now on, whatever ends.
+  void end();
+  // Does soon, in a turn of its own, what is due.
+  void request_tick();
+  // Sets the timer to what is due next.
+  void arm();
+  // Something is due at `when`: the timer must not sleep longer.
+  void hurry(BootTime when);
+  // Work became eligible without an event that would start a processor.
+  void start_soon(nanoseconds delay);
+
+  // Between the two calls, a processor takes whatever comes: no `Start` is needed.
+  void processor_began() { core_.agenda.processor_began(); }
+  void processor_ended();
+  // Takes are refused, those that wait too, and no `Start` is published. Settling goes on.
+  void drain();
+  // Notifies `signal`, which outlives that, of a drain, of new settings and of slots_freed(), until it is forgotten.
+  void tell(Signal& signal) { told_.push_back(&signal); }
+  void forget(Signal& signal) { std::erase(told_, &signal); }
+  void slots_freed();
+
+ private:
+  Async<void> begin_work();
+  Async<void> tick();
+  Async<void> look_around();
+  Async<Result<Page>> future_head();
+  Async<void> publish_start();
+
+  std::vector<Signal*> told_;
+  bool tick_posted_ = false;
+  TimerId timer_ = 0;
+};
+
+}  // namespace freshet
