@@ -98,6 +98,7 @@ void read_queue(SettingReader& reader, QueueSettings& out) {
     reader.report("LATE is '" + *late + "': it must be 'useless', 'fades' or 'fine'");
   }
   reader.one_of("ORDER", {"lifo", "fifo", "adaptive", "deadline"}, out.order);
+  reader.duration("PRIORITY_AGING_S", out.priority_aging, 0, 1000);
   reader.duration("LEASE_MS", out.lease, 10);
   reader.whole("MAX_ATTEMPTS", out.max_attempts, 1, 1'000'000);
   reader.choice("ON_FAILURE", "retry", "fail", out.retry_failures);
@@ -178,6 +179,9 @@ Environment policy_environment(const QueueSettings& settings) {
                   {"DEFAULT_TTL_S", std::to_string(settings.default_ttl.value_or(milliseconds(0)).count() / 1000)},
                   {"DEFAULT_DEADLINE_MS", std::to_string(settings.default_deadline.value_or(milliseconds(0)).count())},
                   {"KEEP_MS", settings.keep.text()}};
+  if (settings.priority_aging.count() > 0) {
+    out["PRIORITY_AGING_S"] = std::to_string(settings.priority_aging.count() / 1000);
+  }
   if (work.rate_limit > 0 && !work.rate_adaptive) out["RATE_BURST"] = std::to_string(work.rate_burst);
   if (work.rate_adaptive) {
     out["RATE_MIN"] = fmt::format("{}", work.rate_least);
@@ -223,6 +227,7 @@ Result<QueueSettings> with_policy(const QueueSettings& settings, const Environme
   full.limits.rate = 1;
   full.admission.max_waiting = 1;
   full.work.rate_limit = 1;
+  full.priority_aging = milliseconds(1000);
   full.work.adaptive = true;
   Environment known = policy_environment(full);
   full.work.rate_adaptive = true;

@@ -65,6 +65,7 @@ std::string_view runner_name(RunnerKind kind);
 struct QueueSettings {
   WorkSettings work;
   Order order = Order::kNewestFirst;
+  milliseconds priority_aging{0};  // A waiting priority gains a step each so often (policy/lane_aging.h); 0: never.
   milliseconds lease{60'000};
   int max_attempts = 5;
   bool retry_failures = true;  // False: a failure is final at once.

@@ -6,6 +6,7 @@
 // "Lanes", the bounds.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <set>
@@ -16,6 +17,8 @@
 #include "base/result.h"
 #include "functions/queue/core/wall_times.h"
 #include "functions/queue/policy/fair_share.h"
+#include "functions/queue/policy/lane_aging.h"
+#include "functions/queue/policy/lanes.h"
 #include "functions/settings.h"
 #include "runtime/task_queue.h"
 
@@ -43,15 +46,37 @@ class Lanes {
   bool empty() const { return shares_.empty(); }
   size_t size() const { return shares_.size(); }
   bool contains(std::string_view lane) const { return shares_.contains(lane); }
-  // The shares whose turns come next, for one task each, as FairShares::turns() says.
-  std::vector<std::string_view> turns(size_t wanted, const FairShares::Given& given, BootTime) {
-    return shares_.turns(wanted, given);
+  // The shares whose turns come next, for one task each, as FairShares::turns() says: those of the highest priority, or
+  // one of the priority that has waited too long (policy/lane_aging.h).
+  std::vector<std::string_view> turns(size_t wanted, const FairShares::Given& given, BootTime now) {
+    if (!ages()) {
+      aging_.forget();
+      return shares_.turns(wanted, given);
+    }
+    const auto waiting = shares_.levels(given);
+    if (waiting.empty()) return {};
+    const auto level = aging_.next(waiting, settings_.priority_aging, now, [&given](std::string_view one) {
+      return std::any_of(given.begin(), given.end(), [one](const auto& share) {
+        return share.second != FairShares::kPassed && share.second > 0 && lane_level(share.first) == one;
+      });
+    });
+    return shares_.turns(level == waiting.front() ? wanted : 1, given, level);
   }
   // A task of that lane was taken.
-  void served(std::string_view lane, BootTime) { shares_.served(lane); }
+  void served(std::string_view lane, BootTime now) {
+    shares_.served(lane);
+    if (ages()) aging_.served(lane_level(lane), now);
+  }
   // For explain: how a task's place among the tasks of its lane is to be understood.
-  std::string place_in_words(std::string_view, BootTime) const {
-    return empty() ? "" : " in its lane (group and priority)";
+  std::string place_in_words(std::string_view lane, BootTime now) const {
+    if (empty()) return {};
+    const int64_t steps = ages() ? aging_.steps(lane_level(lane), settings_.priority_aging, now) : 0;
+    std::string out = " in its lane (group and priority)";
+    if (steps > 0) {
+      out += "; no task of its priority has started for a while, so that counts as " + std::to_string(steps) +
+             (steps == 1 ? " step" : " steps") + " higher now (PRIORITY_AGING_S)";
+    }
+    return out;
   }
   // The lanes that hold tasks. What a take reads of a lane is reported there.
   FairShares& shares() { return shares_; }
@@ -101,9 +126,12 @@ class Lanes {
   void check_ended() { checking_ = false; }
 
  private:
+  bool ages() const { return settings_.priority_aging.count() > 0; }
+
   const std::string& table_;
   const QueueSettings& settings_;
   FairShares shares_;
+  LaneAging aging_;
   size_t stored_ = 0;  // Lanes that are known after a restart.
   bool checking_ = false;
   std::string last_checked_;  // The look at lanes that are thought to be empty goes on behind it.

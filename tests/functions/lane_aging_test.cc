@@ -1,0 +1,151 @@
+// PRIORITY_AGING_S: no priority starves, and the high one keeps nearly all turns.
+#include "functions/queue/policy/lane_aging.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/functions/queue_fixture.h"
+
+namespace freshet {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::string_view kHigh = "090";  // Priority 10.
+constexpr std::string_view kLow = "100";   // Priority 0.
+const std::vector<std::string_view> kBoth{kHigh, kLow};
+
+BootTime second(int64_t number) {
+  return BootTime(seconds(1'000 + number));
+}
+
+TEST(LaneAging, ALowPriorityStartsOncePerStepsBetweenThem) {
+  LaneAging aging;
+  std::vector<int64_t> low;
+  for (int64_t now = 0; now <= 400; ++now) {
+    const auto next = aging.next(kBoth, seconds(10), second(now));
+    aging.served(next, second(now));
+    if (next == kLow) low.push_back(now);
+  }
+  EXPECT_THAT(low, testing::ElementsAre(100, 200, 300, 400));
+}
+
+TEST(LaneAging, EachOfManyPrioritiesGetsItsStarts) {
+  const std::vector<std::string_view> levels{"000", "050", "100", "200"};
+  LaneAging aging;
+  std::map<std::string_view, int> starts;
+  for (int64_t now = 0; now < 10'000; ++now) {
+    const auto next = aging.next(levels, seconds(5), second(now));
+    aging.served(next, second(now));
+    ++starts[next];
+  }
+  EXPECT_GE(starts["050"], 10'000 / (51 * 5));
+  EXPECT_GE(starts["100"], 10'000 / (101 * 5));
+  EXPECT_GE(starts["200"], 10'000 / (201 * 5));
+  EXPECT_GT(starts["000"], 9'900);
+}
+
+TEST(LaneAging, AStartAndABeginningCountFromThenOn) {
+  LaneAging aging;
+  EXPECT_EQ(aging.next(kBoth, seconds(1), second(0)), kHigh);
+  EXPECT_EQ(aging.steps(kLow, seconds(1), second(9)), 9);
+  EXPECT_EQ(aging.next(kBoth, seconds(1), second(10)), kHigh) << "it has waited as long";
+  aging.served(kHigh, second(10));
+  EXPECT_EQ(aging.next(kBoth, seconds(1), second(10)), kLow) << "both count the same, and it has waited longer";
+  aging.served(kLow, second(10));
+  EXPECT_EQ(aging.steps(kLow, seconds(1), second(10)), 0);
+  EXPECT_EQ(aging.next({kHigh}, seconds(1), second(15)), kHigh) << "low has no task which may start";
+  aging.served(kHigh, second(15));
+  EXPECT_EQ(aging.next(kBoth, seconds(1), second(20)), kHigh) << "it waits since now";
+  aging.served(kHigh, second(20));
+  EXPECT_EQ(aging.next(kBoth, seconds(1), second(29)), kHigh);
+  aging.served(kHigh, second(30));
+  EXPECT_EQ(aging.next(kBoth, seconds(1), second(30)), kLow);
+}
+
+TEST(LaneAging, WhenNothingStartsAllAgeAlike) {
+  LaneAging aging;
+  EXPECT_EQ(aging.next(kBoth, seconds(1), second(0)), kHigh);
+  EXPECT_EQ(aging.next(kBoth, seconds(1), second(5'000)), kHigh);
+  const auto high_started = [](std::string_view level) { return level == kHigh; };
+  EXPECT_EQ(aging.next(kBoth, seconds(1), second(5'000), high_started), kLow) << "later in the same take";
+}
+
+class QueueAging : public QueueFixture {
+ protected:
+  static constexpr int kHighTasks = 40;
+
+  Queue& start(milliseconds step) {
+    QueueSettings settings;
+    settings.priority_aging = step;
+    Queue& queue = world.start(settings);
+    for (const char* id : {"low1", "low2", "low3"}) put(queue, id, 0);
+    for (int i = 0; i < kHighTasks; ++i) put(queue, "high" + std::to_string(i), 1);
+    return queue;
+  }
+  void put(Queue& queue, const std::string& id, int priority) {
+    NewTask task;
+    task.id = id;
+    task.priority = priority;
+    ASSERT_TRUE(create(queue, std::move(task)));
+  }
+  // A start a second, so many: those of low tasks, as "SECOND:ID".
+  std::string low_of(Queue& queue, int starts) {
+    std::string out;
+    for (int i = 0; i < starts; ++i) {
+      const std::string id = ids(take(queue));
+      if (id.starts_with("low")) out += (out.empty() ? "" : " ") + std::to_string(i) + ":" + id;
+      world.pass(seconds(1));
+    }
+    return out;
+  }
+  std::string order_of(Queue& queue, const char* id) {
+    const auto told = world.wait(queue.explain(id));
+    for (const auto& reason : told ? told->why : std::vector<Reason>()) {
+      if (reason.code == "order") return reason.message;
+    }
+    return {};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, QueueAging, ::testing::Values(false, true), store_name);
+
+TEST_P(QueueAging, WithoutItTheHighestPriorityAlwaysGoesFirst) {
+  EXPECT_EQ(low_of(start(milliseconds(0)), 30), "");
+}
+
+TEST_P(QueueAging, TheLowPriorityStartsNowAndThenTheNewestFirst) {
+  Queue& queue = start(seconds(10));
+  EXPECT_EQ(low_of(queue, 25), "10:low3 20:low2");
+  expect_balance();
+}
+
+TEST_P(QueueAging, ATakeOfManyHasOneOfItAndExplainSaysWhy) {
+  Queue& queue = start(seconds(10));
+  EXPECT_EQ(ids(take(queue)), "high39");
+  world.pass(seconds(9));
+  EXPECT_THAT(order_of(queue, "low1"), testing::Not(testing::HasSubstr("PRIORITY_AGING_S")));
+  EXPECT_EQ(ids(take(queue)), "high38");
+  world.pass(seconds(1));
+  EXPECT_THAT(order_of(queue, "low1"), testing::HasSubstr("counts as 1 step higher now (PRIORITY_AGING_S)"));
+  EXPECT_EQ(ids(take(queue, 4)), "low3 high37 high36 high35");
+  EXPECT_EQ(ids(take(queue, 2)), "high34 high33");
+}
+
+TEST_P(QueueAging, ItIsChangedWhileTheQueueWorksAndBeginsAnew) {
+  Queue& queue = start(milliseconds(0));
+  const auto set = [&queue](const char* value) { return queue.change_policy({{"PRIORITY_AGING_S", value}}); };
+  EXPECT_EQ(ids(take(queue)), "high39");
+  ASSERT_TRUE(set("10"));
+  EXPECT_EQ(queue.policy().at("PRIORITY_AGING_S"), "10");
+  EXPECT_EQ(low_of(queue, 11), "10:low3");
+  ASSERT_TRUE(set("0"));
+  EXPECT_FALSE(queue.policy().contains("PRIORITY_AGING_S"));
+  EXPECT_EQ(low_of(queue, 15), "");
+  ASSERT_TRUE(set("2"));
+  EXPECT_EQ(queue.policy().at("PRIORITY_AGING_S"), "2");
+  EXPECT_EQ(low_of(queue, 3), "2:low2") << "the wait without it does not count";
+  EXPECT_FALSE(set("-1"));
+}
+
+}  // namespace
+}  // namespace freshet
