@@ -67,7 +67,7 @@ const std::vector<SettingHelp>& setting_table() {
        "time "
        "left, then those that have less, the most first, then those without a deadline, oldest first"},
       {"PRIORITY_AGING_S", "s", "0",
-       "a priority with tasks that may start counts as one step higher for each so many seconds since its last start, "
+       "a priority counts as one step higher for every so many seconds since its last start, "
        "so that none starves ([policies.md](policies.md#priorities)); 0: the highest priority always goes first"},
       {"LEASE_MS", "ms, from 10", "60000",
        "default duration of a lease; the processor sends heartbeats. A change holds for tasks that are taken from then "

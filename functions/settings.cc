@@ -167,6 +167,7 @@ Environment policy_environment(const QueueSettings& settings) {
                   {"MAX_WAITING_BYTES", std::to_string(admission.max_waiting_bytes)},
                   {"REFUSE_LATE", admission.refuse_late ? "on" : "off"},
                   {"ORDER", kOrders[static_cast<size_t>(settings.order)]},
+                  {"PRIORITY_AGING_S", std::to_string(settings.priority_aging.count() / 1000)},
                   {"DEADLINE_MARGIN", kMargins[static_cast<size_t>(settings.deadline_margin)]},
                   {"MAX_WAITING", std::to_string(admission.max_waiting)},
                   {"LEASE_MS", std::to_string(settings.lease.count())},
@@ -179,9 +180,6 @@ Environment policy_environment(const QueueSettings& settings) {
                   {"DEFAULT_TTL_S", std::to_string(settings.default_ttl.value_or(milliseconds(0)).count() / 1000)},
                   {"DEFAULT_DEADLINE_MS", std::to_string(settings.default_deadline.value_or(milliseconds(0)).count())},
                   {"KEEP_MS", settings.keep.text()}};
-  if (settings.priority_aging.count() > 0) {
-    out["PRIORITY_AGING_S"] = std::to_string(settings.priority_aging.count() / 1000);
-  }
   if (work.rate_limit > 0 && !work.rate_adaptive) out["RATE_BURST"] = std::to_string(work.rate_burst);
   if (work.rate_adaptive) {
     out["RATE_MIN"] = fmt::format("{}", work.rate_least);

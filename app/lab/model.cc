@@ -134,7 +134,7 @@ class OverloadModel {
     return std::nullopt;
   }
 
-  // As queue_urgent.cc chooses.
+  // As functions/queue/shell/urgent.cc chooses.
   std::optional<size_t> pick_urgent() {
     shed_past();
     if (urgent_.empty()) return std::nullopt;

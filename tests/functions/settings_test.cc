@@ -164,6 +164,7 @@ TEST(Settings, NumbersAreWrittenPlainly) {
       {"BACKOFF_FACTOR", "a number from 1 to 100", false, {}},
       {"BACKOFF_JITTER", "a number from 0 to 1", false, {}},
       {"DEFAULT_TTL_S", "a whole number from 0 to 31622400", true, {}},
+      {"PRIORITY_AGING_S", "a whole number from 0 to 31622400", true, {}},
   };
   std::set<std::string> seen{"ORDER", "ON_FAILURE", "DEADLINE_MARGIN", "REFUSE_LATE", "KEEP_MS"};
   for (const auto& number : numbers) {

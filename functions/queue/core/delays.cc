@@ -1,6 +1,5 @@
 #include "functions/queue/core/delays.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/points.h"
@@ -29,10 +28,11 @@ void Delays::noted() {
   next_due_ms_ = 0;
 }
 
-bool Delays::delayed(std::string_view id, int64_t not_before_ms, BootTime due, BootTime boot) {
+bool Delays::delayed(std::string_view id, int64_t not_before_ms, WallTime written, BootTime boot) {
   book_.forget(id);
-  const auto off = DelayBook::due_by(book_.offset(), not_before_ms, boot) - due;
-  const bool was_set = off > DelayBook::kStep || off < -DelayBook::kStep;
+  const auto offset = book_.offset_when(written, boot);
+  const auto due = DelayBook::due_by(offset, not_before_ms, boot);
+  const bool was_set = offset != book_.offset();
   if (was_set) FRESHET_REACHED("the clock was set before a delay was stored");
   // Where a step is being noted, note() is not to count it among the tasks of before.
   if (was_set || noting_) book_.add(id, not_before_ms, due);

@@ -30,9 +30,10 @@ class Delays {
   bool note(const std::vector<ItemRef>& page, milliseconds ahead, BootTime boot);
   void noted();
 
-  // A task is delayed from now on, and `due` by boot time, whatever the wall clock has shown since its `notBefore` was
-  // reckoned. True if it is the next one to be due: then the timer must not sleep for longer.
-  [[nodiscard]] bool delayed(std::string_view id, int64_t not_before_ms, BootTime due, BootTime boot);
+  // A task is delayed from now on. `written` is the wall clock when its `notBefore` was computed: if the clock was set
+  // before the store answered, the delay is timed by boot time. True if it is the next one to be due: then the timer
+  // must not sleep for longer.
+  [[nodiscard]] bool delayed(std::string_view id, int64_t not_before_ms, WallTime written, BootTime boot);
   // The task is DELAYED no more.
   void ended(std::string_view id) { book_.forget(id); }
   // The wall clock may have stepped, or a client may have written a task: looks again at once.

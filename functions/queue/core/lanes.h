@@ -49,31 +49,38 @@ class Lanes {
   // The shares whose turns come next, for one task each, as FairShares::turns() says: those of the highest priority, or
   // one of the priority that has waited too long (policy/lane_aging.h).
   std::vector<std::string_view> turns(size_t wanted, const FairShares::Given& given, BootTime now) {
-    if (!ages()) {
-      aging_.forget();
-      return shares_.turns(wanted, given);
-    }
+    if (!ages()) return shares_.turns(wanted, given);
     const auto waiting = shares_.levels(given);
     if (waiting.empty()) return {};
-    const auto level = aging_.next(waiting, settings_.priority_aging, now, [&given](std::string_view one) {
-      return std::any_of(given.begin(), given.end(), [one](const auto& share) {
-        return share.second != FairShares::kPassed && share.second > 0 && lane_level(share.first) == one;
-      });
-    });
+    std::set<std::string_view> chosen;
+    for (const auto& [share, turns] : given) {
+      if (turns != FairShares::kPassed && turns > 0) chosen.insert(lane_level(share));
+    }
+    const auto level = aging_.next(waiting, settings_.priority_aging, now,
+                                   [&chosen](std::string_view one) { return chosen.contains(one); });
     return shares_.turns(level == waiting.front() ? wanted : 1, given, level);
   }
   // A task of that lane was taken.
   void served(std::string_view lane, BootTime now) {
     shares_.served(lane);
+    ended(lane, now);
+  }
+  // A take has ended a task of that lane instead of claiming it. Its priority has had its turn: else a priority whose
+  // tasks all end would keep it.
+  void ended(std::string_view lane, BootTime now) {
     if (ages()) aging_.served(lane_level(lane), now);
   }
-  // For explain: how a task's place among the tasks of its lane is to be understood.
+  // Call after a change of the settings.
+  void follow_settings() {
+    if (!ages()) aging_.forget();
+  }
+  // Words for explain: in which lane a task has its place, and how far its priority has aged.
   std::string place_in_words(std::string_view lane, BootTime now) const {
     if (empty()) return {};
     const int64_t steps = ages() ? aging_.steps(lane_level(lane), settings_.priority_aging, now) : 0;
     std::string out = " in its lane (group and priority)";
     if (steps > 0) {
-      out += "; no task of its priority has started for a while, so that counts as " + std::to_string(steps) +
+      out += "; its priority has had no start for a while and counts as " + std::to_string(steps) +
              (steps == 1 ? " step" : " steps") + " higher now (PRIORITY_AGING_S)";
     }
     return out;

@@ -157,6 +157,7 @@ TakeOutcome QueueCore::take_answered(TakePlan& plan, std::vector<Result<WriteOut
       }
       continue;
     }
+    if (step.lease.empty() && !lanes.empty()) lanes.ended(text_of(step.task, attribute::kLane), now.boot);
     if (step.lease.empty() && step.shed_reason.empty()) {
       out.ended.push_back(std::move(answers[i]->attributes));
       continue;

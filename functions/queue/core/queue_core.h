@@ -1,9 +1,9 @@
 // QueueCore: the parts of a queue, and the decisions that need several of them. Pure state: no store, clock, coroutine
 // or log; the time is passed in. Loop thread.
 //
-// The shell (queue.h) reads, writes and waits. It tells the parts what happened, and asks this class what a take may do
-// with the tasks that it read. The parts do not know each other; only this class and the shell pass facts between them.
-// docs/ARCHITECTURE.md, "The core of a queue", says which part owns what.
+// The shell (functions/queue/shell) reads, writes and waits. It tells the parts what happened, and asks this class what
+// a take may do with the tasks that it read. The parts do not know each other; only this class and the shell pass facts
+// between them. docs/ARCHITECTURE.md, "The core of a queue", says which part owns what.
 #pragma once
 
 #include <memory>
@@ -46,7 +46,7 @@ struct TakeStep {
 struct TakePlan {
   std::vector<TakeStep> steps;
   std::vector<EditItemInput> writes;  // One for each step.
-  std::vector<ItemRef> marked;        // Tasks that were marked as replaced: Queue::end_marked() looks at their key.
+  std::vector<ItemRef> marked;  // Tasks that were marked as replaced: KeyedTasks::end_marked() looks at their key.
 };
 
 // The outcome of a plan, besides the tasks that were taken.

@@ -13,16 +13,22 @@ milliseconds whole(BootTime t) {
 }
 }  // namespace
 
-milliseconds DelayBook::offset_of(WallTime wall, BootTime boot) {
-  return wall.time_since_epoch() - whole(boot);
-}
-
 bool DelayBook::look(WallTime wall, BootTime boot) {
-  const milliseconds now = offset_of(wall, boot);
+  const milliseconds now = wall.time_since_epoch() - whole(boot);
   const milliseconds off = now - std::exchange(offset_, now);
+  const BootTime before = std::exchange(looked_, boot);
   if (!std::exchange(known_, true) || (off <= kStep && off >= -kStep)) return false;
   before_ = now - off;
+  stepped_after_ = before;
   return true;
+}
+
+// `written` was shown after the step only if the clock of now showed it between the step and now. An answer that comes
+// late is no step: a difference between `written` and the wall clock alone says nothing.
+milliseconds DelayBook::offset_when(WallTime written, BootTime now) const {
+  if (!stepped_after_) return offset_;
+  const BootTime at{written.time_since_epoch() - offset_};
+  return at + kStep >= *stepped_after_ && at <= now + kStep ? offset_ : before_;
 }
 
 BootTime DelayBook::due_by(milliseconds offset, int64_t not_before, BootTime now) {

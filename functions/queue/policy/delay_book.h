@@ -10,6 +10,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,8 +31,8 @@ class DelayBook {
   milliseconds offset() const { return offset_; }
   // The same before the last step.
   milliseconds before_step() const { return before_; }
-  // Wall minus boot.
-  static milliseconds offset_of(WallTime wall, BootTime boot);
+  // Wall minus boot when the wall clock showed `written`, between the look before the last step and `now`.
+  milliseconds offset_when(WallTime written, BootTime now) const;
   // When a delay until `not_before` (epoch ms) ends by a wall clock with that offset; at most 366 days from now.
   static BootTime due_by(milliseconds offset, int64_t not_before, BootTime now);
 
@@ -57,6 +58,8 @@ class DelayBook {
   bool known_ = false;
   milliseconds offset_{0};  // Wall minus boot.
   milliseconds before_{0};  // The same before the last step.
+  BootTime looked_{};
+  std::optional<BootTime> stepped_after_;  // The last look before the last step.
   absl::flat_hash_map<std::string, Delay> tasks_;
   absl::btree_set<std::pair<BootTime, std::string>> by_due_;
 };

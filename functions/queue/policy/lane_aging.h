@@ -1,13 +1,13 @@
 // PRIORITY_AGING_S: which priority has the next turn, so that none starves. Pure state; the time is passed in.
 //
-// A priority that has tasks which may start counts as one step higher for each so many seconds since its last start, or
-// since it began to wait if that is later. A start takes all steps back. Among priorities that count the same the one
-// that has waited longest goes first. So one that is d steps below the others gets a start each d * S seconds while
-// slots turn over, and those above it nearly all. Tasks do not age one by one: the order within a lane stays as it is,
-// as oldest first would be what a flooded queue must not do.
+// A priority counts as one step higher for every PRIORITY_AGING_S seconds since its last start, or since a take first
+// met it. A start takes all its steps back. Among priorities that count the same, the one whose start is longest ago
+// goes first. So a priority that is d steps below the others gets one start every d * S seconds while slots turn over;
+// those above it get nearly all other starts. Steps are kept while the tasks of a priority may not start, for example
+// because their group is at its limit: else a priority would starve whose groups are often there. Tasks do not age one
+// by one, so the order within a lane stays as it is: else the oldest would go first, which a flooded queue must not do.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -21,11 +21,10 @@ namespace freshet {
 class LaneAging {
  public:
   // The priority whose turn it is. `waiting`: those that have tasks which may start, as levels of lanes ("PPP" of
-  // policy/lanes.h), the highest first; not empty. `started`: true for those of which this take has chosen a task.
+  // policy/lanes.h), the highest first; not empty. `started` is true for a level of which this take has chosen a task:
+  // it counts as started now.
   std::string_view next(const std::vector<std::string_view>& waiting, nanoseconds step, BootTime now,
                         const std::function<bool(std::string_view)>& started = {}) {
-    std::erase_if(since_,
-                  [&](const auto& one) { return !std::binary_search(waiting.begin(), waiting.end(), one.first); });
     std::string_view first;
     int64_t first_counts = 0;
     BootTime first_since{};
@@ -41,7 +40,7 @@ class LaneAging {
     return first;
   }
 
-  // A task of that priority was started.
+  // A task of that priority was started, or ended instead of it.
   void served(std::string_view level, BootTime now) {
     if (const auto it = since_.find(level); it != since_.end()) it->second = now;
   }
@@ -49,7 +48,7 @@ class LaneAging {
   // All priorities begin to wait anew.
   void forget() { since_.clear(); }
 
-  // How many steps a priority counts as higher; 0 if it does not wait.
+  // How many steps a priority counts as higher; 0 if no take has met it.
   int64_t steps(std::string_view level, nanoseconds step, BootTime now) const {
     const auto it = since_.find(level);
     return it == since_.end() ? 0 : (now - it->second) / step;
@@ -63,7 +62,7 @@ class LaneAging {
     return out;
   }
 
-  std::map<std::string, BootTime, std::less<>> since_;  // By level: the last start, or when it began to wait.
+  std::map<std::string, BootTime, std::less<>> since_;  // By level: the last start, or when a take first met it.
 };
 
 }  // namespace freshet

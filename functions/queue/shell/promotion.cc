@@ -50,9 +50,8 @@ Async<void> Promotion::note_delays(milliseconds ahead) {
 // answered, so the delay is told by both.
 void Promotion::delayed(std::string_view id, WallTime written, int64_t not_before_ms) {
   follow_clock();
-  const BootTime due = DelayBook::due_by(DelayBook::offset_of(written, boot()), not_before_ms, boot());
-  const bool is_next = core_.delays.delayed(id, not_before_ms, due, boot());
-  if (is_next) parts_.timer.hurry(std::min(due, boot() + due_in(not_before_ms, wall())));
+  if (!core_.delays.delayed(id, not_before_ms, written, boot())) return;
+  parts_.timer.hurry(std::min(core_.delays.due_of(id), boot() + due_in(not_before_ms, wall())));
 }
 
 // The tasks that are timed by boot time. True if there may be more.

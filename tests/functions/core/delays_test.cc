@@ -34,9 +34,9 @@ TEST(Delays, TheTimerGoesByTheEarliestDelay) {
   settle(delays);
   EXPECT_FALSE(delays.may_be_due(kWall));
   EXPECT_EQ(delays.next_look(kWall, kBoot), BootTime::max());
-  EXPECT_TRUE(delays.delayed("a", 1'005'000, kBoot + milliseconds(5'000), kBoot));
-  EXPECT_FALSE(delays.delayed("b", 1'009'000, kBoot + milliseconds(9'000), kBoot)) << "it comes later";
-  EXPECT_TRUE(delays.delayed("c", 1'002'000, kBoot + milliseconds(2'000), kBoot));
+  EXPECT_TRUE(delays.delayed("a", 1'005'000, kWall, kBoot));
+  EXPECT_FALSE(delays.delayed("b", 1'009'000, kWall, kBoot)) << "it comes later";
+  EXPECT_TRUE(delays.delayed("c", 1'002'000, kWall, kBoot));
   EXPECT_EQ(delays.next_look(kWall, kBoot), kBoot + milliseconds(2000));
   EXPECT_FALSE(delays.may_be_due(kWall + milliseconds(1999)));
   EXPECT_TRUE(delays.may_be_due(kWall + milliseconds(2000)));
@@ -77,7 +77,7 @@ TEST(Delays, ATaskThatIsDelayedDuringALookIsNotForgotten) {
   Delays delays;
   settle(delays);
   auto look = delays.begin_look(kWall);
-  EXPECT_TRUE(delays.delayed("a", 1'003'000, kBoot + milliseconds(3'000), kBoot));
+  EXPECT_TRUE(delays.delayed("a", 1'003'000, kWall, kBoot));
   EXPECT_FALSE(delays.end_look(look, 0, 0, false, kWall, kRetry));
   EXPECT_EQ(delays.next_look(kWall, kBoot), kBoot + milliseconds(3000));
 }
@@ -85,7 +85,7 @@ TEST(Delays, ATaskThatIsDelayedDuringALookIsNotForgotten) {
 TEST(Delays, ADelayLastsAsLongThoughTheClockIsSet) {
   Delays delays;
   settle(delays);
-  EXPECT_TRUE(delays.delayed("a", 1'060'000, kBoot + milliseconds(60'000), kBoot));
+  EXPECT_TRUE(delays.delayed("a", 1'060'000, kWall, kBoot));
   const auto later = kWall + milliseconds(3'600'000);  // Somebody sets the clock an hour ahead.
   const auto ahead = delays.follow_clock(later, kBoot);
   ASSERT_TRUE(ahead);
@@ -116,10 +116,31 @@ TEST(Delays, ADelayThatWasReckonedBeforeAStepIsTimedByBootTime) {
   // Set an hour ahead while the store answered, and noted since.
   ASSERT_TRUE(delays.follow_clock(kWall + milliseconds(3'600'000), kBoot));
   delays.noted();
-  EXPECT_TRUE(delays.delayed("a", 1'060'000, due, kBoot)) << "the timer goes by the wall clock otherwise";
+  EXPECT_TRUE(delays.delayed("a", 1'060'000, kWall, kBoot)) << "the timer goes by the wall clock otherwise";
   EXPECT_EQ(delays.due_of("a"), due);
-  EXPECT_FALSE(delays.delayed("b", 1'060'000 + 3'600'000, due + milliseconds(900), kBoot)) << "the store was slow";
+  const auto set = kWall + milliseconds(3'600'000);
+  EXPECT_FALSE(delays.delayed("b", 1'060'000 + 3'600'000, set, kBoot)) << "it was written after the step";
   EXPECT_EQ(delays.due_of("b"), BootTime::max());
+}
+
+// A delay goes by the wall clock, however late the store answers and however long ago a step was.
+TEST(Delays, ALateAnswerIsNoStep) {
+  for (const bool stepped : {false, true}) {
+    Delays delays;
+    settle(delays);
+    const milliseconds step(stepped ? 3'600'000 : 0);
+    if (stepped) {
+      ASSERT_TRUE(delays.follow_clock(kWall + step, kBoot));
+      delays.noted();
+    }
+    const milliseconds wrote(100'000);
+    const auto answered = kBoot + wrote + milliseconds(30'000);
+    EXPECT_FALSE(delays.follow_clock(kWall + step + wrote + milliseconds(30'000), answered));
+    const auto written = kWall + step + wrote;
+    const int64_t at = (written + milliseconds(40'000)).time_since_epoch().count();
+    EXPECT_EQ(delays.delayed("a", at, written, answered), !stepped) << "a step makes the timer look at once anyway";
+    EXPECT_EQ(delays.due_of("a"), BootTime::max()) << "the wall clock times it";
+  }
 }
 
 }  // namespace
