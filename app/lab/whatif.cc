@@ -213,6 +213,10 @@ class Comparison {
 
   nanoseconds cost_of(size_t tasks) const { return a_task_ * static_cast<int64_t>(tasks) * player_.plays(); }
 
+  std::string budget_used_up() const {
+    return fmt::format("the budget of {:.3g} s of CPU time is used up", seconds_of(options_.budget));
+  }
+
   // Without a cut of the window, so that the many that are skipped cost next to nothing.
   std::string reason_to_skip(const WindowCutter& cutter, size_t index) const {
     if (cutter.counted(index) == 0) return kNoTaskCame;
@@ -220,7 +224,7 @@ class Comparison {
     const nanoseconds spent = options_.cpu_time();
     const nanoseconds cost = cost_of(cutter.size_of(index));
     if (spent + cost > options_.budget) {
-      return fmt::format("the budget of {:.3g} s of CPU time is used up", seconds_of(options_.budget));
+      return budget_used_up();
     }
     if (!options_.within) return {};
     const nanoseconds passed = options_.wall_time();
@@ -277,7 +281,7 @@ class Comparison {
     const std::string& why = other == out.skipped.rend() ? out.skipped.back().why : other->why;
     std::string said = fmt::format("nothing can be compared of the {:.3g} s from {} on: {}",
                                    seconds_of(out.to - out.from), iso8601(out.from), why);
-    if (cpu_begun_ > options_.budget) {
+    if (why == budget_used_up() && cpu_begun_ > options_.budget) {
       said +=
           fmt::format(". Reading the recording alone took {:.3g} s of it: allow more CPU time (--budget, or budgetMs)",
                       seconds_of(cpu_begun_));

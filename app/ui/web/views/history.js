@@ -26,7 +26,8 @@ export function useSeries(queue, { step, points, everyMs }) {
       const fresh = Math.ceil(everyMs / (step === 'second' ? 1000 : 60_000)) + OVERLAP;
       let newer = await ask(older && older.length >= fresh ? Math.min(points, fresh) : points);
       // After a while in the background, points are missing between what is known and the answer.
-      const isGap = older && newer.first > older.first + older.length;
+      // A machine that was started again counts its points anew.
+      const isGap = older && (newer.first < older.first || newer.first > older.first + older.length);
       if (isGap) newer = await ask(points);
       const series = merge(isGap ? null : older, newer, points);
       known.current = { of, series };

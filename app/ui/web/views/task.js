@@ -37,7 +37,7 @@ function TaskItem({ task }) {
 function Logged({ id, events }) {
   const lines = useTaskLog(id, [events]);
   if (lines.length === 0) return null;
-  const calls = [...new Set(lines.map((line) => line.requestId).filter(Boolean))].slice(-MOST_CALLS);
+  const calls = [...new Set(lines.filter((line) => line.function).map((line) => line.requestId).filter(Boolean))].slice(-MOST_CALLS);
   return html`<section aria-label="What was logged"><h2>What was logged</h2>
     <${LogLines} lines=${lines} label=${`Lines of the log about ${id}`} />
     ${calls.length > 0 && html`<p class="quiet">Where traces go, find the spans of ${calls.length === 1 ? 'this call' : 'these calls'} by <code>faas.invocation_id</code>: ${calls.map((one) => html` <code>${one}</code>`)}</p>`}</section>`;
