@@ -3,6 +3,8 @@
 #include <chrono>
 #include <iostream>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -25,6 +27,16 @@ struct ChangeOptions {
 };
 
 constexpr size_t kMost = 1000;  // Tasks of one request.
+
+// The ids in their order, each once: one that is named twice is one task.
+std::vector<std::string> each_once(const std::vector<std::string>& ids) {
+  std::set<std::string_view> seen;
+  std::vector<std::string> out;
+  for (const auto& id : ids) {
+    if (seen.insert(id).second) out.push_back(id);
+  }
+  return out;
+}
 
 // The part of the ids that goes into the request that begins with the one at `from`.
 std::vector<std::string> request_of(const std::vector<std::string>& ids, size_t from, size_t most = kMost) {
@@ -148,8 +160,8 @@ class Redrive {
     return true;
   }
 
-  // Reports the ids that are in another state, and those that --limit left out. The exit status: as that of a cancel,
-  // it says if a named task stays as it is.
+  // Reports the ids that are in another state, and those that --limit left out. The exit status says if a named task
+  // stays as it is, like that of a cancel. With --where some of them are expected to.
   int tell_rest() const {
     if (named_ > redriven_) {
       std::cerr << "freshet: " << named_ - redriven_ << " of " << named_ << " are not " << plain_text(options_.state)
@@ -159,7 +171,7 @@ class Redrive {
     if (named_ < options_.ids.size()) {
       tell_left(options_.ids, named_, "--limit " + std::to_string(options_.limit.value_or(0)));
     }
-    return named_ > redriven_ ? kConflict : kDone;
+    return named_ > redriven_ && where_.empty() ? kConflict : kDone;
   }
 
   const ChangeOptions& options_;
@@ -207,7 +219,10 @@ void add_cancel(Command app, int& exit_status) {
       .one_of({"PENDING", "DELAYED", "TAKEN"})
       .one_value_each();
   add_bulk_options(command, options->bulk);
-  command.callback([options, &exit_status] { exit_status = cancel(*options); });
+  command.callback([options, &exit_status] {
+    options->ids = each_once(options->ids);
+    exit_status = cancel(*options);
+  });
 }
 
 void add_redrive(Command app, int& exit_status) {
@@ -227,7 +242,10 @@ void add_redrive(Command app, int& exit_status) {
   command.add_option("--limit", options->limit, "Put back at most so many [default: 1000, or all ids that are named]")
       .check(whole(1, 4'294'967'295));
   add_bulk_options(command, options->bulk);
-  command.callback([options, &exit_status] { exit_status = redrive(*options); });
+  command.callback([options, &exit_status] {
+    options->ids = each_once(options->ids);
+    exit_status = redrive(*options);
+  });
 }
 
 }  // namespace freshet::cli

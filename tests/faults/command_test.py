@@ -156,9 +156,17 @@ def many_ids(freshet, daemon):
     assert "--limit 50: left are the ids from 'm2150' on (150 of 1300)" in run.stderr, run
     freshet("cancel", *ids)
     # All that are named, however many, unless --limit is given.
-    run = freshet("redrive", "--state", "CANCELLED", *ids, *ids[:1], status=4)
+    # One that is named twice is one task.
+    run = freshet("redrive", "--state", "CANCELLED", *ids, *ids[:1])
     assert run.stdout == "2300 back to PENDING\n" and daemon.stats()["depth"]["CANCELLED"] == 0, run
-    assert run.stderr == "freshet: 1 of 2301 are not CANCELLED, and stay as they are (--state names another state)\n", run
+    assert run.stderr == "", run
+    run = freshet("redrive", "--state", "CANCELLED", ids[0], ids[0], status=4)
+    assert run.stderr == "freshet: 1 of 1 are not CANCELLED, and stay as they are (--state names another state)\n", run
+    run = freshet("cancel", ids[0], ids[0])
+    assert run.stdout == f"{ids[0]} CANCELLED\n", run
+    # Tasks that --where does not choose stay, as it says.
+    run = freshet("redrive", "--state", "CANCELLED", ids[0], "--where", "group=none")
+    assert run.stdout == "0 back to PENDING\n" and "1 of 1 are not CANCELLED or not as --where says" in run.stderr, run
     freshet("cancel", *ids)
     # An id that is not there ends it: what is left is said.
     run = freshet("redrive", "--state", "CANCELLED", *ids[:1000], "not-there", *ids[1000:], status=3)
