@@ -40,6 +40,7 @@ void QueueRecording::add_clock_step(milliseconds step, BootTime now) {
 
 void QueueRecording::begin_anew(BootTime now) {
   while (!chunks_.empty()) drop_oldest();
+  ++first_chunk_;  // A place of before, even the end of an empty recording, is not a place of this one.
   dropped_events_ = UINT64_MAX;
   began_ = now;
   forgotten_until_.reset();

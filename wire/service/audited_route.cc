@@ -75,16 +75,23 @@ bool has_own_line(ApiCall call) {
 }
 
 // Recordings, and `freshet watch`, ask for each piece of what changes: only the first request of a client begins
-// something. Any I/O thread.
+// something. Any thread.
 class Recordings {
  public:
-  bool goes_on(const HttpRequest& request, const AuditLine& line, BootTime now) {
+  // The client and the table of a request.
+  static std::string name_of(const AuditLine& line) {
     const std::string& from = line.actor.from;
-    const std::string client = line.actor.who + '\n' + from.substr(0, from.rfind(':')) + '\n' + line.queue;
+    return line.actor.who + '\n' + from.substr(0, from.rfind(':')) + '\n' + line.queue;
+  }
+
+  bool goes_on(const HttpRequest& request, const std::string& name, BootTime now) {
     const MutexLock lock(mutex_);
     std::erase_if(last_, [now](const auto& one) { return now - one.second > kRecordingPatience; });
-    const bool is_known = !last_.insert_or_assign(client, now).second;
-    return is_known && !begins(request);
+    return last_.contains(name) && !begins(request);
+  }
+  void answered(const std::string& name, BootTime now) {
+    const MutexLock lock(mutex_);
+    last_.insert_or_assign(name, now);
   }
 
  private:
@@ -169,6 +176,26 @@ bool is_recording(const HttpRequest& request) {
   return request.target == "/record" || request.target.starts_with("/record?");
 }
 
+// A request that is refused records nothing, so the next one does not go on from it.
+class RecordingExchange final : public Exchange {
+ public:
+  RecordingExchange(std::unique_ptr<Exchange> inner, Recordings& recordings, std::string name, const Clock& clock)
+      : inner_(std::move(inner)), recordings_(recordings), name_(std::move(name)), clock_(clock) {}
+
+  Async<void> run() override { return inner_->run(); }
+  HttpResponse respond() override {
+    HttpResponse response = inner_->respond();
+    if (response.status == 200) recordings_.answered(name_, clock_.boot());
+    return response;
+  }
+
+ private:
+  const std::unique_ptr<Exchange> inner_;
+  Recordings& recordings_;
+  const std::string name_;
+  const Clock& clock_;
+};
+
 class AuditedRoute final : public Route {
  public:
   AuditedRoute(std::unique_ptr<Route> inner, AuditLog& log, bool is_signed)
@@ -179,9 +206,7 @@ class AuditedRoute final : public Route {
     auto line = needs_line(request) ? line_of(request) : std::nullopt;
     if (!line) return inner_->accept(std::move(request));
     line->actor = actor_of(request, is_signed_);
-    if (is_recording(request) && recordings_.goes_on(request, *line, log_.clock().boot())) {
-      return inner_->accept(std::move(request));
-    }
+    if (is_recording(request)) return accept_recording(std::move(request), std::move(*line));
     auto exchange = inner_->accept(std::move(request));
     return std::make_unique<AuditedExchange>(std::move(exchange), log_, std::move(*line));
   }
@@ -189,6 +214,16 @@ class AuditedRoute final : public Route {
   bool is_slow() const override { return inner_->is_slow(); }
 
  private:
+  std::unique_ptr<Exchange> accept_recording(HttpRequest request, AuditLine line) {
+    std::string name = Recordings::name_of(line);
+    const Clock& clock = log_.clock();
+    const bool goes_on = recordings_.goes_on(request, name, clock.boot());
+    auto inner = inner_->accept(std::move(request));
+    auto exchange = std::make_unique<RecordingExchange>(std::move(inner), recordings_, std::move(name), clock);
+    if (goes_on) return exchange;
+    return std::make_unique<AuditedExchange>(std::move(exchange), log_, std::move(line));
+  }
+
   bool needs_line(const HttpRequest& request) const {
     if (!inner_->changes(request)) return false;
     const bool of_page = is_of_page(request);

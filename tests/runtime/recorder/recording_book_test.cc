@@ -383,6 +383,15 @@ TEST(RecordingBook, AQueueThatBeginsAnewHasNothingOfWhatWasBefore) {
   EXPECT_EQ(tasks_in(queue), (std::vector<uint64_t>{2}));
 }
 
+TEST(RecordingBook, TheEndOfAnEmptyQueueIsGoneWhenItBeginsAnew) {
+  RecordingBook book(1u << 20);
+  QueueRecording& queue = book.of("emails");
+  const Place end = queue.end();
+  queue.begin_anew(at_ms(20));
+  EXPECT_TRUE(queue.is_gone(end)) << "it is another queue";
+  EXPECT_FALSE(queue.is_gone(queue.end()));
+}
+
 TEST(RecordingBook, TheEndIsNotGoneWhenNothingCameBehindItUntilAllWasForgotten) {
   RecordingBook book(1u << 20, milliseconds(1'000));
   QueueRecording& queue = book.of("emails");

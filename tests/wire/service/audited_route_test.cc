@@ -14,14 +14,24 @@ namespace {
 
 class Answer final : public Exchange {
  public:
+  explicit Answer(int status) : status_(status) {}
   Async<void> run() override { return {}; }
-  HttpResponse respond() override { return {}; }
+  HttpResponse respond() override {
+    HttpResponse response;
+    response.status = status_;
+    return response;
+  }
+
+ private:
+  const int status_;
 };
 
 class Anything final : public Route {
  public:
   bool matches(const HttpRequest&) const override { return true; }
-  std::unique_ptr<Exchange> accept(HttpRequest) override { return std::make_unique<Answer>(); }
+  std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    return std::make_unique<Answer>(request.target.find("refused") == std::string::npos ? 200 : 400);
+  }
   bool changes(const HttpRequest& request) const override {
     return request.method != "GET" || request.target.starts_with("/record");
   }
@@ -64,6 +74,7 @@ class AuditedRouteTest : public ::testing::Test {
     auto run = exchange->run();
     for (int i = 0; i < 1'000'000 && !run.is_ready(); ++i) scheduler.run_for(milliseconds(1));
     EXPECT_TRUE(run.is_ready());
+    (void)exchange->respond();
     const auto lines = wait(log->newest(100, ""));
     if (lines->size() == before) return "";
     EXPECT_EQ(lines->size(), before + 1);
@@ -151,6 +162,16 @@ TEST_F(AuditedRouteTest, ARecordingHasALineForItsBeginning) {
   EXPECT_EQ(line("GET", "/record?table=others&from=18"), "");
   clock.advance(std::chrono::seconds(61));
   EXPECT_EQ(line("GET", "/record?table=others&from=19"), "record others: GET /record") << "it had ended";
+}
+
+TEST_F(AuditedRouteTest, ARequestThatIsRefusedKeepsNoRecordingGoing) {
+  EXPECT_EQ(line("GET", "/record?table=jobs&from=refused"), "record jobs: GET /record");
+  EXPECT_EQ(line("GET", "/record?table=jobs&from=17"), "record jobs: GET /record")
+      << "nothing had been recorded before";
+  clock.advance(std::chrono::seconds(50));
+  EXPECT_EQ(line("GET", "/record?table=jobs&from=18&refused=1"), "");
+  clock.advance(std::chrono::seconds(50));
+  EXPECT_EQ(line("GET", "/record?table=jobs&from=18"), "record jobs: GET /record") << "it had ended";
 }
 
 // The log tells of changes, and a call that is refused with 404 or 405 makes none.
