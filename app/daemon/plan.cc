@@ -216,9 +216,8 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<M
 
 Result<DaemonPlan> plan_again(const DaemonPlan& before, const DaemonOptions& options,
                               const std::vector<ModuleKind>& modules) {
-  DaemonPlan plan{before.listen,  before.durability, before.credentials, before.tls,
-                  before.trust,   before.deployment, before.queues,      {},
-                  before.warnings};
+  DaemonPlan plan;
+  static_cast<PlannedFacts&>(plan) = before;
   if (auto ok = add_modules(options, modules, plan); !ok) return fail(std::move(ok.error()));
   return plan;
 }

@@ -18,16 +18,20 @@
 
 namespace freshet {
 
-struct DaemonPlan {
+// The part of a plan that another daemon with the same options shares.
+struct PlannedFacts {
   ListenAddress listen;
-  Durability durability;
+  Durability durability = {};
   std::optional<Credentials> credentials;
   std::shared_ptr<const TlsContext> tls;  // Null for plain HTTP.
   std::shared_ptr<const TlsTrust> trust;
   Deployment deployment;
-  std::map<std::string, QueueSettings> queues;   // By the table's name.
+  std::map<std::string, QueueSettings> queues;  // By the table's name.
+  std::vector<std::string> warnings;            // Warnings about options that work but are probably a mistake.
+};
+
+struct DaemonPlan : PlannedFacts {
   std::vector<std::unique_ptr<Module>> modules;  // In their order; for one daemon.
-  std::vector<std::string> warnings;             // Warnings about options that work but are probably a mistake.
 };
 
 // kValidation with FILE:LINE for each fault. Any thread; takes as long as the template is large.
