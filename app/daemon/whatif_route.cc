@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kMostAlternatives = 16;
 constexpr size_t kMostSettings = 32;  // In one alternative.
+constexpr size_t kMostLimiterText = 200;
 // Longer recordings are cut to their newest half until they are not: they are in memory as a whole.
 constexpr size_t kMostRecordingBytes = 32u << 20;
 constexpr size_t kMostAnswerBytes = 16u << 20;
@@ -47,6 +48,12 @@ bool is_setting_name(std::string_view text) {
 bool is_setting_value(std::string_view text) {
   return text.size() <= 256 &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > ' ' && c != 0x7f; });
+}
+
+// `freshet whatif` says what is wrong within it.
+bool is_limiter_text(std::string_view text) {
+  return text.size() <= kMostLimiterText &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= ' ' && c != 0x7f; });
 }
 
 Result<std::string> read_alternative(const JsonView& settings) {
@@ -118,6 +125,7 @@ ProcessSpec spec_of(const WhatIfRequest& request, milliseconds last, std::string
                "--within=" + std::to_string(within.count()) + "ms",
                "--seed=" + std::to_string(request.seed)};
   if (request.window) spec.argv.push_back("--window=" + std::to_string(request.window->count()) + "ms");
+  if (!request.downstream.empty()) spec.argv.push_back("--downstream=" + request.downstream);
   for (const std::string& one : request.tries) spec.argv.push_back("--try=" + one);
   spec.input = std::move(recording);
   spec.timeout = within + kMostOverTime;
@@ -270,12 +278,17 @@ Result<WhatIfRequest> read_whatif(const JsonView& body) {
   WhatIfRequest out;
   std::optional<milliseconds> last;
   std::optional<milliseconds> budget;
-  JsonMembers members(body, {"lastMs", "windowMs", "budgetMs", "seed", "settings"});
+  JsonMembers members(body, {"lastMs", "windowMs", "budgetMs", "seed", "downstream", "settings"});
   members.duration("lastMs", kLeastLast.count(), 3'600'000, last);
   members.duration("windowMs", 1'000, 3'600'000, out.window);
   members.duration("budgetMs", 100, 30'000, budget);
   members.integer("seed", 0, int64_t{1} << 53, out.seed);
+  members.text("downstream", out.downstream);
   if (members.error()) return fail(*members.error());
+  if (!is_limiter_text(out.downstream)) {
+    return invalid("'downstream' must be at most " + std::to_string(kMostLimiterText) +
+                   " visible characters, like 'token-bucket 20/s'");
+  }
   out.last = last.value_or(out.last);
   out.budget = budget.value_or(out.budget);
   const auto settings = body.find("settings");

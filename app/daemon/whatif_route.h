@@ -21,6 +21,7 @@ struct WhatIfRequest {
   milliseconds budget{10'000};
   std::optional<milliseconds> window;
   uint64_t seed = 1;
+  std::string downstream;          // The limiter behind the queue, as for --downstream. Empty: nobody said one.
   std::vector<std::string> tries;  // "NAME=VALUE NAME=VALUE": an alternative each.
 };
 

@@ -182,12 +182,12 @@ class Comparison {
   }
 
  private:
-  // The CPU time of one task in one play, and the length of a window.
+  // The CPU time for one task of a window, and the length of a window.
   Result<void> measure() {
     for (const nanoseconds length : kWindows) {
       length_ = options_.window.value_or(length);
       WindowCutter cutter(recording_, windows_of(recording_, length_, options_.last));
-      if (a_task_ == nanoseconds(0)) {
+      if (per_task_ == nanoseconds(0)) {
         if (auto measured = measure_last(cutter); !measured) return measured;
       }
       size_t most = 0;
@@ -201,17 +201,19 @@ class Comparison {
   Result<void> measure_last(const WindowCutter& cutter) {
     for (size_t i = cutter.windows().size(); i-- > 0;) {
       if (cutter.counted(i) == 0 || !cutter.has_calls(i)) continue;
-      const WindowLoad window = cutter.cut(i);  // Once for all plays of a window, so it does not count for one.
       const nanoseconds begun = options_.cpu_time();
+      const WindowLoad window = cutter.cut(i);
+      const nanoseconds cut = options_.cpu_time();
       auto count = player_.play(window, player_.in_force());
       if (!count) return fail(count.error());
-      a_task_ = (options_.cpu_time() - begun) / static_cast<int64_t>(window.load.trace.arrivals.size());
+      const nanoseconds all = cut - begun + (options_.cpu_time() - cut) * player_.plays();
+      per_task_ = all / static_cast<int64_t>(window.load.trace.arrivals.size());
       break;
     }
     return {};
   }
 
-  nanoseconds cost_of(size_t tasks) const { return a_task_ * static_cast<int64_t>(tasks) * player_.plays(); }
+  nanoseconds cost_of(size_t tasks) const { return per_task_ * static_cast<int64_t>(tasks); }
 
   std::string budget_used_up() const {
     return fmt::format("the budget of {:.3g} s of CPU time is used up", seconds_of(options_.budget));
@@ -241,8 +243,7 @@ class Comparison {
     auto played = player_.play_all(window, index);
     if (!played) return played;
     // The next windows will cost as much as this one, task for task.
-    const auto tasks = static_cast<int64_t>(window.load.trace.arrivals.size()) * player_.plays();
-    a_task_ = (options_.cpu_time() - begun) / tasks;
+    per_task_ = (options_.cpu_time() - begun) / static_cast<int64_t>(window.load.trace.arrivals.size());
     return played;
   }
 
@@ -300,7 +301,7 @@ class Comparison {
   const nanoseconds cpu_begun_;  // Spent before the comparison.
   const nanoseconds wall_begun_;
   nanoseconds length_{0};
-  nanoseconds a_task_{0};
+  nanoseconds per_task_{0};  // For the cut of its window and all plays, out of the last one that was played.
 };
 
 bool learns(const Environment& policy) {
@@ -374,15 +375,14 @@ std::vector<std::string> assumptions_of(const Recording& recording, const std::v
   const auto& real = recording.real;
   out.push_back(options.downstream.limiter
                     ? "It is assumed that the downstream's times would have been the same under every policy, however "
-                      "many calls are under way, and that its limiter is as --downstream says."
+                      "many calls are under way, and that its limiter is as --downstream (downstream in the API) says."
                     : "It is assumed that the downstream's times and refusals would have been the same under every "
                       "policy, however many calls are under way.");
   if (learns_from_the_recorded(recording, alternatives, options)) {
     out.push_back(
         "A limit that is learnt learns from refusals. Those of the recording came at the rates of then, so its play "
-        "may "
-        "be far from what it would do, and intervals are wide: say which limiter stands behind the queue with freshet "
-        "whatif --downstream.");
+        "may be far from what it would do, and intervals are wide: say which limiter stands behind the queue "
+        "(--downstream, or downstream in the API).");
   }
   const bool more = std::any_of(alternatives.begin(), alternatives.end(), [&](const Alternative& one) {
     return setting_number(one.set, "CONCURRENCY") > std::max(real.most_in_work, scenario_of(recording, 0).slots);

@@ -10,6 +10,7 @@
 namespace freshet {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 
 // Answers each request with the head of a recording; the first `more` answers say that there is more.
@@ -60,9 +61,10 @@ class WhatIfRouteTest : public testing::Test {
     std::unique_ptr<Exchange> exchange;
     Async<void> run;
   };
-  Asked ask() {
+  Asked ask(std::string body = {}) {
     HttpRequest request;
     request.method = "POST";
+    request.body = std::move(body);
     request.target = "/queues/q/whatif";
     auto exchange = route->accept(std::move(request));
     auto run = exchange->run();
@@ -80,6 +82,23 @@ class WhatIfRouteTest : public testing::Test {
   int more = 0;
   std::unique_ptr<Route> route = make_whatif_route(std::make_unique<FakeRecording>(more), comparisons, loop, programs);
 };
+
+TEST_F(WhatIfRouteTest, HandsTheLimiterBehindTheQueueOn) {
+  Asked asked = ask(R"({"downstream":"token-bucket 20/s burst 5"})");
+  loop.run_for(milliseconds(10));
+  ASSERT_EQ(programs.specs.size(), 1u);
+  EXPECT_THAT(programs.specs[0].argv, Contains("--downstream=token-bucket 20/s burst 5"));
+}
+
+TEST_F(WhatIfRouteTest, RefusesALimiterThatIsNoText) {
+  for (const std::string& wrong : {std::string("20"), "\"" + std::string(201, 'x') + "\"", std::string("\"a\\nb\"")}) {
+    Asked asked = ask("{\"downstream\":" + wrong + "}");
+    const HttpResponse response = answer(asked);
+    EXPECT_EQ(response.status, 400) << wrong;
+    EXPECT_THAT(response.body, HasSubstr("'downstream' must be")) << wrong;
+  }
+  EXPECT_TRUE(programs.specs.empty());
+}
 
 TEST_F(WhatIfRouteTest, AnswersWhatTheProcessWrote) {
   Asked asked = ask();

@@ -73,7 +73,10 @@ const tests = {
     await page.has('the usual policies are compared');
     await page.getByRole('button', { name: 'Compare' }).click();
     await until(() => asked.length === 2, 'it asks again');
-    equal(asked, [{ lastMs: 1_800_000, settings: [{ ORDER: 'deadline' }, { RATE_LIMIT: '15' }] }, { lastMs: 1_800_000 }]);
+    await page.getByLabel('Limiter behind the queue').fill(' token-bucket 20/s ');
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await until(() => asked.length === 3, 'it asks with the limiter');
+    equal(asked, [{ lastMs: 1_800_000, settings: [{ ORDER: 'deadline' }, { RATE_LIMIT: '15' }] }, { lastMs: 1_800_000 }, { lastMs: 1_800_000, downstream: 'token-bucket 20/s' }]);
   }),
 
   'the answer is shown with its intervals, its regret and what it assumes': () => shown(async (page) => {

@@ -96,6 +96,7 @@ function Answer({ queue, answer }) {
 export function WhatIf({ queue, now }) {
   const [candidates, setCandidates] = useState([{}]);
   const [minutes, setMinutes] = useState(10);
+  const [downstream, setDownstream] = useState('');
   const [state, setState] = useState({ answer: null, error: null, busy: false });
   const settings = usePoll((signal) => (isFile ? { settings: [] } : get('/settings', signal)), 3_600_000, []);
   const help = useMemo(() => new Map((settings.value?.settings ?? []).map((row) => [row.name, row])), [settings.value]);
@@ -105,7 +106,7 @@ export function WhatIf({ queue, now }) {
     if (state.busy) return;
     setState({ answer: null, error: null, busy: true });
     try {
-      setState({ answer: await post(queuePath(queue, 'whatif'), { lastMs: minutes * 60_000, ...(asked.length > 0 ? { settings: asked } : {}) }), error: null, busy: false });
+      setState({ answer: await post(queuePath(queue, 'whatif'), { lastMs: minutes * 60_000, ...(downstream.trim() ? { downstream: downstream.trim() } : {}), ...(asked.length > 0 ? { settings: asked } : {}) }), error: null, busy: false });
     } catch (error) {
       setState({ answer: null, error, busy: false });
     }
@@ -118,6 +119,7 @@ export function WhatIf({ queue, now }) {
         onRemove=${candidates.length > 1 ? () => setCandidates(candidates.filter((_, at) => at !== i)) : null} />`)}
       <p class="buttons">
         <label>The last <select value=${minutes} onChange=${(event) => setMinutes(Number(event.target.value))}>${SPANS.map((one) => html`<option value=${one}>${one} minutes</option>`)}</select></label>
+        <label title="Without it, what was refused is refused again">Limiter behind the queue <input type="text" maxlength="200" placeholder="not known; token-bucket 20/s" value=${downstream} onInput=${(event) => setDownstream(event.target.value)} /></label>
         <button type="button" disabled=${candidates.length >= MOST} onClick=${() => setCandidates([...candidates, {}])}>Another policy</button>
         <button class="main" disabled=${state.busy} ...${needs('operate')}>${state.busy ? 'Comparing …' : 'Compare'}</button>
         <span class="quiet">${asked.length > 0 ? '' : 'Without a change, the usual policies are compared.'}</span>
