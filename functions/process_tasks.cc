@@ -2,6 +2,7 @@
 
 #include "functions/functions.h"
 #include "functions/processor.h"
+#include "functions/runners/traced_runner.h"
 
 namespace freshet {
 
@@ -68,6 +69,10 @@ Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const
   queue->set_pulled(!runner && !settings->trigger_topic.empty());
   queue->downstream().set_runner(place_of(settings->runner));
   if (!runner) co_return report({}, 0, false);
+  if (context.tracing) {
+    runner = trace_attempts(std::move(runner), settings->runner, *context.tracing, context.invocation.trace_id,
+                            settings->queue_table);
+  }
   log.info("PROCESS_TASKS_BEGIN", {{"function", context.function.name}, {"queue", settings->queue_table}});
   auto run = std::make_unique<Run>(context, *queue, std::move(runner), *settings, log);
   auto counts = co_await run->processor().run();

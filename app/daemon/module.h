@@ -53,6 +53,7 @@ class Deployer;
 class HttpServer;
 class IoThread;
 class RecentLog;
+class RecentSpans;
 class World;
 struct DaemonOptions;
 struct DaemonPlan;
@@ -86,7 +87,8 @@ struct DaemonParts {
   std::function<Async<std::string>()> metrics_page = nullptr;  // The page of GET /metrics. From begin() until leave().
 
   // Modules set these for the page and for later modules.
-  Tracer* tracer = nullptr;                                               // In open().
+  Tracer* tracer = nullptr;                                               // In open(), as is the next.
+  const RecentSpans* spans = nullptr;                                     // Null: nothing is traced.
   RuntimeApi* runtime_api = nullptr;                                      // In support(), as are the next two.
   std::function<void(const std::string& folder)> on_code_left = nullptr;  // See RuntimeOptions.
   uint16_t span_port = 0;                                                 // Where programs may send spans by UDP.

@@ -99,6 +99,7 @@ struct InvokeOutcome {
 };
 
 class Invoker;
+class Tracer;
 
 // The services that a native function may use. Outlives every invocation. Loop thread.
 struct Services {
@@ -111,6 +112,13 @@ struct Services {
   Invoker* functions = nullptr;  // The functions of this daemon. Null if there are none: in tests, the lab, replays.
 };
 
+// Where a traced invocation adds spans of its own; `plain` are services that continue no trace. Both outlive the
+// invocation's work.
+struct Tracing {
+  Tracer& tracer;
+  Services& plain;
+};
+
 // One invocation's view. Owned by the host for as long as the handler runs.
 struct Context {
   Services& services;
@@ -119,6 +127,7 @@ struct Context {
   // Work that continues after the invocation keeps a copy of this while it uses `services`. Null: the services outlive
   // all work.
   std::shared_ptr<const void> services_kept = nullptr;
+  std::optional<Tracing> tracing = std::nullopt;  // Empty: the invocation is not traced.
   BootTime now() const { return services.scheduler.clock().boot(); }
   nanoseconds remaining() const { return invocation.deadline - now(); }
 };

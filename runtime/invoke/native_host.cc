@@ -72,6 +72,7 @@ Async<InvokeOutcome> NativeHost::invoke(const FunctionDefinition& function, Invo
     traced = std::make_shared<TracedServices>(services_, *tracer_, invocation.trace_id);
   }
   Context context{traced ? traced->services() : services_, function, std::move(invocation), traced};
+  if (traced) context.tracing.emplace(Tracing{*tracer_, services_});
   Async<Result<std::string>> running = begin(*handler, context, traced ? &tracer_->links() : nullptr);
   if (running.is_ready()) co_return outcome_of(running.take());
 

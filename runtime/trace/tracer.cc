@@ -22,15 +22,21 @@ absl::uint128 number_of(std::string_view digits) {
   return absl::MakeUint128(halves[0], halves[1]);
 }
 
-// Cuts between whole characters only.
 void cut(std::string& text) {
-  if (text.size() <= Tracer::kMostText) return;
-  size_t end = Tracer::kMostText;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  text.resize(end);
+  const size_t kept = Tracer::kept_of(text).size();
+  if (kept == text.size()) return;
+  text.resize(kept);
   text.shrink_to_fit();
 }
 }  // namespace
+
+// Cuts between whole characters only.
+std::string_view Tracer::kept_of(std::string_view text) {
+  if (text.size() <= kMostText) return text;
+  size_t end = kMostText;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
 
 Tracer::~Tracer() {
   scheduler_.cancel(timer_);

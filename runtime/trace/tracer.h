@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
@@ -39,6 +40,8 @@ class Tracer {
   Span begin(std::string name, const std::string& header);
   // The header that its children get.
   static std::string header_of(const Span& span);
+  // The part of a text that a span keeps.
+  static std::string_view kept_of(std::string_view text);
   // Ends the span now, unless it has an end already.
   void finish(Span span);
   // True if a span of that trace began here. The ids are long random numbers, so only a program that was given one has

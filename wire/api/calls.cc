@@ -25,6 +25,8 @@ constexpr ApiLine kLines[] = {
     {ApiCall::kGetTask, "getTask", "GET", "/queues/{queue}/tasks/{taskId}", kRead, "Look at one task", "", "", "Task"},
     {ApiCall::kExplainTask, "explainTask", "GET", "/queues/{queue}/tasks/{taskId}/explain", kRead,
      "The life of a task, and the reasons for its state", "", "", "Explanation"},
+    {ApiCall::kTaskTrace, "taskTrace", "GET", "/queues/{queue}/tasks/{taskId}/trace", kRead,
+     "The spans of the attempts on a task, while the daemon traces", "", "", "TaskTrace"},
     {ApiCall::kListQueues, "listQueues", "GET", "/queues", kRead, "All task queues, with what they do now", "", "",
      "Queues"},
     {ApiCall::kQueueStats, "queueStats", "GET", "/queues/{queue}/stats", kRead, "The books of a queue", "", "",

@@ -22,6 +22,7 @@ enum class ApiCall {
   kListTasks,
   kGetTask,
   kExplainTask,
+  kTaskTrace,
   kListQueues,
   kQueueStats,
   kQueueBacklog,

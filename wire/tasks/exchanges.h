@@ -10,6 +10,7 @@
 #include "runtime/ports.h"
 #include "runtime/queue_series.h"
 #include "runtime/task_queue.h"
+#include "runtime/trace/recent_spans.h"
 #include "wire/tasks/requests.h"
 
 namespace freshet::tasks {
@@ -20,6 +21,7 @@ struct Desk {
   const Clock& clock;
   AuditLog* audit = nullptr;           // Null: changes are not logged.
   const SeriesBook* series = nullptr;  // Null: queues have no history.
+  const RecentSpans* spans = nullptr;  // Null: nothing is traced.
 };
 
 std::unique_ptr<Exchange> refuse(Error error);

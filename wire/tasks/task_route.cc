@@ -88,7 +88,7 @@ bool is_below(std::string_view target, std::string_view root) {
 class TaskRoute final : public Route {
  public:
   TaskRoute(TaskQueues& queues, const Clock& clock, TaskRouteOptions options)
-      : desk_{queues, clock, options.audit, options.series}, is_signed_(options.is_signed) {}
+      : desk_{queues, clock, options.audit, options.series, options.spans}, is_signed_(options.is_signed) {}
 
   bool matches(const HttpRequest& request) const override {
     const std::string_view target = request.target;
@@ -119,6 +119,8 @@ class TaskRoute final : public Route {
         return tasks::get(desk_, std::move(path[1]), std::move(path[3]));
       case ApiCall::kExplainTask:
         return tasks::explain(desk_, std::move(path[1]), std::move(path[3]));
+      case ApiCall::kTaskTrace:
+        return tasks::trace(desk_, std::move(path[1]), std::move(path[3]));
       case ApiCall::kGetJob:
         return tasks::job(desk_, std::move(path[1]), path[3]);
       case ApiCall::kStopJob:

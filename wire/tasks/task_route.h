@@ -7,6 +7,7 @@
 #include "runtime/audit_log.h"
 #include "runtime/ports.h"
 #include "runtime/queue_series.h"
+#include "runtime/trace/recent_spans.h"
 #include "runtime/task_queue.h"
 
 namespace freshet {
@@ -15,6 +16,7 @@ struct TaskRouteOptions {
   AuditLog* audit = nullptr;           // The audit log for changes, which GET /audit shows. Outlives the route.
   bool is_signed = false;              // True if every request must have a valid signature.
   const SeriesBook* series = nullptr;  // The history of queues, for GET /queues/NAME/series. Outlives the route.
+  const RecentSpans* spans = nullptr;  // The newest spans; null: nothing is traced. Outlives the route.
 };
 
 // /queues/... and /audit. Both outlive the route.

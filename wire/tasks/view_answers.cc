@@ -75,6 +75,11 @@ void append_levels(JsonObject& json, const SeriesSlice& slice) {
   some("concurrency", &SeriesPoint::concurrency);
 }
 
+// Milliseconds with the microseconds behind the point.
+std::string in_ms(int64_t ns) {
+  return fmt::format("{}.{:03}", ns / 1'000'000, ns / 1'000 % 1'000);
+}
+
 }  // namespace
 
 std::string series_json(const SeriesSlice& slice, WallTime begins) {
@@ -148,6 +153,32 @@ std::string holders_json(const QueueHolders& holders) {
       if (is_cancel_requested(held.task)) one.raw("cancelRequested") += "true";
     }
     tasks += ']';
+  }
+  return out;
+}
+
+std::string trace_json(const RecentSpans::OfTask& trace, bool traced) {
+  std::string out;
+  {
+    JsonObject json(out);
+    json.flag("traced", traced);
+    std::string& all = json.raw("spans") += '[';
+    for (const Span& span : trace.spans) {
+      if (&span != trace.spans.data()) all += ',';
+      JsonObject one(all);
+      one.text("traceId", span.trace_id);
+      one.text("spanId", span.span_id);
+      one.text_if("parentId", span.parent_id);
+      one.text("name", span.name);
+      one.text("kind", span.kind);
+      one.raw("at") += in_ms(span.start_ns);
+      one.raw("ms") += in_ms(span.end_ns - span.start_ns);
+      one.text_if("error", span.error);
+      JsonObject attributes(one.raw("attributes"));
+      for (const auto& [name, value] : span.attributes) attributes.text(name, value);
+    }
+    all += ']';
+    json.flag("more", trace.more);
   }
   return out;
 }

@@ -1,11 +1,12 @@
-// Responses of the task API with a queue's history, the groups or keys that share it and the holders of its tasks, as
-// JSON. I/O threads.
+// Responses of the task API with a queue's history, the groups or keys that share it, the holders of its tasks and the
+// trace of a task, as JSON. I/O threads.
 #pragma once
 
 #include <string>
 
 #include "runtime/queue_series.h"
 #include "runtime/queue_views.h"
+#include "runtime/trace/recent_spans.h"
 
 namespace freshet::tasks {
 
@@ -14,5 +15,7 @@ namespace freshet::tasks {
 std::string series_json(const SeriesSlice& slice, WallTime begins);
 std::string shares_json(const QueueShares& shares, bool by_key);
 std::string holders_json(const QueueHolders& holders);
+// `traced`: false if the daemon traces nothing.
+std::string trace_json(const RecentSpans::OfTask& trace, bool traced);
 
 }  // namespace freshet::tasks

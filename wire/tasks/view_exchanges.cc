@@ -62,6 +62,25 @@ class Holders final : public TaskExchange {
   QueueHolders holders_;
 };
 
+// A task that is gone may still have spans, and one that nobody knows has none.
+class Trace final : public TaskExchange {
+ public:
+  static constexpr size_t kMost = 100;
+
+  Trace(Desk& desk, std::string queue, std::string task)
+      : TaskExchange(desk, std::move(queue)), task_(std::move(task)) {}
+
+ private:
+  Async<void> work(TaskQueue& queue) override {
+    if (desk_.spans) spans_ = desk_.spans->of_task(queue.name(), task_, kMost);
+    return {};
+  }
+  std::string body() override { return trace_json(spans_, desk_.spans != nullptr); }
+
+  const std::string task_;
+  RecentSpans::OfTask spans_;
+};
+
 }  // namespace
 
 std::unique_ptr<Exchange> series(Desk& desk, std::string queue, SeriesStep step, uint32_t points) {
@@ -72,6 +91,9 @@ std::unique_ptr<Exchange> shares(Desk& desk, std::string queue, SharesInput inpu
 }
 std::unique_ptr<Exchange> holders(Desk& desk, std::string queue, uint32_t limit) {
   return std::make_unique<Holders>(desk, std::move(queue), limit);
+}
+std::unique_ptr<Exchange> trace(Desk& desk, std::string queue, std::string task) {
+  return std::make_unique<Trace>(desk, std::move(queue), std::move(task));
 }
 
 }  // namespace freshet::tasks

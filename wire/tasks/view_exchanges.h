@@ -1,4 +1,4 @@
-// The calls of the task API for a queue's history, the groups or keys that share it and the holders of its tasks. See
+// The calls of the task API for a queue's history, the groups or keys that share it, the holders of its tasks, and the trace of a task. See
 // exchanges.h.
 #pragma once
 
@@ -14,5 +14,6 @@ namespace freshet::tasks {
 std::unique_ptr<Exchange> series(Desk& desk, std::string queue, SeriesStep step, uint32_t points);
 std::unique_ptr<Exchange> shares(Desk& desk, std::string queue, SharesInput input);
 std::unique_ptr<Exchange> holders(Desk& desk, std::string queue, uint32_t limit);
+std::unique_ptr<Exchange> trace(Desk& desk, std::string queue, std::string task);
 
 }  // namespace freshet::tasks

@@ -86,8 +86,9 @@ class QueueModule final : public Module {
     routes.push_back(make_recording_route(*queues_, recorder_.get(), parts_->loop.clock()));
     routes.push_back(
         make_whatif_route(*queues_, recorder_.get(), comparisons_, parts_->loop, parts_->runtime->services().spawner));
-    routes.push_back(make_task_route(*queues_, parts_->loop.clock(),
-                                     {parts_->audit, parts_->plan.credentials.has_value(), &history_->book()}));
+    routes.push_back(
+        make_task_route(*queues_, parts_->loop.clock(),
+                        {parts_->audit, parts_->plan.credentials.has_value(), &history_->book(), parts_->spans}));
     const auto settings = [](const HttpRequest&) -> Async<HttpResponse> { return tasks::json_answer(settings_json()); };
     routes.push_back(make_api_route(ApiCall::kSettings, settings));
   }

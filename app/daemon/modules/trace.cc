@@ -3,6 +3,7 @@
 #include "app/daemon/trace_files.h"
 #include "base/url.h"
 #include "runtime/trace/otlp_sender.h"
+#include "runtime/trace/recent_spans.h"
 #include "runtime/trace/tracer.h"
 #include "wire/xray/segment_receiver.h"
 #include "wire/xray/traced_route.h"
@@ -22,6 +23,9 @@ class TraceModule final : public Module {
     parts_ = &parts;
     tracer_ = std::make_unique<Tracer>(parts.loop, parts.random);
     parts.tracer = tracer_.get();
+    auto recent = std::make_unique<RecentSpans>();
+    parts.spans = recent.get();
+    tracer_->add_sink(std::move(recent));
     parts.around_route = [this](std::unique_ptr<Route> route) {
       return make_traced_route(std::move(route), tracer_->links());
     };
@@ -60,7 +64,9 @@ class TraceModule final : public Module {
 
   void leave() override {
     segments_.reset();
-    if (tracer_) tracer_->end();  // Before the client that sends for it.
+    if (!tracer_) return;
+    parts_->spans = nullptr;
+    tracer_->end();  // Before the client that sends for it.
   }
 
  private:

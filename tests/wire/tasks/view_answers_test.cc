@@ -77,6 +77,30 @@ TEST(ViewAnswers, HoldersHaveTheirTasks) {
       R"("tasks":[{"taskId":"a","holder":"worker \"7\"","heldMs":8000,"leaseLeftMs":-5,"attempt":2,"group":"eu"}]})");
 }
 
+TEST(TraceJson, HasEachSpanWithItsTimes) {
+  RecentSpans::OfTask trace;
+  Span span;
+  span.trace_id = "t";
+  span.span_id = "s";
+  span.name = "POST http://h/";
+  span.kind = "request";
+  span.start_ns = 1'700'000'000'000'001'000;
+  span.end_ns = span.start_ns + 1'050'999;
+  trace.spans.push_back(span);
+  span.parent_id = "s";
+  span.error = "status 500";
+  span.attributes = {{"freshet.attempt", "2"}};
+  trace.spans.push_back(span);
+  trace.more = true;
+  EXPECT_EQ(
+      trace_json(trace, true),
+      R"({"traced":true,"spans":[{"traceId":"t","spanId":"s","name":"POST http://h/","kind":"request",)"
+      R"("at":1700000000000.001,"ms":1.050,"attributes":{}},)"
+      R"({"traceId":"t","spanId":"s","parentId":"s","name":"POST http://h/","kind":"request",)"
+      R"("at":1700000000000.001,"ms":1.050,"error":"status 500","attributes":{"freshet.attempt":"2"}}],"more":true})");
+  EXPECT_EQ(trace_json({}, false), R"({"traced":false,"spans":[],"more":false})");
+}
+
 class NoQueuesSeen final : public TaskQueues {
  public:
   TaskQueue* find(std::string_view) override { return nullptr; }

@@ -9,6 +9,7 @@ import { Failure, Facts, Status, Waiting, When } from '../parts/bits.js';
 import { LogLines } from '../parts/log_lines.js';
 import { TimeLine } from '../parts/time_line.js';
 import { TaskActions } from './task_actions.js';
+import { Trace } from './trace.js';
 import { shedWord } from './overview.js';
 import * as format from '../lib/format.js';
 
@@ -64,6 +65,7 @@ export function Task({ queue, id }) {
       task?.get('takenBy') && ['Holder', task.get('takenBy')],
     ]} />
     <section aria-label="Its life"><h2>Its life</h2><${TimeLine} life=${value.get('life') ?? []} now=${daemonNow()} /></section>
+    <${Trace} queue=${queue} id=${id} events=${(value.get('life') ?? []).length} />
     <${Logged} id=${id} events=${(value.get('life') ?? []).length} />
     ${(value.get('log') ?? []).length > 0 && html`<section aria-label="Lines of the shed log"><h2>In the shed log</h2>
       <ul>${value.get('log').slice(0, 20).map((line) => html`<li><${When} at=${numberOf(line.get('at'))} /> ${line.get('what')} by <code>${line.get('policy')}</code>: ${shedWord(line.get('reason'))}</li>`)}</ul></section>`}
