@@ -13,6 +13,8 @@ fs.cpSync(path.resolve(import.meta.dirname, '../../app/ui/web/lib'), folder, { r
 fs.writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
 const { Replay } = await import(path.join(folder, 'recording.js'));
 const { commitP99, LastMinute } = await import(path.join(folder, 'commits.js'));
+const { attemptsOf } = await import(path.join(folder, 'spans.js'));
+const { isGap, merge } = await import(path.join(folder, 'series.js'));
 const { Oldest } = await import(path.join(folder, 'oldest.js'));
 
 const FROM = 1_795_278_619_000;
@@ -192,13 +194,45 @@ test('the p99 of commits is that between two readings', () => {
 
 test('the last minute of commits forgets what was before it, and an earlier daemon', () => {
   const minute = new LastMinute();
-  assert.equal(minute.p99(), null);
+  assert.deepEqual(minute.p99(), { ms: null, spanMs: null });
   minute.add(1, 0, [{ withinUs: 4096, count: 10 }]);
-  assert.equal(minute.p99(), 4.096, 'since the start, at the first reading');
+  assert.deepEqual(minute.p99(), { ms: 4.096, spanMs: null }, 'since the start, at the first reading');
   for (let s = 5; s <= 60; s += 5) minute.add(1, s * 1000, [{ withinUs: 64, count: s }, { withinUs: 4096, count: s < 30 ? 10 : 11 }]);
-  assert.equal(minute.p99(), 4.096, 'one of 61');
+  assert.deepEqual(minute.p99(), { ms: 4.096, spanMs: 60_000 }, 'one of 61');
   for (let s = 65; s <= 90; s += 5) minute.add(1, s * 1000, [{ withinUs: 64, count: s }, { withinUs: 4096, count: 11 }]);
-  assert.equal(minute.p99(), 0.064, 'the slow one was before the minute');
-  minute.add(2, 95_000, [{ withinUs: 8, count: 1 }]);
-  assert.equal(minute.p99(), 0.008, 'the daemon began anew');
+  assert.deepEqual(minute.p99(), { ms: 0.064, spanMs: 60_000 }, 'the slow one was before the minute');
+  minute.add(1, 690_000, [{ withinUs: 64, count: 95 }, { withinUs: 4096, count: 12 }]);
+  assert.deepEqual(minute.p99(), { ms: 4.096, spanMs: 600_000 }, 'the page was hidden for ten minutes');
+  minute.add(2, 695_000, [{ withinUs: 8, count: 1 }]);
+  assert.deepEqual(minute.p99(), { ms: 0.008, spanMs: null }, 'the daemon began anew');
+});
+
+test('a history goes on, unless points are missing, the clock was set, or the machine began again', () => {
+  const slice = (first, length, bootAt = 1_000_000) => ({ stepMs: 1000, first, begins: bootAt + first * 1000, length, columns: { pending: Array.from({ length }, (_, i) => first + i) } });
+  const older = slice(10, 20);
+  assert.equal(isGap(older, slice(25, 10)), false);
+  assert.equal(isGap(older, slice(30, 10)), false, 'just behind it');
+  assert.equal(isGap(older, slice(25, 10, 1_000_003)), false, 'times are rounded');
+  assert.equal(isGap(older, slice(31, 10)), true, 'the point 30 is missing');
+  assert.equal(isGap(older, slice(5, 10)), true, 'a machine that began again');
+  assert.equal(isGap(older, slice(25, 10, 1_090_000)), true, 'a machine that began again and has been up for about as long');
+  const joined = merge(older, slice(25, 10), 15);
+  assert.deepEqual([joined.first, joined.begins, joined.length], [20, 1_020_000, 15]);
+  assert.deepEqual(joined.columns.pending, Array.from({ length: 15 }, (_, i) => 20 + i));
+});
+
+test('spans stand below their attempts, each at its place within it', () => {
+  const span = (spanId, parentId, name, at, ms, more = {}) => ({ traceId: 't', spanId, parentId, name, kind: 'request', at, ms, attributes: {}, ...more });
+  const attempts = attemptsOf([
+    span('1', 'run', 'q attempt', 1000, 100, { kind: 'attempt', attributes: { 'freshet.attempt': '1' }, error: 'the handler answered 500' }),
+    span('2', '1', 'POST', 1010, 80),
+    span('3', '2', 'charge', 1050, 20, { kind: 'segment' }),
+    span('4', 'run', 'q attempt', 5000, 10, { kind: 'attempt', attributes: { 'freshet.attempt': '2' } }),
+    span('5', '4', 'POST', 5005, 15),
+  ]);
+  assert.deepEqual(attempts.map(({ number, ms, error, rows }) => [number, ms, error, rows.map((row) => [row.name, row.depth, row.from, row.share])]), [
+    [1, 100, 'the handler answered 500', [['POST', 1, 0.1, 0.8], ['charge', 2, 0.5, 0.2]]],
+    [2, 10, '', [['POST', 1, 0.25, 0.75]]], // It went on after its attempt.
+  ]);
+  assert.deepEqual(attemptsOf([]), []);
 });

@@ -100,13 +100,14 @@ void append_counts(std::string& out, const std::string& name, const std::string&
 }
 
 // The few figures that open pages of the dashboard ask for again and again. All metrics cost far more instructions.
-std::string daemon_json(const DaemonParts& parts, WallTime started) {
+std::string daemon_json(const DaemonParts& parts, WallTime started, milliseconds up) {
   const EmbeddedStats stats = parts.store->stats();
   std::string out;
   {
     JsonObject json(out);
     json.text("version", version());
     json.number("started", epoch_ms(started));
+    json.number("upMs", up.count());
     json.number("memoryBytes", stats.memory_bytes);
     json.number("memoryLimitBytes", parts.memory_limit);
     json.number("logBytes", stats.log_bytes);
@@ -134,11 +135,14 @@ class FiguresModule final : public Module {
   }
   void add_routes(Routes& routes) override {
     const auto answer = [this](const HttpRequest&) -> Async<HttpResponse> {
-      return tasks::json_answer(daemon_json(*parts_, started_));
+      return tasks::json_answer(daemon_json(*parts_, started_, up()));
     };
     routes.push_back(make_api_route(ApiCall::kDaemon, answer));
   }
-  void begin() override { started_ = parts_->loop.clock().wall(); }
+  void begin() override {
+    started_ = parts_->loop.clock().wall();
+    began_ = parts_->loop.clock().boot();
+  }
   Async<void> measure(Metrics& metrics, std::string& histograms) override {
     const EmbeddedStats stats = parts_->store->stats();
     metrics.gauge("freshet_build_info", "1; the labels say which program this is", {{"version", version()}}).set(1);
@@ -167,7 +171,11 @@ class FiguresModule final : public Module {
 
  private:
   DaemonParts* parts_ = nullptr;
+  // A step of the wall clock changes nothing.
+  milliseconds up() const { return std::chrono::floor<milliseconds>(parts_->loop.clock().boot() - began_); }
+
   WallTime started_{};
+  BootTime began_{};
 };
 
 }  // namespace

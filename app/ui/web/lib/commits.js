@@ -13,7 +13,7 @@ export function commitP99(now, before) {
   return Number.isFinite(bound) ? bound / 1000 : null;
 }
 
-// Readings of the daemon's counts; last() gives the p99 of the last minute, or since the daemon began.
+// Readings of the daemon's counts. The page asks for them while it is shown.
 export class LastMinute {
   #readings = [];
 
@@ -25,10 +25,13 @@ export class LastMinute {
     while (this.#readings.length > 1 && this.#readings[1].at <= at - KEPT_MS) this.#readings.shift();
   }
 
+  // { ms, spanMs }: the p99, and the time that it is of. That is longer than a minute after the page was hidden. Without
+  // an earlier reading it is of all commits since the daemon began, and spanMs is null.
   p99() {
     const [first] = this.#readings;
     const last = this.#readings.at(-1);
-    if (!last) return null;
-    return commitP99(last.commits, first === last ? null : first.commits);
+    if (!last) return { ms: null, spanMs: null };
+    if (first === last) return { ms: commitP99(last.commits, null), spanMs: null };
+    return { ms: commitP99(last.commits, first.commits), spanMs: last.at - first.at };
   }
 }

@@ -22,6 +22,15 @@ export function read(answer) {
   };
 }
 
+const CLOCK_STEP_MS = 1000;
+
+// True if `newer` does not go on where `older` ends: points are missing between them, the clock was set, or the machine
+// was started again. Points count from the boot of the machine, so the time of the point 0 tells one boot from another.
+export function isGap(older, newer) {
+  const boot = (series) => series.begins - series.first * series.stepMs;
+  return newer.first < older.first || newer.first > older.first + older.length || Math.abs(boot(newer) - boot(older)) >= CLOCK_STEP_MS;
+}
+
 // `older` continued by `newer`, at most `most` points. Points that both have are `newer`'s.
 export function merge(older, newer, most) {
   if (!older || older.stepMs !== newer.stepMs || newer.first < older.first) return newer;

@@ -3,14 +3,14 @@ import { html, useMemo, useRef } from '../lib/html.js';
 import { get, queuePath } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
 import { link } from '../lib/route.js';
-import { merge, namesOf, rate, read, sumOf, times } from '../lib/series.js';
+import { isGap, merge, namesOf, rate, read, sumOf, times } from '../lib/series.js';
 import { Chart } from '../parts/chart.js';
 import { Failure, Tabs, Waiting } from '../parts/bits.js';
 import * as format from '../lib/format.js';
 
 const RANGES = {
-  '5m': { label: '5 minutes', step: 'second', points: 300, everyMs: 1000 },
-  '1h': { label: '1 hour', step: 'second', points: 3600, everyMs: 2000 },
+  '5m': { label: '5 minutes', step: 'second', points: 300, everyMs: 2000 },
+  '1h': { label: '1 hour', step: 'second', points: 3600, everyMs: 5000 },
   '24h': { label: '24 hours', step: 'minute', points: 1440, everyMs: 10_000 },
 };
 const OVERLAP = 5; // Points that are asked for again, in case an answer was late.
@@ -25,11 +25,9 @@ export function useSeries(queue, { step, points, everyMs }) {
       const older = known.current.of === of ? known.current.series : null;
       const fresh = Math.ceil(everyMs / (step === 'second' ? 1000 : 60_000)) + OVERLAP;
       let newer = await ask(older && older.length >= fresh ? Math.min(points, fresh) : points);
-      // After a while in the background, points are missing between what is known and the answer.
-      // A machine that was started again counts its points anew.
-      const isGap = older && (newer.first < older.first || newer.first > older.first + older.length);
-      if (isGap) newer = await ask(points);
-      const series = merge(isGap ? null : older, newer, points);
+      const joins = older && !isGap(older, newer);
+      if (older && !joins) newer = await ask(points);
+      const series = merge(joins ? older : null, newer, points);
       known.current = { of, series };
       return series;
     },
