@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/no_services.h"
 #include "functions/filtered/table_queue.h"
 #include "runtime/loop/loop.h"
+#include "runtime/no_services.h"
 #include "tables/engine/embedded.h"
 
 namespace freshet {

@@ -5,7 +5,8 @@
 
 Half of the pages show the overview, half a queue. At rest: the CPU time of the daemon without pages and with them, and
 each request that they made, in a real Chromium. Under load: the instructions of those requests (bench/instructions.py)
-beside those of the tasks at several rates. It needs what the dashboard's tests need, and valgrind.
+beside those of the tasks at several rates. The daemon works a little by itself, too, in each second: each figure is
+given without that and with it. It needs what the dashboard's tests need, and valgrind.
 """
 import argparse
 import collections
@@ -13,6 +14,7 @@ import contextlib
 import json
 import pathlib
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,9 +24,15 @@ import instructions
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RATES = (1_000, 5_000, 10_000, 20_000)
-EACH = 20
+ROUNDS, EACH, TASKS = 5, 20, 1280
 HISTORY_S = 125  # The small charts of the overview show two minutes.
 IDLE_S = 5
+WAITING = 100  # Tasks that wait all the time.
+
+
+def middle(counts, times):
+    """(instructions, seconds) of one, out of several counts of `times` each."""
+    return tuple(statistics.median(column) / times for column in zip(*counts))
 
 
 def get(client, path):
@@ -47,31 +55,59 @@ class Histories:
         instructions.Lives(instructions.Client(self.counted.port), 1).run(640, 64)
 
     def count(self, paths):
-        """Path -> instructions of one request; and those of one task in batches of 64."""
+        """Path -> (instructions of one request, seconds of one); (those of one task in batches of 64, its seconds); and
+        the instructions of the daemon by itself in a second."""
         time.sleep(max(0, self.began + HISTORY_S - time.monotonic()))
         client = instructions.Client(self.counted.port)
         lives = instructions.Lives(client, 2)
-        lives.run(640, 64)
-        idle = self.counted.during(lambda: time.sleep(IDLE_S)) / IDLE_S
-        out = {}
-        for path in paths:
-            get(client, path)
-            took = 0
+        client.post("/queues/QueueTable/tasks", {"tasks": [{"payload": "x" * 100, "priority": -9} for _ in range(WAITING)]})
+        out, idle, task = {}, [], []
+        for round_of in range(ROUNDS):
+            idle.append(self.timed(lambda: time.sleep(IDLE_S)))
+            task.append(self.timed(lambda: lives.run(TASKS, 64)))
+            for path in paths:
+                get(client, path)
 
-            def ask(path=path):
-                nonlocal took
-                begun = time.monotonic()
-                for _ in range(EACH):
-                    get(client, path)
-                took = time.monotonic() - begun
+                def ask(path=path):
+                    for _ in range(EACH):
+                        get(client, path)
 
-            # The work of each second that the daemon does anyway is not theirs.
-            out[path] = (self.counted.during(ask) - idle * took) / EACH
-        print(f"the counted daemon takes {idle:,.0f} instructions a second by itself, which is taken off")
-        return out, self.counted.during(lambda: lives.run(1280, 64)) / 1280
+                # Between lives, as under load: answers have to be made anew.
+                lives.run(64, 64)
+                out.setdefault(path, []).append(self.timed(ask))
+        a_second = statistics.median(count / took for count, took in idle)
+        each = {path: middle(counts, EACH) for path, counts in out.items()}
+        return each, middle(task, TASKS), a_second
+
+    def timed(self, work):
+        """(instructions, seconds)"""
+        took = 0
+
+        def watched():
+            nonlocal took
+            begun = time.monotonic()
+            work()
+            took = time.monotonic() - begun
+
+        return self.counted.during(watched), took
 
     def close(self):
         self.counted.close()
+
+
+def report(rates, each, task, own):
+    """`own`: the instructions a second that are taken off."""
+    a_task = task[0] - own * task[1]
+    a_second = 0
+    for name, rate in rates.most_common():
+        count, took = each.get(name.split(" ", 1)[1], (0, 0))
+        cost = count - own * took
+        a_second += rate * cost
+        print(f"  {rate:7.2f} a second   {cost:12,.0f} instructions   {name}")
+    print(f"  all pages: {a_second:,.0f} instructions a second; one task: {a_task:,.0f}")
+    for rate in RATES:
+        print(f"  under load of {rate:6,} tasks a second: {100 * a_second / (rate * a_task):.2f} % more")
+    print(f"  2 % more at {a_second / (0.02 * a_task):,.0f} tasks a second")
 
 
 def main():
@@ -95,16 +131,11 @@ def main():
         for view in rest["asked"]:
             for name, times in view.items():
                 rates[name] += times / rest["seconds"]
-        each, task = histories.count([name.split(" ", 1)[1] for name in rates if name.startswith("GET ")])
-    a_second = 0
-    for name, rate in rates.most_common():
-        cost = each.get(name.split(" ", 1)[1], 0)
-        a_second += rate * cost
-        print(f"  {rate:7.2f} a second   {cost:12,.0f} instructions   {name}")
-    print(f"all pages: {a_second:,.0f} instructions a second; one task: {task:,.0f}")
-    for rate in RATES:
-        print(f"under load of {rate:6,} tasks a second: {100 * a_second / (rate * task):.2f} % more")
-    print(f"2 % more at {a_second / (0.02 * task):,.0f} tasks a second")
+        each, task, idle = histories.count([name.split(" ", 1)[1] for name in rates if name.startswith("GET ")])
+    print(f"by itself the daemon takes {idle:,.0f} instructions a second")
+    for own, words in ((idle, "without what the daemon does by itself"), (0, "with what the daemon does by itself")):
+        print(f"{words}:")
+        report(rates, each, task, own)
     return 0
 
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/no_services.h"
 #include "functions/priority/table_queue.h"
 #include "functions/priority/timestamp.h"
 #include "runtime/loop/loop.h"
+#include "runtime/no_services.h"
 #include "tables/engine/embedded.h"
 
 namespace freshet {

@@ -2,9 +2,9 @@
 // not in these numbers; with conditions, stream records, TTL, books and the queue's sparse indexes.
 #include <benchmark/benchmark.h>
 
-#include "bench/no_services.h"
 #include "functions/queue/queues.h"
 #include "runtime/loop/loop.h"
+#include "runtime/no_services.h"
 #include "tables/engine/embedded.h"
 
 namespace freshet {

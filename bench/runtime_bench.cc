@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runtime/loop/loop.h"
+#include "runtime/no_services.h"
 #include "runtime/runtime.h"
 #include "tables/engine/embedded.h"
 
@@ -62,17 +63,6 @@ void timers(benchmark::State& state) {
   }
 }
 BENCHMARK(timers);
-
-struct NoHttp final : HttpClient {
-  Async<Result<HttpResponse>> send(std::string, HttpRequest, milliseconds) override {
-    return Result<HttpResponse>(fail(ErrorCode::kUnavailable, "none"));
-  }
-};
-struct NoSpawner final : Spawner {
-  Async<Result<ProcessResult>> run(ProcessSpec) override {
-    return Result<ProcessResult>(fail(ErrorCode::kUnavailable, "none"));
-  }
-};
 
 struct Daemon {
   SystemClock clock;

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/files.h"
-#include "bench/no_services.h"
 #include "runtime/loop/loop.h"
+#include "runtime/no_services.h"
 #include "runtime/runtime.h"
 #include "tables/engine/embedded.h"
 

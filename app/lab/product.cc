@@ -8,6 +8,7 @@
 #include "functions/queue/attributes.h"
 #include "functions/queue/queues.h"
 #include "runtime/loop/sim_loop.h"
+#include "runtime/no_services.h"
 #include "runtime/replay/record.h"
 #include "tables/engine/embedded.h"
 
@@ -17,20 +18,6 @@ namespace {
 
 constexpr WallTime kStart{milliseconds(1'800'000'000'000)};
 constexpr std::string_view kTable = "QueueTable";
-
-struct NoHttp final : HttpClient {
-  Async<Result<HttpResponse>> send(std::string, HttpRequest, milliseconds) override {
-    return Result<HttpResponse>(fail(ErrorCode::kUnavailable, "the lab has no network"));
-  }
-};
-struct NoSpawner final : Spawner {
-  Async<Result<ProcessResult>> run(ProcessSpec) override {
-    return Result<ProcessResult>(fail(ErrorCode::kUnavailable, "the lab starts no programs"));
-  }
-};
-struct NoTopics final : Publisher {
-  Async<Result<std::string>> publish(PublishInput) override { return Result<std::string>("id"); }
-};
 
 TableDefinition queue_table() {
   TableDefinition table;

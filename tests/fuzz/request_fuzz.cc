@@ -9,11 +9,11 @@
 
 #include "functions/queue/queues.h"
 #include "runtime/loop/sim_loop.h"
+#include "runtime/no_services.h"
 #include "tables/engine/embedded.h"
 #include "tables/value/json_reader.h"
 #include "tests/functions/queue_table.h"
 #include "tests/fuzz/target.h"
-#include "tests/runtime/fakes.h"
 #include "wire/dynamodb/route.h"
 #include "wire/tasks/task_route.h"
 
@@ -22,10 +22,6 @@ namespace {
 
 constexpr size_t kMaxRequests = 24;
 
-class NoPublisher final : public Publisher {
- public:
-  Async<Result<std::string>> publish(PublishInput) override { return Result<std::string>("message"); }
-};
 constexpr std::string_view kTable =
     R"({"TableName":"Everything","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[)"
     R"({"AttributeName":"id","AttributeType":"S"},{"AttributeName":"at","AttributeType":"N"},)"
@@ -150,7 +146,7 @@ class World {
   SimClock clock_{WallTime(milliseconds(1'800'000'000'000))};
   SimLoop scheduler_{clock_};
   Random random_{1};
-  NoPublisher topics_;
+  NoTopics topics_;
   NoHttp http_;
   NoSpawner spawner_;
   std::unique_ptr<EmbeddedTables> store_;

@@ -11,25 +11,10 @@
 
 #include "base/async.h"
 #include "base/scheduler.h"
+#include "runtime/no_services.h"
 #include "runtime/ports.h"
 
 namespace freshet {
-
-// For tests that send nothing: refuses every request.
-class NoHttp final : public HttpClient {
- public:
-  Async<Result<HttpResponse>> send(std::string, HttpRequest, milliseconds) override {
-    return Result<HttpResponse>(fail(ErrorCode::kUnavailable, "no network here"));
-  }
-};
-
-// For tests that run nothing: refuses every program.
-class NoSpawner final : public Spawner {
- public:
-  Async<Result<ProcessResult>> run(ProcessSpec) override {
-    return Result<ProcessResult>(fail(ErrorCode::kUnavailable, "no programs here"));
-  }
-};
 
 // Keeps every request, and answers with the next of `answers`, or with `answer` if there is none.
 class FakeHttp final : public HttpClient {
