@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kHistoryEntries = 10;
 constexpr size_t kMaxErrorBytes = 4096;
 constexpr size_t kMaxHistoryErrorBytes = 512;
-constexpr milliseconds kFreshTtl{3'600'000};  // Of a redriven task whose own has passed.
+constexpr milliseconds kFreshTtl{3'600'000};  // The TTL of a redriven task whose own has passed.
 
 Value number(int64_t n) {
   return Value::number(n);

@@ -62,7 +62,7 @@ EditItemInput end_claim(const std::string& table, const ItemRef& task, const Out
 EditItemInput set_aside(const std::string& table, const ItemRef& task);
 // The same write, which also keeps what the task has cost, where the item has room for it.
 EditItemInput with_cost(EditItemInput write, double cost);
-// What the store keeps of a cost.
+// A cost as the store keeps it.
 Value cost_value(double cost);
 // DELAYED -> PENDING.
 EditItemInput promote(const std::string& table, const ItemRef& task, std::string_view lane, WallTime now);
@@ -76,7 +76,7 @@ EditItemInput not_replaced(const std::string& table, const ItemRef& task, WallTi
 EditItemInput mark_replaced(const std::string& table, const ItemRef& task, std::string_view by, WallTime now);
 // Marks a held task: it becomes CANCELLED when its claim ends in any way except success.
 EditItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now);
-// Of a write that ends a task (any of the above): adds the ttl that KEEP_MS gives to tasks that end in that state,
+// Adds to a write that ends a task (any of the above) the ttl that KEEP_MS gives to tasks that end in that state,
 // unless a client has set one. Other writes stay as they are.
 EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime now);
 // DEAD, FAILURE, CANCELLED or SHED -> PENDING. A ttl that the queue had given becomes `default_ttl` from now, or goes

@@ -236,7 +236,7 @@ Async<void> BulkJobs::run(Work& work) {
     done = co_await go_through(work, true);
   }
   if (!done) job.error = done.error().message;
-  // What was counted and not found again has moved meanwhile. What came to a state meanwhile was not counted.
+  // A task that was counted and not found again has moved meanwhile. One that came to a state since was not counted.
   const uint64_t met = job.changed + job.moved + job.failed;
   if (job.input.limit) job.matched = std::min(job.matched, std::max(*job.input.limit, met));
   job.matched = std::max(job.matched, met);

@@ -24,20 +24,20 @@
 
 namespace freshet {
 
-// What became of one task.
+// The outcome for one task.
 struct BulkResult {
   enum class What { kChanged, kMoved, kFailed };
   What what = What::kChanged;
-  std::string error;  // Of kFailed.
+  std::string error;  // For kFailed.
 };
 
 class BulkJobs {
  public:
   static constexpr size_t kMostAtWork = 8;
-  static constexpr size_t kMostKept = 50;        // Of those that have ended.
+  static constexpr size_t kMostKept = 50;        // Jobs that have ended.
   static constexpr int64_t kFirstSlot = -2'000;  // In the system table: from there down, one for each at work.
 
-  // What jobs ask of their queue.
+  // The calls that jobs make to their queue.
   struct Desk {
     // The next tasks of a state that were created until then, the oldest first.
     std::function<Async<Result<Page>>(std::string state, WallTime until, Item start, uint32_t limit)> page;

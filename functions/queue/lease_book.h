@@ -30,7 +30,7 @@ struct Lease {
   ItemRef task;       // As last seen.
   // The charge for it to the limits of its key or group; null: none that this daemon knows of.
   std::shared_ptr<KeyCall> key_call{};
-  // Of a pull worker's claim in a queue with RATE_LIMIT: its end is learnt from.
+  // The call of a pull worker's claim in a queue with RATE_LIMIT: the limit learns from its end.
   std::shared_ptr<RatedCall> call{};
 };
 

@@ -68,7 +68,7 @@ class Pauses {
 Item pause_item(const Pause& pause);
 // Empty if the item is none.
 std::optional<Pause> pause_of(const ItemRef& item);
-// What is paused, as in "queue 'jobs'", "group 'eu' of queue 'jobs'".
+// Names the paused part, as in "queue 'jobs'", "group 'eu' of queue 'jobs'".
 std::string pause_subject(Pause::Of of, std::string_view name, std::string_view queue);
 // "since 2026-11-24T14:02:07Z by KEY: REASON", "… until …". UTC.
 std::string pause_in_words(const Pause& pause);

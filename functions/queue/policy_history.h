@@ -14,7 +14,7 @@ class PolicyHistory {
  public:
   static constexpr size_t kMost = 1000;  // Older ones are forgotten.
 
-  // What a queue begins with when it is opened; before the first add().
+  // The policy with which the queue opens. Call it before the first add().
   void begin(PolicyChange first) { first_ = std::move(first); }
   void add(PolicyChange change);
   // From that number on, as TaskQueue::policy_changes() says.

@@ -17,17 +17,17 @@
 namespace freshet {
 
 struct ShedLine {
-  std::string task;           // Of a spell: the first one.
+  std::string task;           // In the line of a spell: the first one.
   std::string what = "shed";  // Or "bounced", "refused".
   std::string policy;         // That decided: "ttl", "deadline", "breaker", or a setting, as "DEADLINE_MARGIN=p90".
   std::string reason;         // "ttl", "deadline", "deadline-margin", "max-waiting", or what the runner said.
-  std::string by;             // Who noticed: "take", "timer", "due", "sweep", "runner" or "create".
+  std::string by;             // The part that noticed: "take", "timer", "due", "sweep", "runner" or "create".
   std::string state;          // That it was in.
   milliseconds age{0};
   uint64_t depth = 0;  // PENDING tasks then.
   WallTime at{};
   // A spell of bounces or refusals is one line with these:
-  uint64_t count = 1;              // So many of them.
+  uint64_t count = 1;              // The number of them.
   WallTime until{};                // When the last one was.
   std::vector<std::string> tasks;  // Some of them, each once.
 };

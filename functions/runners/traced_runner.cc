@@ -46,7 +46,7 @@ class TracedRunner final : public Runner {
 
   Async<RunResult> run(ItemRef task, std::string lease) override {
     AttemptSpan span(tracing_.tracer, begin(task));
-    // What goes on below the attempt: requests and calls of functions.
+    // Requests and calls of functions are spans below the attempt.
     TracedServices services(tracing_.plain, tracing_.tracer, span.header());
     const bool is_own = settings_.kind == RunnerKind::kHttp || settings_.kind == RunnerKind::kFunction;
     const auto own = is_own ? make_runner(settings_, services.services(), span.header()) : nullptr;

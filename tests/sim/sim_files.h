@@ -1,6 +1,6 @@
 // Files in memory that fail as real ones may, from a seed. The twin of base/files_posix.cc.
 //
-// What was written and not synced may be lost or torn by a crash, byte by byte, each write on its own; so may
+// A crash may lose or tear each write that was not synced, byte by byte, each write on its own; so may
 // creations, renames and removals until their directory is synced. One thread.
 //
 //   SimFiles files(seed);
@@ -76,7 +76,7 @@ class SimFiles final : public Files {
   // After the death of the process alone: everything written is there.
   void restart_process();
 
-  // What a power cut makes of one change that was not synced. Of a write it may keep a part: `bytes` bytes from `from`.
+  // The effect of a power cut on one change that was not synced. It may keep `bytes` bytes of a write, from `from` on.
   struct Fate {
     bool kept = true;
     uint64_t from = 0;
@@ -94,7 +94,7 @@ class SimFiles final : public Files {
   void set_content(const std::string& path, std::string bytes);  // Durable at once.
   bool exists(const std::string& path) const;
   uint64_t bytes_allocated() const;
-  uint64_t syncs() const { return syncs_; }  // Of files, successful ones.
+  uint64_t syncs() const { return syncs_; }  // Successful syncs of files.
   uint64_t open_files() const { return open_files_; }
 
  private:
@@ -165,7 +165,7 @@ class SimSync final : public BackgroundSync {
   Scheduler& scheduler_;
   const milliseconds longest_;
   SimFile* file_ = nullptr;
-  size_t changes_ = 0;  // What was written before begin().
+  size_t changes_ = 0;  // The writes before begin().
   bool over_ = false;
   TimerId timer_ = 0;
   uint64_t begun_ = 0;

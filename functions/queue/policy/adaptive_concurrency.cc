@@ -8,7 +8,7 @@ namespace freshet {
 
 namespace {
 
-constexpr double kGridStep = 0.12;  // Of the grid, in logarithms: 12 %.
+constexpr double kGridStep = 0.12;  // The step of the grid, in logarithms: 12 %.
 constexpr double kShortest = 0.0005;
 constexpr double kSlowest = 3600;
 // The variance of counts, over that of a Poisson process: exponential service has 1, lognormal with sigma 1 has 1.7.
@@ -99,7 +99,7 @@ void AdaptiveConcurrency::refused(BootTime now) {
   }
   for (double& one : belief_) one /= sum;
   if (in_work_ > 0) --in_work_;
-  clear_window();  // What it did with others refused says little.
+  clear_window();  // Its times while others were refused say little.
   choose();
 }
 

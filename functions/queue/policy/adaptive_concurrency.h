@@ -60,11 +60,11 @@ class AdaptiveConcurrency {
 
   size_t least_;
   size_t most_;
-  std::vector<double> knees_;     // Of the grid; in tasks, rising.
+  std::vector<double> knees_;     // The knees of the grid, in tasks, rising.
   std::vector<double> services_;  // Seconds, rising.
   std::vector<double> log_services_;
   std::vector<double> belief_;  // Probability of each pair; knees_.size() rows.
-  std::vector<double> work_;    // Of the window, for each knee: seconds of service done.
+  std::vector<double> work_;    // Seconds of service done in the window, for each knee.
 
   size_t limit_;
   double knee_;
@@ -78,7 +78,7 @@ class AdaptiveConcurrency {
   std::map<size_t, double> spans_;  // Seconds by what was in work.
   double seconds_ = 0;
   double tasks_ = 0;
-  size_t settling_ = 0;  // So many tasks are to end first that began under another limit.
+  size_t settling_ = 0;  // Tasks that began under another limit and are to end first.
 };
 
 }  // namespace freshet

@@ -14,7 +14,7 @@ constexpr double kSteepHoped = 0.2;     // Steepness of growth where the limit i
 constexpr double kMostGrowth = 2;       // Seconds that one accepted call adds, and
 constexpr double kMostSearch = 0.2;     // while nothing was refused yet.
 constexpr double kStage = 4;            // It grows that far; then it has to be accepted.
-constexpr double kBelieve = 0.85;       // What is known of a bucket is forgotten that far each time.
+constexpr double kBelieve = 0.85;       // The part of a bucket's known size that is kept each time.
 constexpr double kBelieveKnown = 0.97;  // The same of one whose size is known.
 constexpr double kFirstCut = 0.94;
 constexpr double kMostDebtSeconds = 10;
@@ -27,9 +27,9 @@ constexpr double kStep = 1.06;
 constexpr double kLongCycle = 10;
 constexpr double kMostBurst = 2;     // Seconds.
 constexpr double kBelow = 0.03;      // After a refusal the rate is that much below the limit at first.
-constexpr double kAtRest = 0.995;    // Of the limit.
+constexpr double kAtRest = 0.995;    // A share of the limit.
 constexpr double kEachHoped = 30;    // The same while the limit is far below what it was of late.
-constexpr double kLostShare = 0.03;  // Of the time may be lost by pauses that the downstream asks for.
+constexpr double kLostShare = 0.03;  // The share of time that pauses which the downstream asks for may cost.
 constexpr milliseconds kShortPause{2'000};
 constexpr double kLongestRest = 40;  // Seconds between two attempts to find more, where a refusal costs a pause.
 constexpr double kLongerRest = 1.6;  // They grow that far while the limit stays.
@@ -39,7 +39,7 @@ constexpr double kSoon = 1.2;        // The cycle was so short that the pause in
 constexpr seconds kTopHolds{1200};   // The highest limit counts for so long.
 constexpr double kStepAsked = 1.02;
 constexpr double kAtOnce = 0.02;     // Seconds: what may start at once is worth that, or is one.
-constexpr double kLag = 0.05;        // Of an interval: a start that is that late does not delay the next.
+constexpr double kLag = 0.05;        // A share of an interval: a start that is that late does not delay the next.
 constexpr uint32_t kSureRun = 4;     // Refusals one after the other that may be a window that is used up.
 constexpr double kLeastCycle = 1;    // Seconds that can be measured.
 constexpr double kLongestProbe = 2;  // Seconds between two calls while everything is refused,
@@ -219,7 +219,7 @@ void AdaptiveRate::grow(BootTime now) {
   grew_at_ = now;
 }
 
-// So many units were accepted.
+// Notes that the downstream accepted `units`.
 void AdaptiveRate::pay(BootTime now, double units) {
   debt_ = std::max(0.0, debt_ - units);
   if (window_ > 0 && edge_units_ < quota_ && !growing_) return;
@@ -426,7 +426,7 @@ void AdaptiveRate::cut_again(BootTime now) {
   debt_ = std::min(debt_, asked_ ? most_debt(false) : kEach / 3);
 }
 
-// What the downstream took beyond `limit` while the rate grew.
+// The work that the downstream accepted beyond `limit` while the rate grew.
 double AdaptiveRate::beyond(double limit) const {
   constexpr int kSteps = 16;
   const double from = limit > grew_from_ ? std::sqrt(std::log(limit / grew_from_) / steepness_) : 0;

@@ -21,7 +21,7 @@ namespace freshet {
 
 class AdaptiveRate {
  public:
-  // What started() gives, for its answer.
+  // The record of a start that started() gives, for its answer.
   struct Start {
     BootTime at{};
     float units = 1;
@@ -118,7 +118,7 @@ class AdaptiveRate {
   void pass_edge();
   void meet_edge(BootTime at, nanoseconds run, bool sure);
   void cut_again(BootTime now);
-  // What was accepted from the end of one run of refusals to the next.
+  // The work that was accepted from the end of one run of refusals to the next.
   struct Cycle {
     double accepted;  // Units,
     double lasted;    // in so many seconds,
@@ -167,9 +167,9 @@ class AdaptiveRate {
 
   // The rate.
   double limit_;
-  double burst_ = 0;                          // Of a bucket: it holds what the limit gives in so many seconds.
-  bool jumped_ = false;                       // The limit was raised by what the rate grew to.
-  double last_units_ = 0, last_seconds_ = 0;  // Of the last cycle.
+  double burst_ = 0;     // The size of a bucket: it holds what the limit gives in that many seconds.
+  bool jumped_ = false;  // The limit was raised by what the rate grew to.
+  double last_units_ = 0, last_seconds_ = 0;  // The figures of the last cycle.
   bool grew_ = false;                         // The last growth ended in this cycle;
   double grew_from_ = 1;                      // it began at this rate
   double grew_for_ = 0;                       // and lasted so many seconds. 0: it has been used.
@@ -180,10 +180,10 @@ class AdaptiveRate {
   double debt_ = 0;      // Units to be accepted before it asks for more again.
   BootTime cycle_at_{};  // The end of the last run of refusals.
   double cycle_units_ = 0;
-  nanoseconds idle_{0};  // Of the cycle: nobody wanted to start anything.
+  nanoseconds idle_{0};  // The part of the cycle in which nobody wanted to start anything.
   double steepness_ = kSteep;
-  double grown_ = 0;     // So many seconds.
-  double cut_rate_ = 0;  // What was let in during the last second of it.
+  double grown_ = 0;     // In seconds.
+  double cut_rate_ = 0;  // The starts that were let in during the last second of it.
   Recent recent_{milliseconds(250)};
   Recent long_{seconds(2)};
   SlidingCount sliding_;
@@ -241,7 +241,7 @@ class AdaptiveRate {
   float shortest_reset_ = 1e9F;  // The shortest, from then on, and before.
   float shortest_reset_before_ = 1e9F;
   float told_limit_ = 0;     // As in the headers.
-  BootTime window_end_{};    // Of a fixed window; the past: not known.
+  BootTime window_end_{};    // The end of a fixed window. In the past: not known.
   BootTime window_heard_{};  // When it was first heard of.
   bool window_known_ = false;
   double window_left_ = 0;   // Units that may start until then.

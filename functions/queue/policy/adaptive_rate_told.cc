@@ -35,7 +35,7 @@ double hint_seconds(nanoseconds time) {
 }  // namespace
 
 bool AdaptiveRate::blames_concurrency(const Start& start, BootTime now, const LimitHints& hints) {
-  // Who knows when to come again counts calls over time.
+  // A downstream that knows when to come again counts calls over time.
   if (hints.retry_after || said_ > 0) {
     if (cap_ > 0) leave_cap(now);
     return false;

@@ -31,7 +31,7 @@ class Breaker {
   size_t allowed(BootTime now, size_t wanted) const {
     return closed_ ? wanted : std::min<size_t>(wanted, now >= next_);
   }
-  // So many were started.
+  // Notes that this many tasks were started.
   void started(size_t tasks, BootTime now) {
     if (!closed_ && tasks > 0) next_ = now + kPause;
   }

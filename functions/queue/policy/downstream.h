@@ -25,7 +25,7 @@ struct Downstream {
   uint64_t concurrency_number = 0;                 // Which one it is: it may be switched off and on.
   size_t busy = 0;                                 // Tasks of all runs that are claimed and not done.
   size_t left = 0;                                 // Slots in use by runs that are over.
-  std::string runner;                              // Who works on the tasks, for people: a URL or a program.
+  std::string runner;                              // The worker on the tasks, for people: a URL or a program.
   std::optional<RunnerTrouble> trouble;            // From its first bounce on, until it takes something.
 
   // Somebody else may work on them from now on.

@@ -10,7 +10,7 @@ FairShares::Key FairShares::key(const Shares::value_type& share) {
   return {lane_level(share.first), share.second.in_work, share.second.turn, share.first};
 }
 
-// Whatever its place depends on changes only here.
+// All that its place depends on changes only here.
 template <class Change>
 void FairShares::change(Shares::value_type& share, Change what) {
   if (!share.second.lanes.empty()) waiting_.erase(key(share));

@@ -1,4 +1,4 @@
-// Whose turn it is among the lanes (lanes.h) that hold tasks. Pure state.
+// Decides which of the lanes (lanes.h) that hold tasks has its turn. Pure state.
 //
 // The lanes of one priority and group are a share. The highest priority first. Among shares of one priority, that whose
 // group has the fewest tasks in work: so groups share the slots, however loud they are and however long their tasks
@@ -57,7 +57,7 @@ class FairShares {
   bool may_hold(std::string_view lane) const;
   // A task of it was taken.
   void served(std::string_view lane);
-  // So many tasks of the group are in work now.
+  // Notes how many tasks of the group are in work now.
   void in_work(std::string_view group, uint64_t tasks);
 
   // The lanes without a key of that group, or those of that key, whether they are known or come to be, have no turn
@@ -100,10 +100,10 @@ class FairShares {
  private:
   struct Share {
     std::string_view group;
-    uint64_t in_work = 0;                                         // Of its group.
+    uint64_t in_work = 0;                                         // The tasks of its group.
     uint64_t turn = 0;                                            // Its last one.
     size_t known = 0;                                             // Lanes.
-    size_t of_keys = 0;                                           // Of those.
+    size_t of_keys = 0;                                           // The number of those.
     absl::btree_set<std::pair<int64_t, std::string_view>> lanes;  // Those that may have a turn.
   };
   using Shares = std::map<std::string, Share, std::less<>>;
@@ -134,7 +134,7 @@ class FairShares {
   Shares shares_;
   std::map<std::string, std::vector<Shares::value_type*>, std::less<>> groups_;
   std::map<std::string, std::vector<Lanes::value_type*>, std::less<>> keys_;
-  std::map<std::string, uint64_t, std::less<>> in_work_;  // Of groups that have any.
+  std::map<std::string, uint64_t, std::less<>> in_work_;  // Groups that have any.
   Names held_groups_;
   Names held_keys_;
   absl::btree_set<Key> waiting_;

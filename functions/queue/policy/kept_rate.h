@@ -16,7 +16,7 @@ struct LearntLimit {
   double highest = 0;        // Units a second that were confirmed of late; 0: none were.
 };
 
-// What moved less than a twentieth is as good.
+// True if a limit moved by at least a twentieth. A smaller change is not worth a write.
 inline bool moved(const LearntLimit& from, const LearntLimit& to) {
   constexpr double kMoved = 1.0 / 20;
   const auto far = [](double one, double other) { return std::abs(other - one) > kMoved * one; };

@@ -13,7 +13,7 @@ constexpr double kTiny = 1e-9;
 constexpr milliseconds kForgetLater{100};
 constexpr double kLeastRate = 0.1;  // Units a second that are learnt.
 constexpr double kMostRate = 10'000;
-constexpr seconds kForgetLearnt{600};  // What was learnt of a key that is idle for so long is forgotten; for so long if
+constexpr seconds kForgetLearnt{600};  // A key that is idle for this long loses what was learnt; for kForgetSoon if
 constexpr seconds kForgetSoon{10};     // there are many.
 
 constexpr seconds kKeepEach{5};

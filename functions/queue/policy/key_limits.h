@@ -31,7 +31,7 @@
 
 namespace freshet {
 
-// What was learnt of one key.
+// The limits that were learnt for one key.
 struct LearntKey {
   std::string key;
   LearntLimit limit;
@@ -100,7 +100,7 @@ class KeyLimits {
   // Reports the task's outcome. Only the first answer counts. `units`: its real cost.
   void answered(std::string_view key, KeyCall& call, CallAnswer answer, BootTime now, const LimitHints& hints = {},
                 std::optional<double> units = {});
-  // So many tasks of the key are held under leases now.
+  // Notes how many tasks of the key are held under leases now.
   void in_flight(std::string_view key, uint64_t tasks, BootTime now);
   // A task has cost that much more (or less) than what was charged for it. Not where rates are learnt: see answered().
   void charge(std::string_view key, double difference, BootTime now);
@@ -109,7 +109,7 @@ class KeyLimits {
   bool due(BootTime now, size_t most);
   BootTime next_due() const { return events_.empty() ? BootTime::max() : events_.begin()->first.first; }
 
-  // What keeps the key from starting a task; empty: nothing.
+  // The limit that keeps the key from starting a task. Empty: none.
   struct Standing {
     bool is_rate = false;  // Else its concurrency.
     BootTime at{};         // When it may start again, by its rate.
@@ -118,7 +118,7 @@ class KeyLimits {
   };
   std::optional<Standing> standing(std::string_view key, BootTime now) const;
 
-  // What was learnt, to be kept across restarts: of the keys that started something last, the latest first. At most
+  // The learnt limits to keep across restarts: those of the keys that started something last, the latest first. At most
   // kMostKept, and kMostKeptBytes of names. Keys of which nothing was refused yet have no limit to be kept.
   static constexpr size_t kMostKept = 1'000;
   static constexpr size_t kMostKeptBytes = 100'000;
@@ -129,13 +129,13 @@ class KeyLimits {
   // The write of them failed: to_keep() gives them out again, moved or not.
   void not_kept() { keep_failed_ = true; }
   BootTime next_keep() const { return limits_.learnt ? next_keep_ : BootTime::max(); }
-  // What was kept in an earlier life. A key that starts something within ten minutes goes on from there. Before the
+  // Takes the limits of an earlier life. A key that starts something within ten minutes goes on from there. Before the
   // first start.
   void remember(std::vector<LearntKey> kept, BootTime now);
 
   size_t at_limit() const { return at_limit_; }  // Keys.
   size_t known() const { return keys_.size(); }
-  size_t bytes() const;  // What they take.
+  size_t bytes() const;  // The bytes that they take.
 
  private:
   struct Key {
@@ -166,10 +166,10 @@ class KeyLimits {
   Limits limits_;
   OnChange told_;
   Keys keys_;
-  // Of a key at its limit: when it may start. Of others: when they are full, to be forgotten. Numbers break ties.
+  // For a key at its limit, the time at which it may start; for others, the time at which they are full and forgotten.
   absl::btree_map<std::pair<BootTime, uint64_t>, const std::string*> events_;
   uint64_t number_ = 0;
-  uint64_t cleared_ = 0;  // So many times.
+  uint64_t cleared_ = 0;  // The number of times.
   size_t at_limit_ = 0;
   size_t name_bytes_ = 0;
   std::map<std::string, LearntLimit, std::less<>> kept_;  // As it was written last, or read at the start.

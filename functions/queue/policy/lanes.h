@@ -31,7 +31,7 @@ std::string_view lane_group(std::string_view lane);
 // The lane of tasks that have a key, where keys have lanes.
 std::string key_lane_name(std::string_view plain_lane, std::string_view key);
 bool is_key_lane(std::string_view lane);
-std::string lane_key(std::string_view lane);  // Of such a lane.
+std::string lane_key(std::string_view lane);  // The key of such a lane.
 std::string share_of(std::string_view lane);
 
 }  // namespace freshet

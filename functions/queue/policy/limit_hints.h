@@ -8,8 +8,8 @@
 namespace freshet {
 
 struct LimitHints {
-  std::optional<milliseconds> retry_after;  // Of a refusal: no call before that.
-  std::optional<double> limit;              // So many units
+  std::optional<milliseconds> retry_after;  // With a refusal: no call before that.
+  std::optional<double> limit;              // Units
   std::optional<milliseconds> window;       // in that time,
   std::optional<double> remaining;          // of which so many are left,
   std::optional<milliseconds> reset;        // until all are there again.

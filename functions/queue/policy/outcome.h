@@ -11,7 +11,7 @@ namespace freshet {
 
 struct Outcome {
   std::string_view to;         // A state.
-  milliseconds delay{0};       // Of DELAYED: not before now + delay.
+  milliseconds delay{0};       // For DELAYED: not before now + delay.
   bool give_back = false;      // The attempt does not count.
   bool failed = false;         // Leaves an entry in the history.
   bool unless_beaten = false;  // Only if no heartbeat has come since the task was read.

@@ -21,7 +21,7 @@ class SlidingCount {
  public:
   static constexpr double kLength = 10;  // Seconds.
 
-  // So many units were started; below 0: so many of them were refused.
+  // Notes that units were started. Below 0: that many of them were refused.
   void add(BootTime now, double units) {
     pass(now);
     parts_[place(part_)] += static_cast<float>(units);
@@ -63,7 +63,7 @@ class SlidingCount {
   }
 
  private:
-  static constexpr int64_t kParts = 62;  // Of the window;
+  static constexpr int64_t kParts = 62;  // Parts of the window;
   static constexpr int64_t kKept = 64;   // kept are a few more.
   static constexpr nanoseconds kPart{static_cast<int64_t>(kLength * 1e9) / kParts};
   static constexpr double kNear = 0.012;

@@ -28,7 +28,7 @@ class TokenBucket {
     fill(now);
     return std::min(wanted, static_cast<size_t>(std::max(0.0, tokens_ + 1e-9)));
   }
-  // What is left; below 0: so much was used ahead. With a rate only.
+  // The tokens that are left. Below 0: that many were used ahead. With a rate only.
   double tokens(BootTime now) {
     fill(now);
     return tokens_;

@@ -59,7 +59,7 @@ class Urgency {
   static constexpr double kStep = 0.3;
   static constexpr double kLeast = 0.5;
   static constexpr double kMost = 1.7;
-  static constexpr double kChanceKept = 0.6;  // Of what a task had at first.
+  static constexpr double kChanceKept = 0.6;  // A share of the chance that a task had at first.
 
   // Tasks whose deadline is not before that time have enough; now's millisecond if too little is known of service
   // times.

@@ -65,7 +65,7 @@ Async<void> Creation::refuse_beyond_bound(const std::vector<NewTask>& tasks, std
   Room there = co_await waiting();
   const DrainRates rates = core_.admission.rates(boot());
   std::vector<ShedLine> lines;
-  std::map<std::string_view, const NewTask*> last_of_key;  // Of those that this batch will leave waiting.
+  std::map<std::string_view, const NewTask*> last_of_key;  // Those that this batch will leave waiting.
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!out[i]) continue;
     const uint64_t size = stored_size(tasks[i]);
@@ -160,7 +160,7 @@ Async<Outlook> Creation::outlook(const NewTask& task) {
   Outlook out;
   const bool all_in_time = settings_.deadline_margin == DeadlineMargin::kP90;
   out.service = all_in_time ? core_.window.p90(boot()) : core_.window.p10(boot());
-  if (task.delay && task.delay->count() > 0) co_return out;  // Who knows what waits then.
+  if (task.delay && task.delay->count() > 0) co_return out;  // Nobody knows yet what waits then.
   const bool newest_first = core_.admission.goes_newest_first();
   uint64_t ahead = 0;
   if (!newest_first && core_.lanes.empty()) ahead = co_await parts_.sheds.pending_depth();

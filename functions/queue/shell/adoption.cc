@@ -33,7 +33,7 @@ Async<bool> Adoption::adopt(std::vector<ItemRef> tasks) {
     if (core_.lanes.lacks(task)) names.push_back(core_.lanes.asked_by(task));
   }
   if (!names.empty()) {
-    // Whatever the error is, only the names that are known by now matter.
+    // With any error, only the names that are known by now matter.
     const auto known = co_await add_lanes(std::move(names));
     if (!known && known.error().code != ErrorCode::kLimitExceeded) core_.adopter.try_again();
   }
@@ -46,7 +46,7 @@ Async<bool> Adoption::adopt(std::vector<ItemRef> tasks) {
     writes.emplace_back(std::move(*update));
     written.push_back(std::move(task));
   }
-  bool any = core_.lanes.size() > known_before;  // Of tasks that have their lane already, after a restart.
+  bool any = core_.lanes.size() > known_before;  // Lanes of tasks that have theirs already, after a restart.
   if (writes.empty()) co_return any;
   auto answers = co_await services_.tables.write_many(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) {
@@ -135,7 +135,7 @@ Async<Result<void>> Adoption::add_lanes(std::vector<std::string> names) {
   core_.lanes.stored(lanes);
   if (lanes.first) {
     scope_.spawn(adopt_all());
-    core_.adopter.try_again();  // What is on its way without a lane may come behind that.
+    core_.adopter.try_again();  // A task that is on its way without a lane may come behind that.
   }
   co_return lanes.room;
 }

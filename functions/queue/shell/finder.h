@@ -22,10 +22,10 @@ class TaskFinder : QueuePart {
     enum class Part { kEnough, kLess, kNoDeadline };
     Item key;
     Part part = Part::kEnough;
-    std::optional<WallTime> enough;  // Of the whole walk; until its first page, none.
+    std::optional<WallTime> enough;  // For the whole walk. None until its first page.
     // When the walk began: the lower bound of kLess. It must not move between pages, or a page may begin outside.
     WallTime began{};
-    size_t least = 0;  // So many are read: more and more, while all are passed over.
+    size_t least = 0;  // The number to read: more and more, while all are passed over.
   };
   struct Candidates {
     std::vector<ItemRef> tasks;  // In the order in which they should be taken.

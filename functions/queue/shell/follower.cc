@@ -86,7 +86,7 @@ Async<void> Follower::follow() {
     bool over = !page && page.error().code == ErrorCode::kResourceNotFound;
     if (page && page->records.empty() && page->next == place.from && boot() < until) {
       over = co_await is_stream_over(place.label);
-      if (!over) co_await sleep_for(services_.scheduler, kEarlyAnswer);  // Whatever the error is, avoid a hot loop.
+      if (!over) co_await sleep_for(services_.scheduler, kEarlyAnswer);  // With any error, avoid a hot loop.
     }
     if (over) {
       place = co_await next_stream(place.label);

@@ -24,7 +24,7 @@ struct TaskFinder::LaneRead {
   static constexpr int kMostRounds = 6;
 
   std::vector<ItemRef> tasks;  // Those that can be taken.
-  size_t given = 0;            // Of them.
+  size_t given = 0;            // The number of them.
   Walk next;                   // From where there may be more.
   bool more = true;
   bool urgent = false;  // The order is ORDER=deadline.
@@ -86,7 +86,7 @@ Async<Result<TaskFinder::WalkPage>> TaskFinder::lane_page(std::string lane, uint
 // passed over, a bounded number of times.
 Async<Result<void>> TaskFinder::read_lane(std::string lane, LaneRead& read, size_t wanted, bool newest_first) {
   constexpr int kMostPages = 12;
-  constexpr size_t kMost = 1000;  // Of a page.
+  constexpr size_t kMost = 1000;  // Tasks in a page.
   constexpr size_t kLonger = 4;   // The page after one of which nothing can be taken is that much longer.
   size_t least = 0;
   bool any = !read.tasks.empty();

@@ -9,7 +9,7 @@ namespace freshet {
 
 namespace {
 
-constexpr const char* kRefused = "refused";  // Of a line of the shed log.
+constexpr const char* kRefused = "refused";  // In a line of the shed log.
 
 }  // namespace
 

@@ -13,7 +13,7 @@
 
 namespace freshet::sim {
 
-// What a client knows of a request.
+// A client's knowledge of a request.
 struct Reply {
   enum class Kind {
     kDone,     // A success.

@@ -1,4 +1,4 @@
-// Who takes part in a run: the clients that the plan has, and what the judges may expect of such a run.
+// The clients that take part in a run, as the plan has them, and what the judges may expect of such a run.
 #pragma once
 
 #include <functional>

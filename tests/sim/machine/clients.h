@@ -39,7 +39,7 @@ struct Judges {
   OrderedJudge ordered;
 };
 
-// What clients share. Outlives them.
+// The things that all clients share. Outlives them.
 struct Stage {
   Stage(Caller& all_call, const Plan& whole, Judges& judges, Verdict& broken, const bool& faults_are_over,
         std::string task_runner)

@@ -251,7 +251,7 @@ Json text(const std::string& value) {
   return {{"S", value}};
 }
 
-// What other programs may leave in the table: an entry of a member that does not wait by it, one of a member that is
+// Items that other programs may leave: an entry of a member that does not wait by it, one of a member that is
 // not there, and things that are no entries, no request and no member at all.
 std::vector<Json> foreign_items(const std::string& member) {
   const Json old = text("2000/01/01-00:00:00.000000");

@@ -165,7 +165,7 @@ Async<void> repeat_transaction(Stage& stage, Json input) {
   const BootTime before = stage.caller.scheduler().clock().boot();
   const Reply reply = co_await stage.caller.store("TransactWriteItems", std::move(input), kPatience);
   if (stage.caller.scheduler().clock().boot() - before > seconds(60)) co_return;
-  // Of two at a time, the later one may be told that the other is still at work.
+  // If two are under way at a time, the later one may learn that the other is still at work.
   const bool waits =
       reply.error == "ProvisionedThroughputExceededException" || reply.error == "TransactionInProgressException";
   stage.verdict.expect(reply.status != 400 || waits, "a repeated transaction is carried out again",

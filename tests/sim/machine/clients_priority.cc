@@ -237,7 +237,7 @@ Async<void> operate_on_priority_queue(Stage& stage, Random random, PriorityPlace
 Async<bool> judge_priority_rest(Stage& stage, PriorityPlace place) {
   const Reply stats = co_await stage.caller.get(place.routes + "stats", kPatience);
   if (stats.kind != Reply::Kind::kDone) co_return false;
-  // What nobody can read counts as waiting for ever.
+  // A record that nobody can read counts as waiting for ever.
   int64_t left = 0;
   for (const char* state : {"ready", "in_flight", "delayed"}) left += stats.body.value(state, int64_t{0});
   if (left > (stage.plan.has("unreadable-records") && &place.judge == &stage.strict ? 4 : 0)) co_return false;

@@ -234,7 +234,7 @@ Async<void> settle_one(Stage& stage, Random& random, std::string id, std::string
 // Does one task: for longer than the lease at times, and then tells how it went.
 Async<void> do_task(Stage& stage, Random& random, std::string id, std::string lease, milliseconds lease_time) {
   uint64_t fate = stage.calm ? 99 : random.below(100);
-  if (!stage.calm && id.ends_with("7")) fate = 20;  // Whoever tries this one fails.
+  if (!stage.calm && id.ends_with("7")) fate = 20;  // Every worker fails at this one.
   if (fate < 5) co_return;                          // This worker forgets it.
   const auto longest = stage.calm ? milliseconds(20) : fate < 15 ? lease_time * 2 : lease_time / 4;
   co_await rest(stage, random, milliseconds(0), longest);

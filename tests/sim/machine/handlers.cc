@@ -9,7 +9,7 @@ namespace freshet::sim {
 
 namespace {
 
-// What lies before the runner, where the plan has a limiter.
+// The limiter before the runner, if the plan has one.
 struct Gate {
   explicit Gate(uint64_t seed) : limiter(seed) {}
   SimLimiter limiter;

@@ -92,7 +92,7 @@ void FilteredJudge::assigned(uint64_t number, const FilteredWish& wish, const st
   assign_over(number);
 }
 
-// What no other request can have got, and still waits for sure, was passed over.
+// A member that no other request can have got, and that surely still waits, was passed over.
 void FilteredJudge::judge_doubts(uint64_t over) {
   for (Doubt& doubt : doubts_) {
     doubt.open.erase(over);

@@ -25,7 +25,7 @@ class FilteredJudge {
   explicit FilteredJudge(Verdict& verdict) : verdict_(verdict) {}
   // The wall clock was set, or a life ended: places in the order are times of that clock.
   void disturbed(BootTime now) { last_disturbance_ = now; }
-  // What the daemon before had in hand is gone: calls without an answer are done, or never will be.
+  // The work of the daemon before is gone: calls without an answer are done, or never will be.
   void life_begins();
 
   void member(const std::string& id, std::set<std::string> languages, std::string shift);

@@ -12,7 +12,7 @@ std::string ms(BootTime time) {
 }
 
 constexpr milliseconds kShortestLease{500};
-constexpr seconds kTravel{150};            // Of a task to its runner, a pause of the machine included.
+constexpr seconds kTravel{150};            // The way of a task to its runner, a pause of the machine included.
 constexpr milliseconds kSmallStep{1'000};  // Delays follow a step of the wall clock that is no larger.
 constexpr size_t kLately = 40;
 constexpr milliseconds kRateWindow{5'000};
@@ -247,7 +247,7 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span) {
 void TasksJudge::take_unknown(uint64_t take, const Span& span, milliseconds lease) {
   unsure_until_ = std::max(unsure_until_, span.answered + lease + seconds(5));
   take_over(take);
-  // What may have been taken may come back later, and is then no longer surely PENDING: judge only what comes later.
+  // A task that may have been taken may come back later, and is not surely PENDING then: judge only later tasks.
   surely_pending_.clear();
 }
 

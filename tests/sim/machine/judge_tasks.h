@@ -47,7 +47,7 @@ class TasksJudge {
   void expect_attempts(int most) { most_attempts_ = most; }
   // A start takes longer: the leases of the daemon before are there for a while.
   void expect_slow_starts() { end_of_dead_ = seconds(60); }
-  // So many takes a second are allowed (RATE_LIMIT).
+  // The takes a second that RATE_LIMIT allows.
   void expect_rate(double a_second) { rate_ = a_second; }
 
   struct NewTask {
@@ -59,7 +59,7 @@ class TasksJudge {
     bool has_ttl = false;  // TTL may take it away.
     seconds ttl{0};
     bool ranked = false;  // It has a group or a priority: other tasks may rightly go first.
-    std::string key;      // Of all tasks of one key, one producer makes one after the other.
+    std::string key;      // One producer makes all tasks of a key, one after the other.
     bool replaces = false;
   };
   void begin_create(const NewTask& task);
@@ -145,7 +145,7 @@ class TasksJudge {
     BootTime given_sent{};
     BootTime given_answered{};
     int attempts = 0;                 // The highest that was seen.
-    int attempt = 0;                  // Of the last lease.
+    int attempt = 0;                  // That of the last lease.
     std::optional<int> next_attempt;  // As its last settlement left it, which was sent then.
     BootTime settled{};
     BootTime not_before{};              // Delayed until then at least.
@@ -190,7 +190,7 @@ class TasksJudge {
   // Acknowledged, never touched, without delay, ttl or deadline: surely PENDING. By when they were acknowledged.
   std::map<BootTime, std::set<std::string>> surely_pending_;
   BootTime unsure_until_{};  // Takes without an answer may hold anything until then.
-  WallTime pause_began_{};   // Of the machine, the last one.
+  WallTime pause_began_{};   // The last pause of the machine.
   WallTime pause_ended_{};
   BootTime last_disturbance_{};
   BootTime disturbance_before_{};

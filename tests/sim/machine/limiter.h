@@ -36,7 +36,7 @@ class SimLimiter {
     tokens_ -= 1;
     return true;
   }
-  // Whether refusals come with a Retry-After.
+  // True if refusals come with a Retry-After.
   bool tells() const { return tells_; }
 
  private:

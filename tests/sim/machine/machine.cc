@@ -25,7 +25,7 @@ namespace {
 constexpr WallTime kStart{milliseconds(1'800'000'000'000)};
 constexpr milliseconds kLongestRest{3'600'000};
 constexpr milliseconds kLongTurn{20'000};    // Real time.
-constexpr milliseconds kTurnBudget{10'000};  // Of the processor's time.
+constexpr milliseconds kTurnBudget{10'000};  // In the processor's time.
 constexpr uint64_t kMostSteps = 5'000'000;
 constexpr size_t kMostSpares = 40;
 
@@ -111,7 +111,7 @@ class Machine {
       return;
     }
     if (was_misdirected) {
-      // What the disk has put elsewhere was acknowledged: the start says so, or nothing that can be read is wrong.
+      // The write that the disk misdirected was acknowledged: the start says so, or all that can be read is right.
       if (cuts_seen() == cuts) read_damaged();
       if (goes_on()) take_down(Ending::kKill);
       return;
@@ -515,7 +515,7 @@ class Machine {
     if (name == "wall-step") {
       const auto far = static_cast<int64_t>(random_.below(random_.below(2) == 0 ? 50'000 : 5'000'000));
       const bool back = random_.below(2) == 0;
-      if (back) stepped_back_ += milliseconds(far);  // What is delayed to a time waits for it.
+      if (back) stepped_back_ += milliseconds(far);  // A task that is delayed to a time waits for it.
       set_wall(milliseconds(back ? -far : far));
       if (back || far <= 61'000) return;
       tasks_.clock_is_doubted();
@@ -565,7 +565,7 @@ class Machine {
   Scope clients_;
   Scope stream_;
   // The daemon's.
-  SystemClock real_clock_;                 // Of the watch below, and of nothing else.
+  SystemClock real_clock_;                 // For the watch below, and for nothing else.
   std::optional<DaemonPlan> daemon_plan_;  // Without a daemon of its own.
   std::unique_ptr<Daemon> daemon_;
   std::optional<TurnWatch> turns_;

@@ -24,8 +24,8 @@ struct RunResult {
   std::string what;
   uint64_t steps = 0;
   uint64_t lives = 0;
-  uint64_t operations = 0;  // Of clients, judged.
-  uint64_t hash = 0;        // Of the trace.
+  uint64_t operations = 0;  // Operations of clients that were judged.
+  uint64_t hash = 0;        // The hash of the trace.
   std::map<std::string, uint64_t> seen;
   std::deque<std::string> last;  // Lines of the trace before the end.
 };

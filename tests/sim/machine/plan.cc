@@ -11,7 +11,7 @@ namespace {
 
 struct Part {
   const char* name;
-  int chance;  // Of a hundred seeds, so many have it.
+  int chance;  // The number of seeds in a hundred that have it.
   int least;
   int most;
 };
@@ -173,7 +173,7 @@ Plan draw_plan(uint64_t seed, const std::set<std::string>& without) {
   draw_later_parts(plan, without);
   if (seed % kDiskSeeds == 0) make_it_about_the_disk(plan, random);
   for (const std::string& part : without) plan.parts.erase(part);
-  // What the seed draws comes first, so that leaving something out changes nothing else.
+  // The seed draws everything first, so that leaving a part out changes nothing else.
   if (without.contains("lives")) plan.lives = 1;
   return plan;
 }

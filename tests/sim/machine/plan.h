@@ -1,4 +1,4 @@
-// What a seed means: which faults, clients and settings a run has, and how often. Each seed draws its own mixture, so
+// The plan of a run, drawn from its seed: its faults, clients and settings. Each seed draws its own mixture, so
 // that rare combinations come together. Every part has a name, by which it can be left out: that is how a failing run
 // is made smaller.
 #pragma once

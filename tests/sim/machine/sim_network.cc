@@ -51,7 +51,7 @@ class SimPoller final : public Poller {
   std::deque<SimNetwork::Watch*> queue_;
 };
 
-// What both kinds of socket share: their place in a poller.
+// The base of both kinds of socket: their place in a poller.
 class SimWatchable {
  public:
   virtual ~SimWatchable() {
@@ -67,7 +67,7 @@ class SimWatchable {
   }
 
  protected:
-  virtual void ring_first() = 0;  // What holds already when it joins.
+  virtual void ring_first() = 0;  // Rings for all that holds already when it joins.
 
  private:
   SimPoller* poller_ = nullptr;

@@ -20,7 +20,7 @@ struct ProgramPlay {
   std::function<void(const std::string& input)> started;  // One has read its input.
   std::function<void()> lost_event;  // One gave up a request for an event: the daemon may have sent one.
   std::function<void(const std::string& what)> saw;
-  // Of the machine outside of the daemon, where programs that stay live.
+  // The machine outside of the daemon, where programs that outlive it run.
   Scheduler* outside = nullptr;
   HttpClient* http = nullptr;
 };

@@ -1,6 +1,6 @@
-// What happened in a run, as lines of text: hashed, so that two runs can be compared; the last ones kept, so that a
-// fault can be told with what came before it; printed while it runs, if wanted. Counts how often each kind of event was
-// there. One thread.
+// The events of a run as lines of text. They are hashed, so that two runs can be compared. The last ones are kept, so
+// that the report of a fault has the events before it. They are printed while the run goes on, if you ask for that.
+// Counts how often each kind of event was there. One thread.
 #pragma once
 
 #include <cstdint>

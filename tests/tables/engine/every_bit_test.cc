@@ -1,8 +1,8 @@
 // Every bit: a small store of some 64 KiB, with each of its files cut to each length, and with each single bit of them
 // flipped. A store that opens holds the right data; a damaged one says so, and names the file and the place.
 //
-// What may differ is the last batch alone: behind it nothing says that it was durable, so damage to it looks like a
-// torn write. It is cut, and the log says where.
+// Only the last batch may differ: nothing behind it says that it was durable, so damage to it looks like a torn
+// write. It is cut, and the log says where.
 //
 // FRESHET_EVERY_BIT=1 flips all bits; else each byte has one bit flipped (`./test.sh release`).
 #include <gtest/gtest.h>
