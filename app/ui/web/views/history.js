@@ -13,7 +13,7 @@ const RANGES = {
   '1h': { label: '1 hour', step: 'second', points: 3600, everyMs: 5000 },
   '24h': { label: '24 hours', step: 'minute', points: 1440, everyMs: 10_000 },
 };
-const OVERLAP = 5; // Points that are asked for again, in case an answer was late.
+const OVERLAP = 3; // Points that are asked for again, in case an answer was late.
 
 // The last `points` steps of a queue's history, of which each poll brings the newest ones.
 export function useSeries(queue, { step, points, everyMs }) {
