@@ -78,6 +78,8 @@ TEST_F(GuardRouteTest, TheGuardStaysIfItsEndCannotBeWrittenDown) {
   const HttpResponse changed = post(kGuarded);
   ASSERT_EQ(changed.status, 200) << changed.body;
   files.fail_sync(1);
+  (void)world.wait(log->add({"pause", {}, "jobs", {}, {}, {}}));
+  world.pass(seconds(1));  // From now on the store refuses every write.
   const HttpResponse kept = post(kKeep);
   EXPECT_GE(kept.status, 500) << kept.body;
   EXPECT_TRUE(is_guarded());

@@ -341,14 +341,14 @@ TEST(WhatIf, SkipsWholeWindowsForWhichTheBudgetDoesNotDo) {
   // Each look at the clock costs a second: two for each window, and those that are asked for before it.
   int looks = 0;
   options.cpu_time = [&] { return seconds(looks++); };
-  options.budget = seconds(10);
+  options.budget = seconds(15);
   const auto result = what_if(recording, alternatives({{{"ORDER", "fifo"}}}), options);
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_FALSE(result->played.empty());
   ASSERT_FALSE(result->skipped.empty());
   milliseconds skipped{0};
   for (const auto& one : result->skipped) {
-    EXPECT_THAT(one.why, HasSubstr("the budget of 10 s of CPU time is used up"));
+    EXPECT_THAT(one.why, HasSubstr("the budget of 15 s of CPU time is used up"));
     skipped += one.to - one.from;
   }
   const auto played = result->window * static_cast<int64_t>(result->played.size());
@@ -517,7 +517,7 @@ TEST(WhatIf, AssumptionsSayThatMoreCallsAtOnceAreNotKnown) {
   const auto learning = assumptions_of(limited, {}, options, seconds(10));
   ASSERT_EQ(learning.size(), 3u);
   EXPECT_THAT(learning[1], HasSubstr("A limit that is learnt learns from refusals"));
-  EXPECT_THAT(learning[1], HasSubstr("freshet whatif --downstream"));
+  EXPECT_THAT(learning[1], HasSubstr("(--downstream, or downstream in the API)"));
   limited.policy["RATE_LIMIT"] = "0";
   EXPECT_EQ(assumptions_of(limited, alternatives({{{"RATE_LIMIT", "adaptive"}}}), options, seconds(10)).size(), 3u);
   WhatIfOptions told = options;
