@@ -7,8 +7,8 @@
 #include "runtime/audit_log.h"
 #include "runtime/ports.h"
 #include "runtime/queue_series.h"
-#include "runtime/trace/recent_spans.h"
 #include "runtime/task_queue.h"
+#include "runtime/trace/recent_spans.h"
 
 namespace freshet {
 

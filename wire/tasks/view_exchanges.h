@@ -1,5 +1,5 @@
-// The calls of the task API for a queue's history, the groups or keys that share it, the holders of its tasks, and the trace of a task. See
-// exchanges.h.
+// The calls of the task API for a queue's history, the groups or keys that share it, the holders of its tasks, and the
+// trace of a task. See exchanges.h.
 #pragma once
 
 #include <memory>
