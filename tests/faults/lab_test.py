@@ -84,6 +84,14 @@ def keeps_a_limit_and_simulates_it(binary, folder):
     simulate("--downstream", "none", "--policy", "fifo-ttl")
 
 
+def learns_a_limit(binary, folder):
+    # The downstream says what is left, so next to nothing is refused, however busy this machine is.
+    run = lab(binary, folder, "--json", "--scenarios", "limits", "--limiter", "token-bucket", "--headers", "ratelimit", "--policy", "adaptive",
+              "--seconds", 36, "--check-simulate", "--durability", "none")
+    [cell] = json.loads(run.stdout)["cells"]
+    assert cell["ofOracle"] > 0.1 and cell["refusedShareInAll"] < 0.1 and cell["simulatedInTimeOverReal"] > 0, cell
+
+
 def refuses_what_makes_no_sense(binary, folder):
     for options, said in ((("--policy", "fifo-codel"), "policy 'fifo-codel' runs in simulated time only"),
                           (("--durability", "maybe"), "maybe"),
@@ -139,5 +147,5 @@ def says_what_it_came_to(binary, folder):
 
 
 if __name__ == "__main__":
-    main(__doc__, "everything is accounted for", accounts_for_everything, keeps_a_limit_and_simulates_it, refuses_what_makes_no_sense,
-         leaves_nothing_behind_when_it_is_ended, says_what_it_came_to)
+    main(__doc__, "everything is accounted for", accounts_for_everything, keeps_a_limit_and_simulates_it, learns_a_limit,
+         refuses_what_makes_no_sense, leaves_nothing_behind_when_it_is_ended, says_what_it_came_to)
