@@ -168,6 +168,9 @@ void DeploymentBuilder::read_program(const Resource& resource, Properties& prope
                                            " (any other language: provided.al2023, with a program 'bootstrap' in the "
                                            "folder of the code)");
   }
+  if (const auto version = check_version(function.runtime); !version) {
+    properties.error("Runtime", "function " + resource.name + ": " + version.error().message);
+  }
   function.code = read_code(properties, function);
   if (auto memory = properties.integer("MemorySize", 128, 10'240)) function.memory_mib = static_cast<int>(*memory);
   if (function.code.empty() || *kind != RuntimeKind::kProvided) return;

@@ -180,6 +180,23 @@ Result<RuntimeKind> runtime_kind(std::string_view runtime) {
   return invalid(fmt::format("Runtime {}: there are native, http, nodejs*, python3* and provided*", runtime));
 }
 
+Result<void> check_version(std::string_view runtime) {
+  struct Versions {
+    std::string_view before, after;
+    int least, most;  // The newest that is out, and some for the next years.
+  };
+  constexpr std::array<std::string_view, 5> kOthers = {"python3", "nodejs", "nodejs4.3", "nodejs6.10", "nodejs8.10"};
+  if (std::find(kOthers.begin(), kOthers.end(), runtime) != kOthers.end() || runtime.starts_with("provided")) return {};
+  constexpr Versions kPython{"python3.", "", 6, 16}, kNode{"nodejs", ".x", 4, 28};
+  const Versions& known = runtime.starts_with("python") ? kPython : kNode;
+  const int number = number_in(runtime, known.before);
+  const std::string bare = fmt::format("{}{}", known.before, number);
+  const bool is_written_so = runtime == bare || runtime == bare + std::string(known.after);
+  if (is_written_so && number >= known.least && number <= known.most) return {};
+  return invalid(fmt::format("Runtime {}: there is no such version; there are {}{}{} to {}{}{}", runtime, known.before,
+                             known.least, known.after, known.before, known.most, known.after));
+}
+
 bool is_reserved_variable(std::string_view name) {
   return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
 }

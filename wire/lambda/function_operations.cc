@@ -110,7 +110,12 @@ ConfigurationChange read_function_change(AwsMembers& members) {
   members.text("RevisionId", change.revision);
   if (change.runtime) {
     auto kind = runtime_kind(*change.runtime);
-    if (!kind) members.fail_with(std::move(kind.error()));
+    auto version = check_version(*change.runtime);
+    if (!kind) {
+      members.fail_with(std::move(kind.error()));
+    } else if (!version) {
+      members.fail_with(std::move(version.error()));
+    }
   }
   return change;
 }

@@ -355,6 +355,12 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
       {kBase + function + "      Runtime: java21\n      Handler: a.b\n      CodeUri: .\n",
        "t.yaml:17: G.Properties.Runtime: function G: Runtime java21: there are native, http, nodejs*, python3* and "
        "provided*"},
+      {kBase + function + "      Runtime: python3.99\n      Handler: a.b\n      CodeUri: .\n",
+       "t.yaml:17: G.Properties.Runtime: function G: Runtime python3.99: there is no such version; there are python3.6 "
+       "to python3.16"},
+      {kBase + function + "      Runtime: nodejs20.y\n      Handler: a.b\n      CodeUri: .\n",
+       "t.yaml:17: G.Properties.Runtime: function G: Runtime nodejs20.y: there is no such version; there are nodejs4.x "
+       "to nodejs28.x"},
       {kBase + function + "      Handler: trigger\n",
        "t.yaml:17: G.Properties: function G: Runtime is missing; there are"},
       {kBase + function + "      Runtime: http\n      Handler: trigger\n",
