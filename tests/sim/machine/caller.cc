@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tests/sim/machine/quick_json.h"
+#include "tests/sim/source_dir.h"
 
 namespace freshet::sim {
 
@@ -11,6 +12,14 @@ namespace {
 
 constexpr const char* kUrl = "http://127.0.0.1:7070";
 constexpr size_t kShown = 200;
+
+// The beginning of a body, for the trace. A run has the same trace wherever the sources lie, so it names a template
+// without their path.
+std::string shown(const std::string& body) {
+  static const std::string kFile = R"({"file":")" + source_dir();
+  if (!body.starts_with(kFile)) return body.substr(0, kShown);
+  return R"({"file":")" + body.substr(kFile.size(), kShown);
+}
 
 // Both shapes: {"error": {"code", "message"}} and {"__type", "message"}.
 void read_error(Reply& reply) {
@@ -67,7 +76,7 @@ void Caller::repeat_some(Random random, Scope& copies) {
 Async<void> Caller::repeat(std::string what, HttpRequest request, milliseconds after) {
   co_await sleep_for(scheduler_, after);
   if (verdict_.is_broken()) co_return;
-  trace_.note("> again " + what + " " + request.body.substr(0, kShown));
+  trace_.note("> again " + what + " " + shown(request.body));
   std::string url = kUrl + request.target;
   const Result<HttpResponse> answer = co_await http_.send(std::move(url), std::move(request), kPatience);
   trace_.saw("again " + what + (answer ? " " + std::to_string(answer->status) : " unknown"));
@@ -80,7 +89,7 @@ Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds ti
   const Clock& clock = scheduler_.clock();
   reply.span.sent = clock.boot();
   reply.span.wall_sent = clock.wall();
-  trace_.note("> " + std::to_string(number) + " " + what + " " + request.body.substr(0, kShown));
+  trace_.note("> " + std::to_string(number) + " " + what + " " + shown(request.body));
   if (repeatable && repeats_ && repeats_->below(8) == 0) {
     reply.repeated = true;
     copies_->spawn(repeat(what, request, milliseconds(repeats_->below(repeats_->below(2) == 0 ? 5 : 8'000))));
