@@ -82,10 +82,12 @@ class Traces(unittest.TestCase):
                 self.assertEqual(answer.status // 100, 2)
             task = self.span(f"POST {self.own}/task")
             process, trigger = self.span("ProcessTasksFunction"), self.span("TriggerFunction")
-            self.assertEqual({one["traceId"] for one in (task, process, trigger)}, {TRACE})
+            attempt = self.span("QueueTable attempt")
+            self.assertEqual({one["traceId"] for one in (task, attempt, process, trigger)}, {TRACE})
             self.assertEqual(trigger["parentSpanId"], "53995c3f42cd8ad8")
             self.assertEqual(process["parentSpanId"], trigger["spanId"])
-            self.assertEqual(task["parentSpanId"], process["spanId"])
+            self.assertEqual(attempt["parentSpanId"], process["spanId"])
+            self.assertEqual(task["parentSpanId"], attempt["spanId"])
             self.assertIn(f"Parent={task['spanId']}", self.server.tasks[0])
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
                 for datagram in (b"nonsense", b'{"format":"json","version":1}\n' + json.dumps(SEGMENT).encode()):
