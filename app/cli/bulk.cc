@@ -60,8 +60,13 @@ std::string progress_of(const Json& job, const std::string& done) {
   return std::to_string(count(job, "changed")) + " of " + std::to_string(count(job, "matched")) + " " + done;
 }
 
-void print_dry_run(const Json& job, const std::string& done) {
-  std::cout << tasks(count(job, "matched")) << " would be " << done << " (--dry-run: nothing was changed)\n";
+// It stops counting at the limit.
+void print_dry_run(const Json& job, const BulkOptions& options, const std::string& done) {
+  const uint64_t matched = count(job, "matched");
+  std::cout << tasks(matched) << " would be " << done << " (--dry-run: nothing was changed)\n";
+  if (options.limit && matched >= static_cast<uint64_t>(*options.limit)) {
+    std::cout << "that is as many as --limit allows; more may match\n";
+  }
   if (job.contains("example")) std::cout << "for example " << text_of(job["example"]) << '\n';
 }
 
@@ -84,7 +89,7 @@ int tell_end(const Remote& remote, const Json& job, const BulkOptions& options, 
     const bool redriven = job.value("do", "") == "redrive" && !options.dry_run;
     std::cout << (redriven ? Json{{"redriven", count(job, "changed")}} : job).dump() << '\n';
   } else if (whole && options.dry_run) {
-    print_dry_run(job, done);
+    print_dry_run(job, options, done);
   } else {
     print_end(job, done);
   }

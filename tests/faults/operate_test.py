@@ -109,6 +109,8 @@ def bulk(binary, folder):
         time.sleep(0.01)  # A job is for what was created before it.
         dry = freshet("purge", "QueueTable", "--state", "PENDING", "--where", "group=eu", "--dry-run").stdout
         assert dry.startswith("600 tasks would be purged (--dry-run: nothing was changed)\nfor example {"), dry
+        some = freshet("purge", "QueueTable", "--state", "PENDING", "--where", "group=eu", "--limit", 50, "--dry-run").stdout
+        assert some.startswith("50 tasks would be purged (--dry-run: nothing was changed)\nthat is as many as --limit allows; more may match\n"), some
         # It is not asked for by accident.
         assert "--yes says that it is meant" in freshet("purge", "QueueTable", "--state", "PENDING", status=2).stderr
         said = freshet("purge", "QueueTable", "--state", "PENDING", "--where", "group=eu", "--where", "priority=5", "--yes").stdout

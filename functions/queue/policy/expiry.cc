@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/points.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/task_life.h"
 
 namespace freshet {
 
@@ -38,8 +39,8 @@ std::string passed_deadline(int64_t deadline_ms, int64_t now_ms) {
       fmt::format("; the daemon's clock shows {} ({})", now_ms, iso8601(WallTime(milliseconds(now_ms))));
   if (const auto early = early_deadline(deadline_ms); !early.empty())
     return "the task would be too late: " + early + clock;
-  return fmt::format("the task would be too late: its deadline, {} ({}), passed {} ms ago", deadline_ms,
-                     iso8601(WallTime(milliseconds(deadline_ms))), now_ms - deadline_ms) +
+  return fmt::format("the task would be too late: its deadline, {} ({}), passed {} ago", deadline_ms,
+                     iso8601(WallTime(milliseconds(deadline_ms))), in_words(milliseconds(now_ms - deadline_ms))) +
          clock + "; deadlineMs is counted from there, whatever the time is at yours";
 }
 
