@@ -203,8 +203,8 @@ for (const dark of [false, true]) {
   tests[`axe finds nothing, ${dark ? 'dark' : 'light'}`] = () => shown(async (page) => {
     for (const view of VIEWS) {
       await page.show(view);
-      await page.waitForTimeout(700);
-      equal(await browser.violations(page), [], `#/${view}`);
+      await page.settled();
+      equal(await browser.violations(page, { dark }), [], `#/${view}`);
     }
     await page.show('functions/Price');
     await page.getByRole('button', { name: 'Invoke', exact: true }).click();
@@ -218,7 +218,7 @@ for (const dark of [false, true]) {
 tests['nothing is wider than a narrow screen'] = () => shown(async (page) => {
   for (const view of VIEWS) {
     await page.show(view);
-    await page.waitForTimeout(500);
+    await page.settled();
     await page.fits(`#/${view}`);
   }
 }, { width: 390 });

@@ -151,7 +151,7 @@ const tests = {
     await daemon.items('PutItem', { TableName: 'Orders', Item: { customer: { S: MARKUP }, number: { N: '7' }, [MARKUP]: { S: MARKUP }, list: { L: [{ S: MARKUP }] } } });
     for (const view of [`tables/Orders?key=${encodeURIComponent(MARKUP)}`, `tables/Orders/items/${keyOf(MARKUP, 7)}`, `tables/${encodeURIComponent(MARKUP)}`, `partiql?statement=${encodeURIComponent(MARKUP)}`]) {
       await page.show(view);
-      await page.waitForTimeout(700);
+      await page.settled();
       equal(await page.locator('#app img, #app script').count(), 0, view);
     }
     await page.show(`tables/Orders?key=${encodeURIComponent(MARKUP)}`);
@@ -165,8 +165,8 @@ for (const dark of [false, true]) {
   tests[`axe finds nothing, ${dark ? 'dark' : 'light'}`] = () => shown(async (page) => {
     for (const view of VIEWS) {
       await page.show(view);
-      await page.waitForTimeout(700);
-      equal(await browser.violations(page), [], `#/${view}`);
+      await page.settled();
+      equal(await browser.violations(page, { dark }), [], `#/${view}`);
     }
     await page.show('partiql');
     await statement(page, 'SELECT * FROM "Orders"');
@@ -177,7 +177,7 @@ for (const dark of [false, true]) {
 tests['nothing is wider than a narrow screen'] = () => shown(async (page) => {
   for (const view of VIEWS) {
     await page.show(view);
-    await page.waitForTimeout(500);
+    await page.settled();
     await page.fits(`#/${view}`);
   }
   await page.show('partiql');

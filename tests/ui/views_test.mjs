@@ -244,7 +244,7 @@ const tests = {
     await daemon.queue('pause', { group: 'eu', reason: MARKUP });
     for (const view of ['', `queues/${QUEUE}`, `queues/${QUEUE}/tasks`, `queues/${QUEUE}/groups`, `queues/${QUEUE}/tasks/${encodeURIComponent(MARKUP)}`, `queues/${encodeURIComponent(MARKUP)}`, 'audit']) {
       await page.show(view);
-      await page.waitForTimeout(500);
+      await page.settled();
       equal(await page.locator('#app img, #app script').count(), 0, view);
     }
     await page.show(`queues/${QUEUE}/tasks/${encodeURIComponent(MARKUP)}`);
@@ -274,8 +274,8 @@ for (const dark of [false, true]) {
   tests[`axe finds nothing, ${dark ? 'dark' : 'light'}`] = () => shown(async (page) => {
     for (const view of VIEWS) {
       await page.show(view);
-      await page.waitForTimeout(700);
-      equal(await browser.violations(page), [], `#/${view}`);
+      await page.settled();
+      equal(await browser.violations(page, { dark }), [], `#/${view}`);
     }
     await page.show(`queues/${QUEUE}`);
     await button(page, 'Purge').click();
@@ -302,7 +302,7 @@ for (const width of [390, 800, 1200]) {
   tests[`a table breaks no short word at ${width}`] = () => shown(async (page) => {
     for (const view of VIEWS) {
       await page.show(view);
-      await page.waitForTimeout(500);
+      await page.settled();
       equal(await brokenWords(page), [], `#/${view}`);
     }
   }, { width });
@@ -318,7 +318,7 @@ tests['an address without a page says so'] = () => shown(async (page) => {
 tests['nothing is wider than a narrow screen'] = () => shown(async (page) => {
   for (const view of VIEWS) {
     await page.show(view);
-    await page.waitForTimeout(500);
+    await page.settled();
     await page.fits(`#/${view}`);
   }
 }, { width: 390 });

@@ -162,6 +162,11 @@ export class Browser {
       await page.goto(`${daemon.url}/ui/#/${view}`);
       await page.locator('main h1, main h2').first().waitFor({ state: 'attached' });
     };
+    // Waits until nothing that the view asks for is still to come.
+    page.settled = async () => {
+      await page.waitForFunction(() => !/Asking for .* …/.test(document.querySelector('main').innerText), undefined, { timeout: 20_000 });
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    };
     page.text = () => page.locator('main').innerText();
     page.has = (text, ms) => until(async () => (await page.text()).includes(text), `the page shows “${text}”`, ms);
     // Nothing is wider than the window, and what scrolls sideways shows it at its edges (style.css: .scroll).
@@ -177,10 +182,11 @@ export class Browser {
     };
     return page;
   }
-  async violations(page) {
+  // In the dark only colours differ, so only they are looked at again.
+  async violations(page, { dark = false } = {}) {
     // The policy of the page lets no script in; axe comes by the debugger.
     await page.evaluate(`(() => { ${this.axe}; window.axe = axe; })()`);
-    const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+    const result = await page.evaluate((isDark) => window.axe.run(document, { resultTypes: ['violations'], ...(isDark ? { runOnly: ['color-contrast'] } : {}) }), dark);
     return result.violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
   }
 }
