@@ -198,7 +198,7 @@ const tests = {
     await page.clock.runFor(100 * most);
     equal(await value(), most);
     equal(await page.getByRole('button', { name: 'Stop' }).count(), 0);
-  }),
+  }, { alone: true }),
 
   'the charts say the moment, and a click in one goes there': () => shown(async (page) => {
     await open(page, `?at=${moments[0].at}`);

@@ -9,7 +9,8 @@ import path from 'node:path';
 export const ROOT = path.resolve(import.meta.dirname, '../..');
 export const SKIPPED = 77; // ctest's exit status for a test that is skipped.
 const MODULES = process.env.FRESHET_UI_MODULES ?? path.join(ROOT, 'build/node/ui/node_modules');
-const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+// The shell is Chromium without its own windows and buttons, which a headless Chromium draws, too: half of the work.
+const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 export const QUEUE = 'QueueTable';
 
 function skip(why) {
@@ -19,7 +20,7 @@ function skip(why) {
 
 export function tools() {
   const browser = process.env.FRESHET_CHROMIUM ?? BROWSERS.find((file) => fs.existsSync(file));
-  if (!browser) skip('there is no Chromium (apt-get install chromium)');
+  if (!browser) skip('there is no Chromium (apt-get install chromium-headless-shell)');
   for (const name of ['playwright-core', 'axe-core']) {
     if (!fs.existsSync(path.join(MODULES, name))) skip(`${name} is not installed in ${MODULES} (./test.sh installs what can be had)`);
   }
@@ -125,10 +126,30 @@ export class Daemon {
   }
 }
 
+// Words that a table breaks in the middle, although they are short and no part of a long name.
+const brokenWords = (page) => page.evaluate(() => {
+  const broken = [];
+  const texts = document.createTreeWalker(document.querySelector('#app'), NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    if (!text.parentElement.closest('td')) continue;
+    for (const { 0: word, index } of text.data.matchAll(/\w+/g)) {
+      const name = text.data.slice(0, index).match(/\S*$/)[0] + text.data.slice(index).match(/^\S*/)[0];
+      if (word.length > 12 || name.length > 24) continue;
+      const range = document.createRange();
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      if (new Set([...range.getClientRects()].map((rect) => Math.round(rect.top))).size > 1) broken.push(word);
+    }
+  }
+  return broken;
+});
+const WIDTHS = [1200, 800, 390];
+
 export class Browser {
   static async open({ chromium, browser, axe }) {
     const out = new Browser();
     out.axe = axe;
+    out.contexts = new Map();
     out.chromium = await chromium.launch({ executablePath: browser, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
     return out;
   }
@@ -136,8 +157,13 @@ export class Browser {
     return this.chromium.close();
   }
   // A page that fails its test for an error in the console, and notes the greatest number of things that it asked for.
-  async page(daemon, { dark = false, width = 1280, height = 900 } = {}) {
-    const context = await this.chromium.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' });
+  // Contexts of tests that passed are used again, with the cache that they have, but without cookies and storage;
+  // `alone`: not this one, as the test changes something of it for good.
+  async page(daemon, { dark = false, width = 1280, height = 900, alone = false } = {}) {
+    const kind = `${dark} ${width} ${height}`;
+    const spare = this.contexts.get(kind);
+    this.contexts.delete(kind);
+    const context = spare ?? (await this.chromium.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' }));
     const page = await context.newPage();
     page.faults = [];
     page.limits = [];
@@ -178,7 +204,14 @@ export class Browser {
     page.end = async () => {
       equal(page.faults, [], 'faults of the page:');
       check(Math.max(0, ...page.limits) <= 100, 'a view asked for more than 100 items:', page.limits);
-      await context.close();
+      await page.evaluate(() => {
+        localStorage.clear();
+        sessionStorage.clear();
+      });
+      await page.close();
+      await context.clearCookies();
+      if (alone || this.contexts.has(kind)) await context.close();
+      else this.contexts.set(kind, context);
     };
     return page;
   }
@@ -188,6 +221,23 @@ export class Browser {
     await page.evaluate(`(() => { ${this.axe}; window.axe = axe; })()`);
     const result = await page.evaluate((isDark) => window.axe.run(document, { resultTypes: ['violations'], ...(isDark ? { runOnly: ['color-contrast'] } : {}) }), dark);
     return result.violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
+  }
+  // What the page shows is right in light and dark and at every width: axe finds nothing, no table breaks a short word, and
+  // nothing is wider than the window.
+  async looksRight(page, what) {
+    await page.settled();
+    const size = page.viewportSize();
+    equal(await this.violations(page), [], what);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    equal(await this.violations(page, { dark: true }), [], `${what} in the dark`);
+    await page.emulateMedia({ colorScheme: 'light' });
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: size.height });
+      await page.settled();
+      equal(await brokenWords(page), [], `${what} at ${width}`);
+      await page.fits(`${what} at ${width}`);
+    }
+    await page.setViewportSize(size);
   }
 }
 
