@@ -1,20 +1,20 @@
-// An overloaded queue for pictures: a downstream that takes 20 calls a second, of which the daemon is not told, and three
+// An overloaded queue for pictures: a downstream that takes some calls a second, of which the daemon is not told, and three
 // times as many tasks with deadlines.
 import http from 'node:http';
 
 const LIMIT = 20;
-const OFFERED = 60;
+const TIMES = 3;
 const GROUPS = ['acme', 'globex', 'initech'];
 
-// Takes LIMIT calls in each second, and answers 429 to the others.
-export async function limitedDownstream() {
+// Takes `limit` calls in each second, and answers 429 to the others.
+export async function limitedDownstream(limit = LIMIT) {
   let second = 0;
   let calls = 0;
   const downstream = http.createServer((request, response) => {
     request.resume();
     const now = Math.floor(Date.now() / 1000);
     if (now !== second) [second, calls] = [now, 0];
-    const refused = ++calls > LIMIT;
+    const refused = ++calls > limit;
     setTimeout(() => {
       response.writeHead(refused ? 429 : 200);
       response.end('{}');
@@ -31,11 +31,11 @@ export async function limitedDownstream() {
 }
 
 // Creates tasks until the timer that it gives is cleared.
-export function overload(daemon) {
+export function overload(daemon, limit = LIMIT) {
   let number = 0;
   return setInterval(() => {
     const now = Date.now() / 1000;
-    const few = Math.round((OFFERED / 5) * (0.75 + 0.5 * Math.sin(now / 9)));
+    const few = Math.round(((TIMES * limit) / 5) * (0.75 + 0.5 * Math.sin(now / 9)));
     daemon.put(...Array.from({ length: few }, () => ({ taskId: `order-${++number}`, payload: { order: number, amount: 19.9 }, deadlineMs: 5000, group: GROUPS[number % 3] }))).catch(() => {});
   }, 200);
 }

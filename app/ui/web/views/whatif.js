@@ -119,7 +119,7 @@ export function WhatIf({ queue, now }) {
         onRemove=${candidates.length > 1 ? () => setCandidates(candidates.filter((_, at) => at !== i)) : null} />`)}
       <p class="buttons">
         <label>The last <select value=${minutes} onChange=${(event) => setMinutes(Number(event.target.value))}>${SPANS.map((one) => html`<option value=${one}>${one} minutes</option>`)}</select></label>
-        <label title="Without it, what was refused is refused again">Limiter behind the queue <input type="text" maxlength="200" placeholder="not known; token-bucket 20/s" value=${downstream} onInput=${(event) => setDownstream(event.target.value)} /></label>
+        <label title="Without it, what was refused is refused again">Limiter behind the queue <input type="text" maxlength="200" size="27" placeholder="not known; token-bucket 20/s" value=${downstream} onInput=${(event) => setDownstream(event.target.value)} /></label>
         <button type="button" disabled=${candidates.length >= MOST} onClick=${() => setCandidates([...candidates, {}])}>Another policy</button>
         <button class="main" disabled=${state.busy} ...${needs('operate')}>${state.busy ? 'Comparing …' : 'Compare'}</button>
         <span class="quiet">${asked.length > 0 ? '' : 'Without a change, the usual policies are compared.'}</span>
