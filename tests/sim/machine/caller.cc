@@ -21,15 +21,29 @@ std::string shown(const std::string& body) {
   return R"({"file":")" + body.substr(kFile.size(), kShown);
 }
 
-// Both shapes: {"error": {"code", "message"}} and {"__type", "message"}.
-void read_error(Reply& reply) {
-  if (!reply.body.is_object()) return;
+std::string element(const std::string& body, const std::string& name) {
+  const size_t from = body.find("<" + name + ">");
+  const size_t end = body.find("</" + name + ">");
+  if (from == std::string::npos || end == std::string::npos) return {};
+  return body.substr(from + name.size() + 2, end - from - name.size() - 2);
+}
+
+// {"error": {"code", "message"}}, {"__type", "message"}, the XML of SNS, or the header of Lambda beside {"Message"}.
+void read_error(Reply& reply, const HttpResponse& answer) {
+  if (!reply.body.is_object()) {
+    reply.error = element(answer.body, "Code");
+    reply.message = element(answer.body, "Message");
+    return;
+  }
   if (const auto error = reply.body.find("error"); error != reply.body.end() && error->is_object()) {
     reply.error = text_of(*error, "code");
     reply.message = text_of(*error, "message");
     return;
   }
   reply.error = text_of(reply.body, "__type");
+  for (const auto& [name, value] : answer.headers) {
+    if (name == "x-amzn-ErrorType") reply.error = value;
+  }
   reply.error.erase(0, reply.error.find('#') + 1);
   // The service writes it large in some errors.
   reply.message = text_of(reply.body, reply.body.contains("Message") ? "Message" : "message");
@@ -103,7 +117,7 @@ Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds ti
     reply.status = answer->status;
     reply.body = parse_json(answer->body);
     if (answer->status >= 300) {
-      read_error(reply);
+      read_error(reply, *answer);
       check_refusal(what, reply, *answer);
     }
     trace_.saw(what + " " + std::to_string(reply.status) + (reply.error.empty() ? "" : " " + reply.error));
@@ -146,6 +160,24 @@ Async<Reply> Caller::post(std::string path, nlohmann::json input, milliseconds t
   request.target = path;
   request.body = text_of_json(input);
   return call("POST " + path, std::move(request), timeout, repeatable);
+}
+
+Async<Reply> Caller::invoke(std::string function, bool asynchronous, nlohmann::json event, milliseconds timeout) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/2015-03-31/functions/" + function + "/invocations";
+  if (asynchronous) request.headers = {{"X-Amz-Invocation-Type", "Event"}};
+  request.body = text_of_json(event);
+  return call(asynchronous ? "Invoke Event" : "Invoke", std::move(request), timeout, false);
+}
+
+Async<Reply> Caller::publish(std::string topic, std::string message, milliseconds timeout) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/";
+  request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
+  request.body = "Action=Publish&Version=2010-03-31&TopicArn=" + topic + "&Message=" + message;
+  return call("Publish", std::move(request), timeout, false);
 }
 
 Async<Reply> Caller::get(std::string path, milliseconds timeout) {

@@ -54,6 +54,12 @@ class Caller {
   Async<Reply> get(std::string path, milliseconds timeout);
   Async<Reply> post(std::string path, nlohmann::json input, milliseconds timeout, bool repeatable = false);
 
+  // A call of a function, as the Lambda API has it.
+  static constexpr bool kAsynchronous = true;
+  Async<Reply> invoke(std::string function, bool asynchronous, nlohmann::json event, milliseconds timeout);
+  // A message of a topic, as the SNS API has it.
+  Async<Reply> publish(std::string topic, std::string message, milliseconds timeout);
+
   Scheduler& scheduler() { return scheduler_; }
   Trace& trace() { return trace_; }
   uint64_t calls() const { return calls_; }

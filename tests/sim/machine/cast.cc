@@ -92,6 +92,9 @@ void begin_clients(Stage& stage, const std::function<Random()>& fork, Scope& cli
   for (int i = 0; i < plan.how_many("late-beats") && !has_runner(plan); ++i) clients.spawn(beat_late(stage, fork()));
   if (plan.has("heavy-keys")) clients.spawn(replace_heavy_tasks(stage, fork()));
   if (plan.has("hasty-cancels")) clients.spawn(cancel_new_tasks(stage, fork()));
+  for (int i = 0; i < (has_events(plan) ? plan.how_many("events") : 0); ++i) {
+    clients.spawn(send_events(stage, fork(), "event" + std::to_string(i)));
+  }
   if (plan.has("priority-hands")) use_priority_queues_further(stage, fork, clients);
 }
 
@@ -119,6 +122,10 @@ void play_programs(ProgramPlay& programs, Stage& stage, HttpClient& http) {
   programs.saw = [&stage](const std::string& what) { stage.caller.trace().saw(what); };
   programs.started = [&stage](const std::string& input) {
     const auto task = nlohmann::json::parse(input, nullptr, false);
+    if (stage.events.started(task)) {
+      ++stage.operations;
+      return;
+    }
     if (task.is_object() && task.contains("Records")) return judge_event(stage, task);
     if (!task.is_object() || !task.contains("taskId")) {
       return stage.verdict.broken("a program is given no task", input);
@@ -128,7 +135,10 @@ void play_programs(ProgramPlay& programs, Stage& stage, HttpClient& http) {
     stage.tasks.started_by_runner(task["taskId"].get<std::string>(), task.value("attempt", 0), clock.wall(),
                                   clock.boot());
   };
-  programs.lost_event = [&stage] { stage.tasks.event_lost(stage.caller.scheduler().clock().boot()); };
+  programs.lost_event = [&stage] {
+    stage.events.lost_event();
+    stage.tasks.event_lost(stage.caller.scheduler().clock().boot());
+  };
 }
 
 Async<Reply> ask_if_ready(Stage& stage, Random& random) {
@@ -160,6 +170,10 @@ Async<bool> judge_others(Stage& stage) {
   if (plan.has("ordered-writes")) {
     const bool read = co_await judge_ordered_rest(stage);
     if (!read) co_return false;
+  }
+  if (has_events(plan)) {
+    const bool rests = co_await judge_events_rest(stage);
+    if (!rests) co_return false;
   }
   if (plan.has("upgrade")) {
     const bool same = co_await judge_released_data(stage);

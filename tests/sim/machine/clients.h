@@ -9,6 +9,7 @@
 #include "base/async.h"
 #include "base/random.h"
 #include "tests/sim/machine/caller.h"
+#include "tests/sim/machine/judge_events.h"
 #include "tests/sim/machine/judge_filtered.h"
 #include "tests/sim/machine/judge_items.h"
 #include "tests/sim/machine/judge_ordered.h"
@@ -27,7 +28,8 @@ struct Judges {
         priority(verdict, wall),
         strict(verdict, wall),
         filtered(verdict),
-        ordered(verdict) {
+        ordered(verdict),
+        events(verdict) {
     strict.expect_one_at_a_time();
   }
   WallHistory wall;
@@ -37,6 +39,7 @@ struct Judges {
   PriorityJudge strict;
   FilteredJudge filtered;
   OrderedJudge ordered;
+  EventsJudge events;
 };
 
 // The things that all clients share. Outlives them.
@@ -52,6 +55,7 @@ struct Stage {
         strict(judges.strict),
         filtered(judges.filtered),
         ordered(judges.ordered),
+        events(judges.events),
         verdict(broken),
         calm(faults_are_over),
         runner(std::move(task_runner)) {}
@@ -64,6 +68,7 @@ struct Stage {
   PriorityJudge& strict;
   FilteredJudge& filtered;
   OrderedJudge& ordered;
+  EventsJudge& events;
   Verdict& verdict;
   const bool& calm;          // Faults are over: tasks are done, nothing new is made.
   std::string runner;        // TaskRunner of the template.
@@ -154,6 +159,11 @@ Async<void> write_in_order(Stage& stage, Random random, std::string name);
 // Reads an item and judges it. False without an answer.
 Async<bool> read_in_order(Stage& stage, std::string key);
 Async<bool> judge_ordered_rest(Stage& stage);
+
+// Events of a function, by calls and by a topic.
+Async<void> send_events(Stage& stage, Random random, std::string name);
+// True once no event waits or runs; then all were judged.
+Async<bool> judge_events_rest(Stage& stage);
 
 // True once nothing is PENDING, TAKEN or DELAYED; then the tasks were judged as being at rest.
 Async<bool> judge_rest(Stage& stage);

@@ -148,6 +148,7 @@ class Machine {
     disk_fails_in_life_ = false;
     tasks_.life_begins(now());
     judges_.filtered.life_begins();
+    judges_.events.life_begins();
     judges_.wall.life_begins(now());
     stage_.last_fault = now();
     progress_.life_begins(now());

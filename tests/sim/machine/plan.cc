@@ -101,6 +101,8 @@ constexpr Part kLaterParts[] = {
     {"late-answers", 10, 1, 1},
     {"priority-hands", 60, 1, 1},
     {"hasty-cancels", 8, 1, 1},
+    // Where there are functions.
+    {"events", 60, 1, 3},
 };
 
 // Every eighth seed is about the disk: many short lives, most of which end by a power cut within a call, and clients

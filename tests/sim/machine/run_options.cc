@@ -34,8 +34,13 @@ bool has_runner(const Plan& plan) {
   return plan.has("http-runner") || plan.has("functions") || plan.has("programs");
 }
 
+bool has_events(const Plan& plan) {
+  return !plan.has("http-runner") && plan.has("functions") && plan.has("events");
+}
+
 std::string template_of(const Plan& plan) {
   const bool functions = !plan.has("http-runner") && plan.has("functions");
+  if (has_events(plan)) return source_dir() + "/tests/sim/machine/events.yaml";
   return source_dir() + (functions ? "/tests/sim/machine/functions.yaml" : "/config/lifo.yaml");
 }
 

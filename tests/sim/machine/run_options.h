@@ -11,6 +11,8 @@ namespace freshet::sim {
 // TaskRunner of the template: an HTTP server, programs, or nobody but pull workers.
 std::string runner_of(const Plan& plan);
 bool has_runner(const Plan& plan);
+// Events of a function, by clients, a topic and a schedule.
+bool has_events(const Plan& plan);
 // The file of the template.
 std::string template_of(const Plan& plan);
 // RATE_LIMIT, where the plan has "rate".

@@ -1,0 +1,56 @@
+#include "tests/sim/machine/judge_events.h"
+
+namespace freshet::sim {
+
+namespace {
+
+constexpr int kAttempts = 3;  // MaximumRetryAttempts of EventFunction in events.yaml is 2.
+
+}  // namespace
+
+void EventsJudge::refused(const std::string& id) {
+  Event& event = events_[id];
+  verdict_.expect(event.starts == 0, "an event that was refused starts", id);
+  event.refused = true;
+}
+
+bool EventsJudge::started(const nlohmann::json& input) {
+  if (!input.is_object()) return false;
+  if (const auto id = input.find("event"); id != input.end() && id->is_string()) {
+    started(id->get<std::string>());
+    return true;
+  }
+  if (input.value("detail-type", std::string()) == "Scheduled Event") {
+    const auto id = input.value("id", std::string());
+    const auto [time, is_new] = scheduled_.try_emplace(input.value("time", std::string()), id);
+    verdict_.expect(is_new || time->second == id, "a schedule fires twice at one of its times",
+                    time->first + ": " + time->second + " and " + id);
+    return true;
+  }
+  const auto records = input.find("Records");
+  if (records == input.end() || !records->is_array() || records->size() != 1) return false;
+  const auto& record = records->front();
+  if (!record.contains("Sns")) return false;
+  started(record["Sns"].value("Message", std::string()));
+  return true;
+}
+
+void EventsJudge::started(const std::string& id) {
+  const auto found = events_.find(id);
+  if (found == events_.end()) return verdict_.broken("an event starts that nobody has sent", id);
+  Event& event = found->second;
+  ++event.starts;
+  verdict_.expect(!event.refused, "an event that was refused starts", id);
+  // Each end of a daemon may leave an attempt uncounted, or an answer.
+  verdict_.expect(event.starts <= kAttempts + lives_, "an event starts more often than it may",
+                  id + ": " + std::to_string(event.starts) + " times in " + std::to_string(lives_) + " lives");
+}
+
+void EventsJudge::at_rest() const {
+  for (const auto& [id, event] : events_) {
+    const bool may_be_lost = lost_ - event.lost_before >= kAttempts;
+    verdict_.expect(!event.accepted || event.starts > 0 || may_be_lost, "an accepted event never starts", id);
+  }
+}
+
+}  // namespace freshet::sim

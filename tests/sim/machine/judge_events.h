@@ -1,0 +1,49 @@
+// Judges asynchronous events by their promises (docs/functions.md, docs/compatibility.md): what was accepted, from a
+// client or by a topic, starts at least once, and not more often than its retries and the ends of daemons explain; what
+// was refused never starts; a schedule makes one event for each of its times.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <map>
+#include <string>
+
+#include "tests/sim/machine/verdict.h"
+
+namespace freshet::sim {
+
+class EventsJudge {
+ public:
+  explicit EventsJudge(Verdict& verdict) : verdict_(verdict) {}
+
+  // An event, or a message, with this id is about to be sent.
+  void sent(const std::string& id) { events_[id].lost_before = lost_; }
+  void accepted(const std::string& id) { events_[id].accepted = true; }
+  void refused(const std::string& id);
+  // A program that was running it, or was about to, went away with its daemon.
+  void life_begins() { ++lives_; }
+  // A program gave up a request for an event, and the daemon may have sent it one: an attempt without a start.
+  void lost_event() { ++lost_; }
+
+  // True if the input of a program is such an event; then its start is judged.
+  bool started(const nlohmann::json& input);
+  // Nothing waits any more, and nothing runs.
+  void at_rest() const;
+  uint64_t count() const { return events_.size(); }
+
+ private:
+  struct Event {
+    bool accepted = false;
+    bool refused = false;
+    int starts = 0;
+    int lost_before = 0;
+  };
+  void started(const std::string& id);
+
+  Verdict& verdict_;
+  std::map<std::string, Event> events_;
+  std::map<std::string, std::string> scheduled_;  // The id of the event of each time.
+  int lives_ = 0;
+  int lost_ = 0;
+};
+
+}  // namespace freshet::sim
