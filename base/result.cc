@@ -20,6 +20,8 @@ std::string_view own_name(ErrorCode code) {
       return "ServiceUnavailableException";
     case ErrorCode::kTimeout:
       return "TimeoutException";
+    case ErrorCode::kUnknownOutcome:
+      return "UnknownOutcomeException";
     case ErrorCode::kCancelled:
       return "CancelledException";
     case ErrorCode::kIo:

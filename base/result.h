@@ -45,6 +45,7 @@ enum class ErrorCode {
   kConflict,
   kUnavailable,
   kTimeout,
+  kUnknownOutcome,  // A write whose answer never came: it may have been carried out, may be later, or never.
   kCancelled,
   // Failures of the machine.
   kIo,

@@ -18,6 +18,7 @@
 #include "runtime/invoke/schedules.h"
 #include "streams/stream_reader.h"
 #include "streams/system_table.h"
+#include "tables/traits.h"
 
 namespace freshet {
 
@@ -170,6 +171,9 @@ Async<Result<std::optional<MappingPosition>>> Runtime::Parts::first_position(Map
   if (known != mappings.end() && known->second->definition().table == mapping.table) {
     co_return std::optional<MappingPosition>();
   }
+  const std::string who = "the event source mapping of table '" + mapping.table + "'";
+  const auto fits = require_traits(ports.tables.traits(), who, {Trait::kSingleStream, Trait::kFullImages});
+  if (!fits) co_return fail(fits.error());
   auto stream = co_await streams.stream_of(mapping.table);
   if (!stream) co_return fail(std::move(stream.error()));
   const bool latest = mapping.starting_position == StartingPosition::kLatest;
@@ -189,6 +193,8 @@ Runtime::~Runtime() = default;
 
 Async<Result<void>> Runtime::start() {
   Parts& p = *parts_;
+  auto fits = require_traits(p.ports.tables.traits(), "the runtime", {Trait::kSoleWriter, Trait::kTransactions});
+  if (!fits) co_return fits;
   auto done = co_await ensure_system_table(p.ports.tables);
   if (!done) co_return done;
   done = co_await p.functions.load();

@@ -5,7 +5,9 @@
 // store's results are ready at once, *applied* but not yet durable. Await durable() before you tell the outside world
 // (a response, a runner's start, a delivery of a stream). On a remote store applied means durable. Errors: the item
 // store's own (kValidation, kConditionalCheckFailed, kResourceNotFound, kThroughputExceeded, ...). A failed operation
-// has changed nothing.
+// has changed nothing, except for kUnknownOutcome: the answer of a write never came, or the condition of a write that
+// the store had to send again does not hold (its first sending may be why). It may have been carried out, or may be
+// later. Only a store without immediate answers (traits.h) says that.
 #pragma once
 
 #include <array>
@@ -24,6 +26,8 @@
 #include "tables/value/item_ref.h"
 
 namespace freshet {
+
+struct StoreTraits;  // tables/traits.h
 
 // Expression placeholders: "#n" -> attribute name, ":v" -> value. All must be used.
 struct Placeholders {
@@ -97,7 +101,7 @@ struct EditItemInput {
   std::vector<Edit> edits;
   // The item must exist, and each of these attributes must be equal to that of `seen`, or be as absent; else
   // kConditionalCheckFailed. Static storage; empty names are ignored.
-  std::array<std::string_view, 3> unchanged{};
+  std::array<std::string_view, 4> unchanged{};
   bool return_item_on_failure = false;  // See ConditionFailed.
   Cause cause = Cause::kClient;
   // Low priority: synced with the next batch, so it becomes durable, and its change record readable, some milliseconds
@@ -267,6 +271,9 @@ struct ClosedStream {
 class Tables {
  public:
   virtual ~Tables() = default;
+
+  // Says what this store can do beyond these calls. Always the same.
+  virtual const StoreTraits& traits() const = 0;
 
   virtual Async<Result<TableDescription>> create_table(TableDefinition definition) = 0;
   virtual Async<Result<TableDescription>> describe_table(std::string table) = 0;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tables/traits.h"
+
 namespace freshet {
 namespace {
 
@@ -22,6 +24,7 @@ std::optional<std::string> wrong_metrics_keys(const TableDefinition& table) {
 }
 
 Async<Result<void>> CounterTable::check() {
+  if (auto fits = require_traits(tables_.traits(), "count_states", {Trait::kTransactions}); !fits) co_return fits;
   auto described = co_await tables_.describe_table(table_);
   if (!described) {
     if (described.error().code != ErrorCode::kResourceNotFound) co_return fail(described.error());

@@ -8,6 +8,7 @@
 #include "functions/cancelled.h"
 #include "functions/provide_table.h"
 #include "functions/queue/policy/backoff.h"
+#include "tables/traits.h"
 
 namespace freshet::filtered {
 namespace {
@@ -38,6 +39,9 @@ TableQueue::TableQueue(Services& services, Settings settings, Combinations combi
 
 Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, Settings settings) {
   if (auto valid = validate(settings); !valid) co_return fail(valid.error());
+  const std::string who = "filtered queue '" + settings.name + "'";
+  const auto can = require_traits(services.tables.traits(), who, {Trait::kTransactions});
+  if (!can) co_return fail(can.error());
   auto combinations = Combinations::make(settings);
   if (!combinations) co_return fail(combinations.error());
   const std::vector<std::string> tables{settings.table, settings.members_in(), settings.queues_in()};

@@ -13,6 +13,7 @@ bool worth_again(ErrorCode code) {
     case ErrorCode::kTooManyRequests:
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout:
+    case ErrorCode::kUnknownOutcome:
     case ErrorCode::kInternal:
       return true;
     default:

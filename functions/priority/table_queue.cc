@@ -7,6 +7,7 @@
 #include "functions/priority/timestamp.h"
 #include "functions/provide_table.h"
 #include "functions/table_built.h"
+#include "tables/traits.h"
 
 namespace freshet::priority {
 namespace {
@@ -26,6 +27,9 @@ Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, 
                                                             std::optional<TableDefinition> wanted, WallGuard* wall) {
   auto valid = validate(settings);
   if (!valid) co_return fail(valid.error());
+  const auto fits = require_traits(services.tables.traits(), "priority queue '" + settings.name + "'",
+                                   {Trait::kExactIndex, Trait::kTransactions});
+  if (!fits) co_return fail(fits.error());
   const std::string where = "queue '" + settings.name + "': ";
   if (!wanted) wanted = records_table(settings, {{"id", Type::kString}, {}});
   wanted->name = settings.table;

@@ -38,13 +38,16 @@ inline constexpr std::string_view kHistory = "history";
 inline constexpr std::string_view kShedReason = "shedReason";
 inline constexpr std::string_view kReplace = "replace";
 inline constexpr std::string_view kReplacedBy = "replacedBy";
+// Only on a store whose answers may be lost (own_write.h).
+inline constexpr std::string_view kRev = "taskRev";
+inline constexpr std::string_view kLastLease = "lastLease";
 inline constexpr std::string_view kCost = "cost";  // Not reserved: older clients have attributes of that name.
 
-inline constexpr std::array kReserved = {kId,         kStatus,          kCreated,  kUpdated, kTaken,     kTtl,
-                                         kPayload,    kDeadline,        kAttempt,  kLease,   kLeaseMs,   kTakenBy,
-                                         kKey,        kGroup,           kPriority, kLane,    kNotBefore, kMaxAttempts,
-                                         kResult,     kLiveKey,         kError,    kHistory, kLeaseBeat, kShedReason,
-                                         kReplacedBy, kCancelRequested, kReplace,  kQueueTtl};
+inline constexpr std::array kReserved = {kId,         kStatus,          kCreated,  kUpdated,  kTaken,     kTtl,
+                                         kPayload,    kDeadline,        kAttempt,  kLease,    kLeaseMs,   kTakenBy,
+                                         kKey,        kGroup,           kPriority, kLane,     kNotBefore, kMaxAttempts,
+                                         kResult,     kLiveKey,         kError,    kHistory,  kLeaseBeat, kShedReason,
+                                         kReplacedBy, kCancelRequested, kReplace,  kQueueTtl, kRev,       kLastLease};
 }  // namespace attribute
 
 // Indexes of a queue's table: waiting tasks by their deadline, and the same within a lane.

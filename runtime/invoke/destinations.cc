@@ -38,6 +38,7 @@ bool is_passing(const Error& error) {
     case ErrorCode::kTooManyRequests:
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout:
+    case ErrorCode::kUnknownOutcome:
       return true;
     default:
       return false;

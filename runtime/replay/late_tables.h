@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/scheduler.h"
 #include "tables/tables.h"
+#include "tables/traits.h"
 
 namespace freshet {
 
@@ -15,8 +16,11 @@ class LateTables final : public Tables {
  public:
   // Each way takes from 0 to `most`. All references outlive this.
   LateTables(Tables& tables, Scheduler& scheduler, uint64_t seed, milliseconds most = milliseconds(10))
-      : tables_(tables), scheduler_(scheduler), random_(seed), most_(most) {}
+      : tables_(tables), scheduler_(scheduler), random_(seed), most_(most), traits_(tables.traits()) {
+    traits_.immediate = false;
+  }
 
+  const StoreTraits& traits() const override { return traits_; }
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;
   Async<Result<TableDescription>> describe_table(std::string table) override;
   Async<Result<TableDescription>> delete_table(std::string table) override;
@@ -63,6 +67,7 @@ class LateTables final : public Tables {
   Scheduler& scheduler_;
   Random random_;
   const milliseconds most_;
+  StoreTraits traits_;
   milliseconds durable_takes_{0};
   std::optional<Error> refusal_;
   size_t still_edited_ = 0;  // The number of edits that still succeed while there is a refusal.

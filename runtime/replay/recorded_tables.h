@@ -15,6 +15,7 @@ class RecordedTables final : public Tables {
  public:
   RecordedTables(Tables& tables, Journal& journal) : tables_(tables), journal_(journal) {}
 
+  const StoreTraits& traits() const override { return tables_.traits(); }
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;
   Async<Result<TableDescription>> describe_table(std::string table) override;
   Async<Result<TableDescription>> delete_table(std::string table) override;

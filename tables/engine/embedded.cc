@@ -9,6 +9,7 @@
 #include "tables/engine/clock_mark.h"
 #include "tables/engine/committer.h"
 #include "tables/engine/compactor.h"
+#include "tables/engine/embedded_traits.h"
 #include "tables/engine/plan.h"
 #include "tables/engine/prefetch.h"
 #include "tables/engine/read.h"
@@ -99,6 +100,7 @@ class Engine final : public EmbeddedTables {
 
   Result<void> open(Files* files);
 
+  const StoreTraits& traits() const override { return kEmbeddedTraits; }
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;
   Async<Result<TableDescription>> describe_table(std::string table) override;
   Async<Result<TableDescription>> delete_table(std::string table) override;

@@ -1,5 +1,5 @@
-// A queue's world in a test: simulated time, a store in memory that answers at once or late, and fakes of everything
-// outside. Tests of functions run in both worlds.
+// A queue's world in a test: simulated time, a store in memory or the simulated engine over it (late, out of step, with
+// writes whose answer is lost), and fakes of everything outside. Tests of functions run in both worlds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "tables/engine/embedded.h"
 #include "tests/functions/queue_table.h"
 #include "tests/runtime/fakes.h"
-#include "tests/sim/late_tables.h"
+#include "tests/sim/sim_engine.h"
 
 namespace freshet {
 
@@ -50,9 +50,9 @@ class World {
         http(scheduler, nanoseconds(0)),
         store_random(seed),
         store(open(files)),
-        late_(*store, scheduler, seed) {
+        engine_(*store, scheduler, seed, SimFaults::some()) {
     scheduler.add(*store);
-    tables = late ? static_cast<Tables*>(&late_) : store.get();
+    tables = late ? static_cast<Tables*>(&engine_) : store.get();
     services = std::make_unique<Services>(Services{*tables, topics, scheduler, random, http, spawner});
     auto created = wait(store->create_table(queue_table()));
     EXPECT_TRUE(created) << created.error().message;
@@ -108,13 +108,16 @@ class World {
   std::string status(const std::string& id) { return std::string(read(id).string_or("taskStatus")); }
 
   // For the late world: the number of calls of the store.
-  uint64_t store_calls() const { return late_.calls(); }
+  uint64_t store_calls() const { return engine_.calls(); }
+  // For the late world: from now on its writes have these faults.
+  void set_faults(SimFaults faults) { engine_.set_faults(faults); }
+  uint64_t unknown_outcomes() const { return engine_.unknown_outcomes(); }
   // For the late world: the time until a write is durable.
-  void delay_durable(milliseconds time) { late_.delay_durable(time); }
+  void delay_durable(milliseconds time) { engine_.late().delay_durable(time); }
   // For the late world: puts succeed, edits (claims, ends) after the `first` are refused as by a full store.
   void refuse_edits(bool refuse, size_t first = 0) {
     const Error full{ErrorCode::kThroughputExceeded, "full", nullptr};
-    late_.refuse_edits(refuse ? std::optional(full) : std::nullopt, first);
+    engine_.late().refuse_edits(refuse ? std::optional(full) : std::nullopt, first);
   }
 
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
@@ -138,7 +141,7 @@ class World {
     return std::move(*opened);
   }
 
-  LateTables late_;
+  SimEngine engine_;
   int lives_ = 0;
 };
 

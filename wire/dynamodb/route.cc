@@ -114,6 +114,7 @@ ErrorCode protocol_code(ErrorCode code) {
       return ErrorCode::kResourceInUse;
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout:
+    case ErrorCode::kUnknownOutcome:
     case ErrorCode::kCancelled:
     case ErrorCode::kIo:
     case ErrorCode::kCorruption:

@@ -150,6 +150,7 @@ int status_of(ErrorCode code) {
     case ErrorCode::kLimitExceeded:
       return 429;
     case ErrorCode::kUnavailable:
+    case ErrorCode::kUnknownOutcome:
       return 503;
     default:
       return 500;

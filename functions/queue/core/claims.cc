@@ -110,7 +110,7 @@ bool Claims::lapse_went_on(const std::string& id, const std::string& token, cons
   if (!task || !is_held_under(task, token)) return false;
   const auto beat = int_of(task, attribute::kLeaseBeat, 0);
   const Lease* known = leases_.find(id);
-  if (known && known->token == token && known->beat < beat) {
+  if (known && known->token == token && known->beat != beat) {
     leases_.start(id, Lease{token, beat, duration_of(task), known->mine, task}, now);
   }
   return true;

@@ -199,7 +199,7 @@ Async<Result<void>> Administration::redrive_tasks(std::vector<ItemRef> tasks, ui
         freshet::redrive(parts_.table.definition(), task, core_.lanes.of_pending(task), settings_.default_ttl, wall()));
   }
   Result<void> out;
-  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  auto answers = co_await sure_.edit(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) {
     auto& answer = answers[i];
     if (answer) {

@@ -160,7 +160,7 @@ Async<void> Adoption::check_lanes() {
 
 // One that the store refuses (it has moved on meanwhile, or has no room) stays as it is.
 Async<void> Adoption::give_times(std::vector<EditItemInput> edits) {
-  auto answers = co_await services_.tables.edit_many(std::move(edits));
+  auto answers = co_await sure_.edit(std::move(edits));
   for (const auto& answer : answers) {
     if (answer && text_of(answer->attributes, attribute::kStatus) == state::kPending) {
       parts_.shedding.due_by(int_of(answer->attributes, attribute::kDeadline, kNever));

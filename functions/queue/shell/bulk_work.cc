@@ -60,7 +60,7 @@ Async<std::vector<BulkResult>> BulkWork::bulk_change(BulkInput::Action action, s
       writes.emplace_back(kept(end_waiting(table_, task, state::kCancelled, {}, {}, wall()), settings_.keep, wall()));
     }
   }
-  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  auto answers = co_await sure_.edit(std::move(writes));
   std::vector<BulkResult> out;
   for (size_t i = 0; i < answers.size(); ++i) {
     out.push_back(result_of(answers[i]));

@@ -228,7 +228,7 @@ Async<size_t> Creation::create_plain(std::vector<NewTask>& tasks, size_t first, 
     places.push_back(next);
   }
   if (writes.empty()) co_return next;
-  auto answers = co_await services_.tables.write_many(std::move(writes));
+  auto answers = co_await sure_.create(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i]) {
       refused(out[places[i]], answers[i].error());

@@ -73,8 +73,10 @@ Async<Result<CreatedTask>> KeyedTasks::create_keyed(NewTask task) {
   auto item = parts_.creation.new_item(task, now);
   if (!item) co_return fail(item.error());
   CreatedTask out{task.id, true};
-  auto put = parts_.creation.put_new(std::move(*item));
-  auto answer = co_await services_.tables.put_item(std::move(put));
+  std::vector<WriteInput> put;
+  put.emplace_back(parts_.creation.put_new(std::move(*item)));
+  auto answers = co_await sure_.create(std::move(put));
+  auto& answer = answers.front();
   if (!answer) {
     const bool is_there = answer.error().code == ErrorCode::kConditionalCheckFailed;
     Result<CreatedTask> result = out;
@@ -211,7 +213,7 @@ Async<void> KeyedTasks::shed_doomed(std::vector<ItemRef> tasks) {
     auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, wall());
     writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
   }
-  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  auto answers = co_await sure_.edit(std::move(writes));
   std::vector<ShedLine> lines;
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i]) lines.push_back(parts_.sheds.shed_line(tasks[i], reasons[i], "create", wall()));
@@ -264,7 +266,7 @@ Async<Replaced> KeyedTasks::replace_page(Page page, Unreplaced& left) {
     tasks.push_back(old);
   }
   if (writes.empty()) co_return Replaced::kAll;
-  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  auto answers = co_await sure_.edit(std::move(writes));
   auto result = Replaced::kAll;
   for (size_t i = 0; i < answers.size(); ++i) {
     auto& answer = answers[i];

@@ -34,7 +34,7 @@ Async<bool> LeaseEnds::end_leases() {
     writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
     written.push_back(std::move(lapse));
   }
-  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  auto answers = co_await sure_.edit(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) lease_ended(written[i], answers[i]);
   co_return more;
 }
@@ -125,7 +125,7 @@ Async<void> LeaseEnds::end_dead(std::vector<ItemRef> tasks) {
     writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
     written.push_back(task);
   }
-  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  auto answers = co_await sure_.edit(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) dead_ended(written[i], answers[i]);
   log_.info("LEASES_ENDED_AT_START", {{"queue", table_}, {"tasks", tasks.size()}});
 }

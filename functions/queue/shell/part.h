@@ -12,6 +12,7 @@
 #include "base/wall_guard.h"
 #include "functions/queue/arrows.h"
 #include "functions/queue/core/queue_core.h"
+#include "functions/queue/sure_writes.h"
 #include "functions/settings.h"
 #include "runtime/audit_log.h"
 #include "runtime/invoke/function.h"
@@ -29,6 +30,7 @@ struct QueueBase {
   WallGuard& wall_guard;
   QueueSettings settings;
   QueueCore core;
+  SureWrites sure;            // All writes to tasks go through it.
   AuditLog* audit = nullptr;  // Pauses, jobs and policies have their lines there.
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
   Scope scope{};         // Work of the queue that nobody waits for.
@@ -58,6 +60,7 @@ class QueuePart {
   const std::string& table_;
   QueueSettings& settings_;
   QueueCore& core_;
+  SureWrites& sure_;
   WallGuard& wall_guard_;  // Tasks expired by its earliest() are shed; tasks expired by the wall clock are not started.
   Scope& scope_;
 };

@@ -9,7 +9,8 @@ QueueParts::QueueParts(Services& services, const EventLog& log, std::string_view
            prepared.definition.name,
            wall,
            std::move(settings),
-           {base.table, base.settings, services.random, node, incarnation}},
+           {base.table, base.settings, services.random, node, incarnation},
+           {services.tables, services.scheduler}},
       table(base, *this, std::move(prepared)) {
   limits.begin();
 }

@@ -52,7 +52,7 @@ Async<std::vector<Result<ItemRef>>> Settlements::settle(std::vector<Settlement> 
     out[i] = std::move(ended);
   }
   if (writes.empty()) co_return out;
-  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  auto answers = co_await sure_.edit(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) {
     out[places[i]] = settled(settlements[places[i]], answers[i]);
   }

@@ -65,7 +65,7 @@ Async<void> Shedding::shed_alike(ShedStep& step, Shedder::Alike alike) {
   auto edit = end_waiting(table_, tasks[0], state::kShed, attribute::kShedReason, alike.reason, step.now);
   edit = kept(std::move(edit), settings_.keep, step.now);
   edit.unhurried = true;
-  auto answers = co_await services_.tables.edit_alike(std::move(edit), tasks);
+  auto answers = co_await sure_.edit_alike(std::move(edit), tasks);
   ShedLine line =
       parts_.sheds.shed_line(tasks[0], alike.reason, "timer", step.now);  // The others' differ in task and age.
   for (size_t i = 0; i < answers.size(); ++i) {

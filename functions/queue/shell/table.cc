@@ -7,6 +7,7 @@
 #include "functions/queue/attributes.h"
 #include "functions/queue/shell/parts.h"
 #include "functions/table_built.h"
+#include "tables/traits.h"
 
 namespace freshet {
 
@@ -59,6 +60,13 @@ TableDefinition as_queue(TableDefinition definition) {
   return definition;
 }
 
+// One owner, exact order, and takes that follow their own writes: what tables.h alone does not promise.
+Result<void> fits(const Tables& tables, const std::string& table) {
+  return require_traits(tables.traits(), "queue '" + table + "'",
+                        {Trait::kSoleWriter, Trait::kExactIndex, Trait::kBooks, Trait::kTransactions,
+                         Trait::kSingleStream, Trait::kFullImages, Trait::kPromptTtl});
+}
+
 }  // namespace
 
 QueueTable::QueueTable(QueueBase& base, QueueParts& parts, Prepared prepared)
@@ -87,6 +95,7 @@ Result<std::string> QueueTable::status_index(const TableDefinition& definition) 
 }
 
 Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, std::string table) {
+  if (auto ok = fits(services.tables, table); !ok) co_return fail(ok.error());
   auto described = co_await services.tables.describe_table(table);
   if (!described) co_return fail(described.error());
   TableDefinition definition = std::move(described->definition);
@@ -238,7 +247,7 @@ Async<Result<void>> QueueTable::recover_created() {
 Async<Result<WriteOutput>> QueueTable::edit(EditItemInput input) {
   std::vector<EditItemInput> one;
   one.push_back(std::move(input));
-  auto answers = co_await services_.tables.edit_many(std::move(one));
+  auto answers = co_await sure_.edit(std::move(one));
   co_return std::move(answers.front());
 }
 

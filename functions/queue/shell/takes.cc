@@ -214,7 +214,7 @@ Async<Result<std::vector<TakenTask>>> Takes::claim_newest(TakeInput input) {
     const size_t before = taken.size();
     auto plan = core_.plan_take(found->tasks, found->newest_first, found->more, wanted, input, now_checked());
     if (!plan.steps.empty()) {
-      auto work = services_.tables.edit_many(std::move(plan.writes));
+      auto work = sure_.edit(std::move(plan.writes));
       std::optional<Claiming> claiming;
       if (!work.is_ready()) claiming.emplace(*this, plan.steps);
       auto answers = co_await work;

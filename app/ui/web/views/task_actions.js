@@ -8,7 +8,7 @@ import { Confirm, Dialog, say } from '../parts/dialog.js';
 import { Failure } from '../parts/bits.js';
 
 const OWN = ['taskId', 'taskStatus', 'taskCreated', 'taskUpdated', 'taskTaken', 'taskFinished', 'attempt', 'lease', 'leaseMs', 'takenBy', 'lane', 'ttl', 'deadline',
-  'notBefore', 'error', 'result', 'history', 'cancelRequested', 'replacedBy', 'replace', 'leaseBeat', 'liveKey', 'rank', 'place'];
+  'notBefore', 'error', 'result', 'history', 'cancelRequested', 'replacedBy', 'replace', 'leaseBeat', 'liveKey', 'taskRev', 'lastLease', 'rank', 'place'];
 const CREATE = ['payload', 'group', 'priority', 'maxAttempts', 'cost'];
 
 // The request that would create such a task again: with another id, without its key (which would find the old one), and

@@ -1,0 +1,114 @@
+// A simulated engine across a network: over LateTables (late and out of step) it loses answers before and after the
+// write, lets writes take effect after their caller has given up, carries a write out twice, refuses calls for want of
+// capacity, and shows writes in its indexes some time later. Seeded: the same seed and calls give the same faults.
+//
+// Loop thread. What it refers to outlives it.
+#pragma once
+
+#include <vector>
+
+#include "base/random.h"
+#include "base/scheduler.h"
+#include "runtime/replay/late_tables.h"
+#include "tables/traits.h"
+
+namespace freshet {
+
+// How likely each is, for one write.
+struct SimFaults {
+  double lost_before = 0;     // The request never arrives.
+  double lost_after = 0;      // The write is carried out, and its answer is lost.
+  double late = 0;            // The write is carried out after its caller was told that nobody answered.
+  double twice = 0;           // The request is sent again, though the first one had arrived.
+  double refused = 0;         // Of single writes and reads by key: kThroughputExceeded.
+  milliseconds timeout{20};   // Until the caller is told that nobody answered.
+  milliseconds late_by{200};  // At most, after that.
+  milliseconds latest{10};    // Each way of any call takes from 0 to this.
+
+  // Some of each kind of unknown outcome.
+  static SimFaults some() {
+    SimFaults faults;
+    faults.lost_before = faults.lost_after = faults.late = faults.twice = 0.02;
+    return faults;
+  }
+  bool any_unknown() const { return lost_before + lost_after + late + twice > 0; }
+};
+
+class SimEngine final : public Tables {
+ public:
+  // `store` answers at once. Faults of writes concern edits and puts of new items, which their callers resolve.
+  SimEngine(Tables& store, Scheduler& scheduler, uint64_t seed, SimFaults faults = {});
+  // The same with indexes that lag: `behind` is another store that answers at once, empty, and only for this.
+  SimEngine(Tables& store, Scheduler& scheduler, uint64_t seed, SimFaults faults, Tables& behind,
+            milliseconds index_lag);
+
+  const StoreTraits& traits() const override { return traits_; }
+  Async<Result<TableDescription>> create_table(TableDefinition definition) override;
+  Async<Result<TableDescription>> describe_table(std::string table) override { return late_.describe_table(table); }
+  Async<Result<TableDescription>> delete_table(std::string table) override;
+  Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
+  Async<Result<std::vector<std::string>>> list_tables() override { return late_.list_tables(); }
+  Async<Result<WriteOutput>> put_item(PutItemInput input) override;
+  Async<Result<WriteOutput>> update_item(UpdateItemInput input) override;
+  Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override;
+  Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
+  Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override;
+  Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override;
+  Async<Result<ItemRef>> get_item(GetItemInput input) override;
+  Async<std::vector<Result<ReadOutput>>> read_many(std::vector<GetItemInput> inputs) override;
+  Async<Result<std::vector<ReadOutput>>> transact_get(std::vector<GetItemInput> inputs) override {
+    return late_.transact_get(std::move(inputs));
+  }
+  Async<Result<Page>> query(QueryInput input) override;
+  Async<Result<Page>> scan(ScanInput input) override;
+  Async<Result<StreamPage>> read_stream(ReadStreamInput input) override { return late_.read_stream(std::move(input)); }
+  Async<Result<StreamBounds>> stream_bounds(std::string table) override { return late_.stream_bounds(table); }
+  Async<Result<std::vector<ClosedStream>>> closed_streams() override { return late_.closed_streams(); }
+  Async<Result<Books>> books(std::string table) override { return late_.books(table); }
+  Async<Result<void>> durable() override { return late_.durable(); }
+
+  LateTables& late() { return late_; }
+  uint64_t calls() const { return late_.calls(); }
+  void set_faults(SimFaults faults) { faults_ = faults; }
+  // For those who ask what the store can do; it can do the same as before.
+  void say_traits(StoreTraits traits) { traits_ = traits; }
+  uint64_t unknown_outcomes() const { return unknown_; }
+
+ private:
+  enum class Fault { kNone, kLostBefore, kLostAfter, kLate, kTwice, kRefused };
+  struct Key {
+    std::string table;
+    Item key;
+  };
+  template <class Input>
+  using Call = Async<std::vector<Result<WriteOutput>>> (Tables::*)(std::vector<Input>);
+
+  Fault draw();
+  bool refuses();
+  template <class Input>
+  Async<std::vector<Result<WriteOutput>>> faulty(std::vector<Input> inputs, Call<Input> call);
+  template <class Input>
+  Async<std::vector<Result<WriteOutput>>> carry_out(std::vector<Input> inputs, Call<Input> call);
+  template <class Input>
+  Async<void> much_later(std::vector<Input> inputs, Call<Input> call, nanoseconds when);
+  Async<Result<WriteOutput>> write_one(WriteInput input);
+  // The indexes show it after their lag.
+  void show(const std::vector<Key>& keys);
+  Async<void> show_later(Key key, ItemRef item);
+  Key key_of(const WriteInput& write);
+  Key key_of(const EditItemInput& edit);
+  KeySchema keys_of(const std::string& table);
+
+  Tables& store_;
+  Tables* behind_ = nullptr;
+  const milliseconds lag_{0};
+  Scheduler& scheduler_;
+  Random random_;
+  SimFaults faults_;
+  StoreTraits traits_;
+  LateTables late_;
+  uint64_t unknown_ = 0;
+  Scope scope_;  // Last.
+};
+
+}  // namespace freshet
