@@ -339,6 +339,7 @@ TEST_P(QueueLimits, ALoudGroupDoesNotHoldUpAQuietOne) {
 TEST(QueueLimitsOfMany, AHundredThousandGroupsCostATakeNoMoreThanAFew) {
   constexpr int kGroups = 100'000;
   World world(true);
+  world.set_faults({});  // It counts calls of the store: a write that comes late is one more.
   // One task of each is in work, for another daemon.
   for (int i = 0; i < kGroups; ++i) {
     Item item{{"taskId", Value("held" + std::to_string(i))}, {"taskStatus", Value("TAKEN")}};
