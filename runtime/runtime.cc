@@ -111,6 +111,7 @@ struct Runtime::Parts {
   }
   EventSourceMapping& add_mapping(MappingDefinition definition, std::optional<MappingPosition> position);
   Async<Result<std::optional<MappingPosition>>> first_position(MappingDefinition mapping);
+  Result<void> can_be_read(const MappingDefinition& mapping) const;
   Async<Result<void>> load_mappings();
   bool busy() const;
   void remove_endpoints(const std::string& subscription_arn) {
@@ -151,6 +152,12 @@ EventSourceMapping& Runtime::Parts::add_mapping(MappingDefinition definition, st
   return *place;
 }
 
+// One stream in the order of the writes, with whole images.
+Result<void> Runtime::Parts::can_be_read(const MappingDefinition& mapping) const {
+  const std::string who = "the event source mapping of table '" + mapping.table + "'";
+  return require_traits(ports.tables.traits(), who, {Trait::kSingleStream, Trait::kFullImages});
+}
+
 Async<Result<void>> Runtime::Parts::load_mappings() {
   auto positions = co_await load_positions(ports.tables);
   if (!positions) co_return fail(std::move(positions.error()));
@@ -158,6 +165,7 @@ Async<Result<void>> Runtime::Parts::load_mappings() {
   if (!items) co_return fail(std::move(items.error()));
   for (const ItemRef& ref : *items) {
     MappingDefinition definition = mapping_of(ref.decode());
+    if (auto fits = can_be_read(definition); !fits) co_return fits;
     const auto position = positions->find(definition.id);
     auto known = position == positions->end() ? std::nullopt : std::optional(position->second);
     add_mapping(std::move(definition), std::move(known));
@@ -171,9 +179,7 @@ Async<Result<std::optional<MappingPosition>>> Runtime::Parts::first_position(Map
   if (known != mappings.end() && known->second->definition().table == mapping.table) {
     co_return std::optional<MappingPosition>();
   }
-  const std::string who = "the event source mapping of table '" + mapping.table + "'";
-  const auto fits = require_traits(ports.tables.traits(), who, {Trait::kSingleStream, Trait::kFullImages});
-  if (!fits) co_return fail(fits.error());
+  if (auto fits = can_be_read(mapping); !fits) co_return fail(std::move(fits.error()));
   auto stream = co_await streams.stream_of(mapping.table);
   if (!stream) co_return fail(std::move(stream.error()));
   const bool latest = mapping.starting_position == StartingPosition::kLatest;

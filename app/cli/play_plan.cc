@@ -123,8 +123,7 @@ std::string create_body(const ItemRef& task, WallTime recorded, WallTime now) {
     add_member(out, "delayMs", std::to_string(std::min(delay, kLongestMs)));
   }
   for (const auto& [name, value] : item) {
-    if (std::find(attribute::kReserved.begin(), attribute::kReserved.end(), name) != attribute::kReserved.end())
-      continue;
+    if (is_reserved(name) || (has(task, attribute::kBorn) && is_own_mark(name))) continue;
     std::string json;
     append_plain_json(json, value);
     add_member(rest, name, json);

@@ -18,6 +18,9 @@ namespace {
 constexpr size_t kHistoryEntries = 10;
 constexpr size_t kMaxErrorBytes = 4096;
 constexpr size_t kMaxHistoryErrorBytes = 512;
+// Of what recognisable() adds on a store without immediate answers: a number, three tokens and the names. The name of a
+// node has at most 64 bytes.
+constexpr size_t kOwnMarkBytes = 400;
 constexpr milliseconds kFreshTtl{3'600'000};  // The TTL of a redriven task whose own has passed.
 
 Value number(int64_t n) {
@@ -181,7 +184,7 @@ EditItemInput complete(const std::string& table, const ItemRef& task, Value resu
   TaskChange change(table, task, state::kSuccess, now);
   // Work must not be done again because its result has no room.
   const size_t size = billed_size(result);
-  constexpr size_t kOthers = 64;  // taskUpdated, ttl, queueTtl, and the name of the result.
+  constexpr size_t kOthers = 64 + kOwnMarkBytes;  // taskUpdated, ttl, queueTtl, and the name of the result.
   const size_t left = room(task, size + kOthers);
   if (size + kOthers > left) {
     auto note = "left out: the result of " + std::to_string(size) + " bytes does not fit beside the task";
@@ -205,8 +208,9 @@ EditItemInput end_claim(const std::string& table, const ItemRef& task, const Out
                number(std::max<int64_t>(attempt - (FRESHET_PLANTED("release-counts-as-attempt") ? 0 : 1), 0)));
   }
   if (outcome.failed) {
-    constexpr size_t kWanted = 16u << 10;    // More than error and history ever take.
-    const size_t others = 64 + lane.size();  // taskUpdated, notBefore or ttl and queueTtl, attempt, lane.
+    constexpr size_t kWanted = 16u << 10;  // More than error and history ever take.
+    // taskUpdated, notBefore or ttl and queueTtl, attempt, lane.
+    const size_t others = 64 + kOwnMarkBytes + lane.size();
     const size_t freed = billed_size_of(task, attribute::kHistory) + billed_size_of(task, attribute::kError) +
                          billed_size_of(task, attribute::kLease) + billed_size_of(task, attribute::kLeaseMs);
     const size_t left = room(task, kWanted) + freed;

@@ -7,6 +7,14 @@
 
 namespace freshet {
 
+bool is_reserved(std::string_view name) {
+  return std::find(attribute::kReserved.begin(), attribute::kReserved.end(), name) != attribute::kReserved.end();
+}
+
+bool is_own_mark(std::string_view name) {
+  return std::find(attribute::kOwnMarks.begin(), attribute::kOwnMarks.end(), name) != attribute::kOwnMarks.end();
+}
+
 bool is_live(std::string_view status) {
   return status == state::kPending || status == state::kDelayed || status == state::kTaken;
 }

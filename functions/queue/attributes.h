@@ -38,16 +38,20 @@ inline constexpr std::string_view kHistory = "history";
 inline constexpr std::string_view kShedReason = "shedReason";
 inline constexpr std::string_view kReplace = "replace";
 inline constexpr std::string_view kReplacedBy = "replacedBy";
-// Only on a store whose answers may be lost (own_write.h).
+// Only on a store without immediate answers (own_write.h).
 inline constexpr std::string_view kRev = "taskRev";
-inline constexpr std::string_view kLastLease = "lastLease";
+inline constexpr std::string_view kBorn = "taskBorn";
+inline constexpr std::string_view kLastWrite = "lastWrite";
+inline constexpr std::string_view kLastEnd = "lastEnd";
 inline constexpr std::string_view kCost = "cost";  // Not reserved: older clients have attributes of that name.
 
-inline constexpr std::array kReserved = {kId,         kStatus,          kCreated,  kUpdated,  kTaken,     kTtl,
-                                         kPayload,    kDeadline,        kAttempt,  kLease,    kLeaseMs,   kTakenBy,
-                                         kKey,        kGroup,           kPriority, kLane,     kNotBefore, kMaxAttempts,
-                                         kResult,     kLiveKey,         kError,    kHistory,  kLeaseBeat, kShedReason,
-                                         kReplacedBy, kCancelRequested, kReplace,  kQueueTtl, kRev,       kLastLease};
+inline constexpr std::array kReserved = {kId,         kStatus,          kCreated,  kUpdated, kTaken,     kTtl,
+                                         kPayload,    kDeadline,        kAttempt,  kLease,   kLeaseMs,   kTakenBy,
+                                         kKey,        kGroup,           kPriority, kLane,    kNotBefore, kMaxAttempts,
+                                         kResult,     kLiveKey,         kError,    kHistory, kLeaseBeat, kShedReason,
+                                         kReplacedBy, kCancelRequested, kReplace,  kQueueTtl};
+// Reserved, too, where the store has no immediate answers.
+inline constexpr std::array kOwnMarks = {kRev, kBorn, kLastWrite, kLastEnd};
 }  // namespace attribute
 
 // Indexes of a queue's table: waiting tasks by their deadline, and the same within a lane.
@@ -68,6 +72,10 @@ inline constexpr std::array kAll = {kPending, kDelayed, kTaken, kSuccess, kFailu
 }  // namespace state
 
 // True if a task in that state still waits or is held, so that its key is its own.
+// True if `attributes` of a new task cannot have that name: in every queue, or where the store has no immediate
+// answers.
+bool is_reserved(std::string_view name);
+bool is_own_mark(std::string_view name);
 bool is_live(std::string_view status);
 // The task's `key`; empty if it has none that could be one.
 std::string_view key_of(const ItemRef& task);

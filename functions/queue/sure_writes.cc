@@ -1,5 +1,6 @@
 #include "functions/queue/sure_writes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "functions/queue/attributes.h"
@@ -10,9 +11,7 @@ namespace freshet {
 
 namespace {
 
-constexpr int kLooks = 8;                // Together some seconds.
 constexpr milliseconds kFirstPause{20};  // Doubled from look to look.
-constexpr size_t kMaxUnknown = 10'000;
 
 bool is_unknown(const Result<WriteOutput>& answer) {
   return !answer && answer.error().code == ErrorCode::kUnknownOutcome;
@@ -40,47 +39,63 @@ GetItemInput read_of(const WriteInput& write) {
   return by_key(put.table, *put.item.find(attribute::kId));
 }
 
-Fate fate(const EditItemInput& write, const ItemRef& now) {
-  return fate_of(write, now);
-}
-
-Fate fate(const WriteInput& write, const ItemRef& now) {
-  return fate_of(std::get<PutItemInput>(write), now);
+// A refused write that wanted what has come about: the same settlement by an earlier call, or a heartbeat after a newer
+// one.
+void accept_what_is_there(const EditItemInput& write, Result<WriteOutput>& answer) {
+  const auto failed = answer ? nullptr : std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
+  if (!failed || !failed->item) return;
+  const auto [lease, end] = claim_end(write);
+  const bool is_done =
+      is_heartbeat(write) ? fate_of(write, failed->item) == Fate::kDone : ended_so(failed->item, lease, end);
+  if (is_done) answer = WriteOutput{failed->item, nullptr};
 }
 
 }  // namespace
 
-SureWrites::SureWrites(Tables& tables, Scheduler& scheduler)
-    : tables_(tables), scheduler_(scheduler), immediate_(tables.traits().immediate) {}
+SureWrites::SureWrites(Tables& tables, Scheduler& scheduler, std::string writer)
+    : tables_(tables),
+      scheduler_(scheduler),
+      immediate_(tables.traits().immediate),
+      writer_(std::move(writer) + ":w") {}
 
-Async<std::vector<Result<WriteOutput>>> SureWrites::edit(std::vector<EditItemInput> writes) {
+Async<std::vector<Result<WriteOutput>>> SureWrites::edit(std::vector<EditItemInput> writes, Ends ends,
+                                                         milliseconds patience) {
   if (immediate_) return tables_.edit_many(std::move(writes));
-  return edit_late(std::move(writes));
+  return edit_late(std::move(writes), std::move(ends), Limits{patience});
 }
 
 Async<std::vector<Result<WriteOutput>>> SureWrites::edit_alike(EditItemInput write, std::vector<ItemRef> seen) {
   if (immediate_) return tables_.edit_alike(std::move(write), std::move(seen));
   std::vector<EditItemInput> writes(seen.size(), write);
   for (size_t i = 0; i < seen.size(); ++i) writes[i].seen = std::move(seen[i]);
-  return edit_late(std::move(writes));
+  return edit_late(std::move(writes), {}, Limits{kHurry});
+}
+
+Async<std::vector<Result<WriteOutput>>> SureWrites::claim(std::vector<EditItemInput> writes, milliseconds patience) {
+  if (immediate_) return tables_.edit_many(std::move(writes));
+  return edit_late(std::move(writes), {}, Limits{patience, true});
 }
 
 Async<std::vector<Result<WriteOutput>>> SureWrites::create(std::vector<WriteInput> puts) {
   if (immediate_) return tables_.write_many(std::move(puts));
-  return write(std::move(puts), &Tables::write_many);
+  for (auto& put : puts) put = recognisable(std::move(put), token());
+  return write(std::move(puts), &Tables::write_many, Limits{kPatience});
 }
 
-Async<std::vector<Result<WriteOutput>>> SureWrites::edit_late(std::vector<EditItemInput> writes) {
-  for (auto& one : writes) one = recognisable(std::move(one));
+Async<std::vector<Result<WriteOutput>>> SureWrites::edit_late(std::vector<EditItemInput> writes, Ends ends,
+                                                              Limits limits) {
+  for (size_t i = 0; i < writes.size(); ++i) {
+    writes[i] = recognisable(std::move(writes[i]), token(), i < ends.size() ? ends[i] : std::string_view());
+  }
   auto sent = writes;
-  auto answers = co_await write(std::move(sent), &Tables::edit_many);
-  for (size_t i = 0; i < answers.size(); ++i) remember(writes[i], answers[i]);
+  auto answers = co_await write(std::move(sent), &Tables::edit_many, limits);
+  for (size_t i = 0; i < answers.size(); ++i) accept_what_is_there(writes[i], answers[i]);
   co_return answers;
 }
 
 // Sends the writes, and looks for those whose answer never came.
 template <class Input>
-Async<std::vector<Result<WriteOutput>>> SureWrites::write(std::vector<Input> writes, Call<Input> call) {
+Async<std::vector<Result<WriteOutput>>> SureWrites::write(std::vector<Input> writes, Call<Input> call, Limits limits) {
   auto sent = writes;
   auto sending = (tables_.*call)(std::move(sent));
   auto answers = co_await sending;
@@ -88,33 +103,41 @@ Async<std::vector<Result<WriteOutput>>> SureWrites::write(std::vector<Input> wri
   for (size_t i = 0; i < answers.size(); ++i) {
     if (is_unknown(answers[i])) unknown.push_back(i);
   }
-  milliseconds pause = kFirstPause;
-  for (int looks = 0; looks < kLooks && !unknown.empty(); ++looks) {
-    if (looks > 0) co_await sleep_for(scheduler_, std::exchange(pause, 2 * pause));
+  const auto is_done = [](const Result<WriteOutput>& answer) { return answer.has_value(); };
+  const BootTime answered = scheduler_.clock().boot();
+  BootTime end = answered + limits.patience;
+  for (milliseconds pause = kFirstPause; !unknown.empty(); pause *= 2) {
     std::vector<GetItemInput> reads;
     for (const size_t i : unknown) reads.push_back(read_of(writes[i]));
     const auto found = co_await tables_.read_many(std::move(reads));
     auto looked = look(writes, unknown, found, answers);
     unknown = std::move(looked.unread);
-    if (looked.not_done.empty()) continue;
-    std::vector<Input> again;
-    for (const size_t i : looked.not_done) again.push_back(writes[i]);
-    auto sending_again = (tables_.*call)(std::move(again));
-    auto more = co_await sending_again;
-    for (size_t k = 0; k < more.size(); ++k) {
-      const size_t i = looked.not_done[k];
-      // If it is refused now, an earlier sending may be why, or may still be carried out: look again.
-      if (more[k] || more[k].error().code == ErrorCode::kValidation) {
-        answers[i] = std::move(more[k]);
-      } else {
-        unknown.push_back(i);
+    if (!looked.not_done.empty()) {
+      std::vector<Input> again;
+      for (const size_t i : looked.not_done) again.push_back(writes[i]);
+      auto sending_again = (tables_.*call)(std::move(again));
+      auto more = co_await sending_again;
+      for (size_t k = 0; k < more.size(); ++k) {
+        const size_t i = looked.not_done[k];
+        // If it is refused now, an earlier sending may be why, or may still be carried out: look again.
+        if (more[k] || more[k].error().code == ErrorCode::kValidation) {
+          answers[i] = std::move(more[k]);
+        } else {
+          unknown.push_back(i);
+        }
       }
     }
+    const BootTime now = scheduler_.clock().boot();
+    const bool hurry = limits.hurries_once_one_is_done && std::any_of(answers.begin(), answers.end(), is_done);
+    if (hurry) end = std::min(end, answered + kHurry);
+    if (unknown.empty() || now >= end) break;
+    co_await sleep_for(scheduler_, std::min<nanoseconds>(pause, end - now));
   }
   co_return answers;
 }
 
-// Answers those of `unknown` whose fate can be told by what was found.
+// Answers those of `unknown` whose fate can be told by what was found. Where nothing will ever tell it, the answer
+// stays kUnknownOutcome.
 template <class Input>
 SureWrites::Looked SureWrites::look(const std::vector<Input>& writes, const std::vector<size_t>& unknown,
                                     const std::vector<Result<ReadOutput>>& found,
@@ -127,7 +150,7 @@ SureWrites::Looked SureWrites::look(const std::vector<Input>& writes, const std:
       continue;
     }
     const ItemRef& now = found[k]->item;
-    switch (fate(writes[i], now)) {
+    switch (fate_of(writes[i], now)) {
       case Fate::kDone:
         answers[i] = WriteOutput{now, nullptr};
         break;
@@ -137,24 +160,11 @@ SureWrites::Looked SureWrites::look(const std::vector<Input>& writes, const std:
       case Fate::kNotDone:
         out.not_done.push_back(i);
         break;
+      case Fate::kUnknown:
+        break;
     }
   }
   return out;
-}
-
-void SureWrites::remember(const EditItemInput& write, Result<WriteOutput>& answer) {
-  const auto failed = answer ? nullptr : std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
-  const ItemRef now = failed ? failed->item : ItemRef();
-  // Another one was faster, and the task is held all the same.
-  if (now && is_heartbeat(write) && fate_of(write, now) == Fate::kDone) answer = WriteOutput{now, nullptr};
-  const auto lease = lease_ended_by(write);
-  if (lease.empty()) return;
-  if (is_unknown(answer)) {
-    if (unknown_.size() >= kMaxUnknown) unknown_.clear();
-    unknown_.insert(std::string(lease));
-  } else if (!answer && unknown_.contains(std::string(lease))) {
-    if (ended_the_same(write, now)) answer = WriteOutput{now, nullptr};
-  }
 }
 
 }  // namespace freshet

@@ -1,13 +1,12 @@
-// The writes of a queue, with an answer each. A timeout is neither success nor failure: on a store whose answers may be
-// lost, whatever became of a write is found out by reading the task (own_write.h). On a store that answers at once this
-// adds nothing.
+// The writes of a queue, with an answer each. A timeout is neither success nor failure: on a store without immediate
+// answers, this reads the task to find out what became of such a write (own_write.h). On the embedded store it adds
+// nothing.
 //
 // Loop thread. The store and the scheduler outlive it, and it outlives every Async that it returned.
 #pragma once
 
-#include <absl/container/flat_hash_set.h>
-
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/scheduler.h"
@@ -17,15 +16,30 @@ namespace freshet {
 
 class SureWrites {
  public:
-  SureWrites(Tables& tables, Scheduler& scheduler);
+  static constexpr milliseconds kPatience{3000};
+  static constexpr milliseconds kHurry{1000};  // For work that others wait behind, and that comes again anyway.
+
+  // `writer` names this life of the daemon: no other has ever had that name.
+  SureWrites(Tables& tables, Scheduler& scheduler, std::string writer);
   SureWrites(const SureWrites&) = delete;
   SureWrites& operator=(const SureWrites&) = delete;
 
-  // As Tables::edit_many(). kUnknownOutcome only after some seconds in which the store told nothing: the write may be
-  // carried out until then, and later only if nothing else happens to the task first.
-  Async<std::vector<Result<WriteOutput>>> edit(std::vector<EditItemInput> writes);
+  // True if the store loses no answer: then there are no marks in its tasks.
+  bool is_immediate() const { return immediate_; }
+
+  // How the writes end claims (end_of_claim), by their places; may be empty. Static storage.
+  using Ends = std::vector<std::string_view>;
+
+  // As Tables::edit_many(). kUnknownOutcome if nothing tells what became of the write, or the store did not say so
+  // within `patience` after its first answer, and the time of the calls that are under way then. It may be carried out
+  // later, but only if nothing else happens to the task before.
+  Async<std::vector<Result<WriteOutput>>> edit(std::vector<EditItemInput> writes, Ends ends = {},
+                                               milliseconds patience = kPatience);
   Async<std::vector<Result<WriteOutput>>> edit_alike(EditItemInput write, std::vector<ItemRef> seen);
-  // Puts of new tasks (`only_new`). kConditionalCheckFailed if another task has the id.
+  // The claims of a take. Once one is known to be done, it looks for the others for kHurry at most: the lease of that
+  // one has begun.
+  Async<std::vector<Result<WriteOutput>>> claim(std::vector<EditItemInput> writes, milliseconds patience);
+  // Puts of new tasks (`only_new`). kConditionalCheckFailed if there is a task with that id already.
   Async<std::vector<Result<WriteOutput>>> create(std::vector<WriteInput> puts);
 
  private:
@@ -35,19 +49,23 @@ class SureWrites {
     std::vector<size_t> not_done;
     std::vector<size_t> unread;  // The store did not say.
   };
+  struct Limits {
+    milliseconds patience;
+    bool hurries_once_one_is_done = false;
+  };
   template <class Input>
-  Async<std::vector<Result<WriteOutput>>> write(std::vector<Input> writes, Call<Input> call);
+  Async<std::vector<Result<WriteOutput>>> write(std::vector<Input> writes, Call<Input> call, Limits limits);
   template <class Input>
   static Looked look(const std::vector<Input>& writes, const std::vector<size_t>& unknown,
                      const std::vector<Result<ReadOutput>>& found, std::vector<Result<WriteOutput>>& answers);
-  Async<std::vector<Result<WriteOutput>>> edit_late(std::vector<EditItemInput> writes);
-  void remember(const EditItemInput& write, Result<WriteOutput>& answer);
+  Async<std::vector<Result<WriteOutput>>> edit_late(std::vector<EditItemInput> writes, Ends ends, Limits limits);
+  std::string token() { return writer_ + std::to_string(++number_); }
 
   Tables& tables_;
   Scheduler& scheduler_;
   const bool immediate_;
-  // Leases of settlements that ended in kUnknownOutcome: whoever sends one again is told what became of it.
-  absl::flat_hash_set<std::string> unknown_;
+  const std::string writer_;
+  uint64_t number_ = 0;  // Of the last token.
 };
 
 }  // namespace freshet

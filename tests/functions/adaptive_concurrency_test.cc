@@ -161,7 +161,7 @@ TEST_P(AdaptiveProcessor, GrowsAndIsSwitchedWhileItWorks) {
   environment["MAX_ACTIVE_MS"] = "40000";
   Queue& queue = start();
   std::vector<NewTask> tasks(8'000);
-  for (auto& created : world.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(created);
+  for (auto& created : world.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(created) << created.error().message;
   world.http.duration = milliseconds(100);  // Many times what a late store takes.
   Running running(world, process_tasks, environment);
   world.pass(milliseconds(500));

@@ -117,8 +117,13 @@ TEST_P(QueueTest, CompleteKeepsTheResult) {
   EXPECT_EQ(item.find("result")->get_if<Map>()->int_or("answer", 0), 42);
   EXPECT_FALSE(item.contains("lease"));
   auto again = settle(queue, done);
-  EXPECT_EQ(again.error().code, ErrorCode::kConflict);
-  EXPECT_EQ(again.error().message, "task 'a' is not held under this lease: it is SUCCESS");
+  if (GetParam()) {
+    EXPECT_TRUE(again) << "the first answer may have been lost: the same settlement gets it again";
+  } else {
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().code, ErrorCode::kConflict);
+    EXPECT_EQ(again.error().message, "task 'a' is not held under this lease: it is SUCCESS");
+  }
   expect_balance();
 }
 
@@ -131,6 +136,10 @@ TEST_P(QueueTest, AStaleLeaseChangesNothing) {
   ASSERT_EQ(ids(second), "a");
   for (auto kind : {Kind::kComplete, Kind::kFail, Kind::kRelease, Kind::kHeartbeat}) {
     auto stale = settle(queue, kind, (*first)[0]);
+    if (GetParam() && kind == Kind::kRelease) {
+      EXPECT_TRUE(stale) << "it was released: the answer may have been lost";
+      continue;
+    }
     ASSERT_FALSE(stale);
     EXPECT_EQ(stale.error().code, ErrorCode::kConflict);
     EXPECT_EQ(stale.error().message, "task 'a' is held under another lease");

@@ -5,6 +5,7 @@
 #include "base/points.h"
 #include "functions/queue/arrows.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/own_write.h"
 #include "runtime/task_cost.h"
 
 namespace freshet {
@@ -70,7 +71,9 @@ void Claims::saw_held(const ItemRef& task, BootTime now) {
 void Claims::saw_written(const ItemRef& task) {
   const std::string id(text_of(task, attribute::kId));
   const Lease* lease = leases_.find(id);
-  if (lease && lease->token == text_of(task, attribute::kLease)) leases_.update(id, task);
+  if (!lease || lease->token != text_of(task, attribute::kLease)) return;
+  // The answer of a write that was made before a heartbeat can come after that of the heartbeat.
+  if (int_of(task, attribute::kLeaseBeat, 0) >= lease->beat) leases_.update(id, task);
 }
 
 void Claims::beaten(const Settlement& settlement, const ItemRef& task, BootTime now) {
@@ -110,7 +113,10 @@ bool Claims::lapse_went_on(const std::string& id, const std::string& token, cons
   if (!task || !is_held_under(task, token)) return false;
   const auto beat = int_of(task, attribute::kLeaseBeat, 0);
   const Lease* known = leases_.find(id);
-  if (known && known->token == token && known->beat != beat) {
+  if (!known || known->token != token) return true;
+  if (known->beat == beat) {
+    leases_.update(id, task);
+  } else {
     leases_.start(id, Lease{token, beat, duration_of(task), known->mine, task}, now);
   }
   return true;
@@ -148,6 +154,25 @@ Outcome Claims::outcome_of(const Settlement& settlement, const ItemRef& task) co
 
 bool Claims::needs_lane(const Settlement& settlement) {
   return settlement.kind == Settlement::Kind::kFail || settlement.kind == Settlement::Kind::kRelease;
+}
+
+std::string_view Claims::end_of(Settlement::Kind kind) {
+  switch (kind) {
+    case Settlement::Kind::kComplete:
+      return end_of_claim::kCompleted;
+    case Settlement::Kind::kFail:
+      return end_of_claim::kFailed;
+    case Settlement::Kind::kRelease:
+      return end_of_claim::kReleased;
+    case Settlement::Kind::kHeartbeat:
+      break;
+  }
+  return {};
+}
+
+bool Claims::has_settled(const Settlement& settlement, const ItemRef& task) {
+  const auto end = end_of(settlement.kind);
+  return !end.empty() && ended_so(task, settlement.lease, end);
 }
 
 EditItemInput Claims::settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task,

@@ -59,7 +59,8 @@ class Claims {
   void started(const ItemRef& task, Lease lease, BootTime now);
   // A held task was read: its lease is timed from now on, unless it is timed already and no heartbeat is new.
   void saw_held(const ItemRef& task, BootTime now);
-  // A held task was written without any change of its lease: the image of the task is renewed.
+  // A held task was written without any change of its lease: the image of the task is renewed, unless a heartbeat since
+  // has renewed it.
   void saw_written(const ItemRef& task);
   // A heartbeat was stored. A heartbeat that was overtaken by the end of its own claim is ignored.
   void beaten(const Settlement& settlement, const ItemRef& task, BootTime now);
@@ -83,6 +84,10 @@ class Claims {
   Result<ItemRef> known_task(const Settlement& settlement) const;
   // Succeeds if the settlement's lease holds the task. Otherwise kConflict, whose message names the holder.
   static Result<void> may_settle(const Settlement& settlement, const ItemRef& task);
+  // True if an earlier call has ended the claim so, on a store without immediate answers (own_write.h).
+  static bool has_settled(const Settlement& settlement, const ItemRef& task);
+  // How such a settlement ends a claim (end_of_claim); empty for a heartbeat.
+  static std::string_view end_of(Settlement::Kind kind);
   // The state that the task goes to; none for a heartbeat.
   Outcome outcome_of(const Settlement& settlement, const ItemRef& task) const;
   // True if settling_write() needs the lane that the task gets.

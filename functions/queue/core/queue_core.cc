@@ -153,6 +153,9 @@ TakeOutcome QueueCore::take_answered(TakePlan& plan, std::vector<Result<WriteOut
       if (error.code == ErrorCode::kValidation) {
         out.too_large.push_back({step.task, std::move(error.message)});
       } else if (error.code != ErrorCode::kConditionalCheckFailed) {
+        if (error.code == ErrorCode::kUnknownOutcome && !step.lease.empty()) {
+          out.unsure.push_back({std::string(text_of(step.task, attribute::kId)), step.lease});
+        }
         out.failed = std::move(error);
       }
       continue;

@@ -59,10 +59,15 @@ struct TakeOutcome {
     ItemRef task;
     std::string why;
   };
+  struct TaskAndLease {
+    std::string id;
+    std::string lease;
+  };
   std::vector<Shed> shed;
-  std::vector<ItemRef> ended;       // No attempt was left: DEAD, as stored.
-  std::vector<TooLarge> too_large;  // The task has no room for the write: it must be set aside.
-  std::optional<Error> failed;      // The store failed; the last error.
+  std::vector<ItemRef> ended;        // No attempt was left: DEAD, as stored.
+  std::vector<TooLarge> too_large;   // The task has no room for the write: it must be set aside.
+  std::optional<Error> failed;       // The store failed; the last error.
+  std::vector<TaskAndLease> unsure;  // Claims that may have been made: the store did not say.
 };
 
 class QueueCore {

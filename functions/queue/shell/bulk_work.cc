@@ -1,5 +1,7 @@
 #include "functions/queue/shell/bulk_work.h"
 
+#include <fmt/format.h>
+
 #include "functions/queue/attributes.h"
 #include "functions/queue/shell/parts.h"
 
@@ -11,6 +13,17 @@ BulkResult result_of(const Result<WriteOutput>& answer) {
   if (answer) return {};
   if (answer.error().code == ErrorCode::kConditionalCheckFailed) return {BulkResult::What::kMoved, {}};
   return {BulkResult::What::kFailed, answer.error().message};
+}
+
+// On a store without immediate answers the delete can come late: then it must not find a task that has gone on since
+// (own_write.h).
+void unless_written(DeleteItemInput& gone, const ItemRef& task) {
+  for (const auto& [name, place] : {std::pair(attribute::kLastWrite, ":w"), std::pair(attribute::kBorn, ":b")}) {
+    const auto mark = task.find(name);
+    gone.condition +=
+        mark ? fmt::format(" AND {} = {}", name, place) : fmt::format(" AND attribute_not_exists({})", name);
+    if (mark) gone.placeholders.values.set(place, mark->decode());
+  }
 }
 
 }  // namespace
@@ -89,6 +102,7 @@ Async<std::vector<BulkResult>> BulkWork::bulk_purge(std::vector<ItemRef> tasks) 
     gone.placeholders.values.set(":s", Value(text_of(task, attribute::kStatus)));
     const auto created = task.find(attribute::kCreated);  // There always is one: the index is by it.
     gone.placeholders.values.set(":c", created ? created->decode() : Value::number(int64_t{0}));
+    if (!sure_.is_immediate()) unless_written(gone, task);
     gone.cause = Cause::kQueue;
     writes.emplace_back(std::move(gone));
   }

@@ -41,7 +41,8 @@ Result<void> check_deadline(const NewTask& task) {
   return {};
 }
 
-Result<void> check(const NewTask& task) {
+// `immediate`: the store is (SureWrites).
+Result<void> check(const NewTask& task, bool immediate) {
   if (task.id.size() > limits::kMaxPartitionKeyBytes) return invalid("taskId must be at most 2048 bytes");
   if (task.key.size() > kMaxKeyBytes) return invalid("key must be at most 256 bytes");
   if (task.group.size() > kMaxGroupBytes) return invalid("group must be at most 256 bytes");
@@ -56,8 +57,7 @@ Result<void> check(const NewTask& task) {
   if (auto ok = check_deadline(task); !ok) return ok;
   for (const auto& [name, value] : task.attributes) {
     if (name.empty()) return invalid("an attribute without a name: `attributes` has a member ''");
-    auto& reserved = attribute::kReserved;
-    if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) {
+    if (is_reserved(name) || (!immediate && is_own_mark(name))) {
       return invalid("attribute '" + name + "' is Freshet's own: it cannot be among `attributes`");
     }
   }
@@ -67,7 +67,7 @@ Result<void> check(const NewTask& task) {
 }  // namespace
 
 Result<Item> Creation::new_item(NewTask& task, WallTime now) {
-  if (auto ok = check(task); !ok) return fail(ok.error());
+  if (auto ok = check(task, sure_.is_immediate()); !ok) return fail(ok.error());
   const WallTime created = core_.window.create(now);
   Item item = std::move(task.attributes);
   item.reserve(item.size() + 9);
@@ -123,11 +123,11 @@ void Creation::set_deadline(NewTask& task) const {
 }
 
 // Before anything else is asked about them: who is told to come back later with a task that is wrong has come in vain.
-std::vector<Result<CreatedTask>> Creation::refuse_wrong(const std::vector<NewTask>& tasks) {
+std::vector<Result<CreatedTask>> Creation::refuse_wrong(const std::vector<NewTask>& tasks) const {
   std::vector<Result<CreatedTask>> out;
   out.reserve(tasks.size());
   for (const auto& task : tasks) {
-    if (auto ok = check(task); ok) {
+    if (auto ok = check(task, sure_.is_immediate()); ok) {
       out.emplace_back(CreatedTask{});
     } else {
       out.emplace_back(fail(std::move(ok.error())));

@@ -22,7 +22,7 @@ class Creation : QueuePart {
 
  private:
   void set_deadline(NewTask& task) const;
-  static std::vector<Result<CreatedTask>> refuse_wrong(const std::vector<NewTask>& tasks);
+  std::vector<Result<CreatedTask>> refuse_wrong(const std::vector<NewTask>& tasks) const;
   void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why, std::vector<Result<CreatedTask>>& out);
   Async<size_t> create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out);
   // admission.cc

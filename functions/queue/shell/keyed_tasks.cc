@@ -344,8 +344,7 @@ Async<Result<bool>> KeyedTasks::must_make_room(ItemRef task) {
 }
 
 // Ends the claim on a task that a newer one of its key was to replace; `outcome` says so.
-Async<Result<WriteOutput>> KeyedTasks::end_replaced(ItemRef task, Outcome outcome, std::string_view kind,
-                                                    std::string error) {
+Async<Result<WriteOutput>> KeyedTasks::end_replaced(ItemRef task, Outcome outcome, EndOfClaim how, std::string error) {
   std::string key(key_of(task));
   co_await turns_.wait(key);
   const KeyGuard guard(*this, key);
@@ -356,9 +355,9 @@ Async<Result<WriteOutput>> KeyedTasks::end_replaced(ItemRef task, Outcome outcom
     outcome.to = outcome.if_not_replaced;
     outcome.lives_on = true;
   }
-  auto write =
-      kept(end_claim(table_, task, outcome, kind, error, core_.lanes.of_pending(task), wall()), settings_.keep, wall());
-  auto answer = co_await parts_.table.edit(std::move(write));
+  auto write = kept(end_claim(table_, task, outcome, how.history, error, core_.lanes.of_pending(task), wall()),
+                    settings_.keep, wall());
+  auto answer = co_await parts_.table.edit(std::move(write), how.end);
   co_return answer;
 }
 

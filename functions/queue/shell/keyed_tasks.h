@@ -30,8 +30,12 @@ class KeyedTasks : QueuePart {
   Async<void> replace_again();
   // True if the task is in work and a newer one of its key waits for it.
   Async<Result<bool>> must_make_room(ItemRef task);
-  // `kind` is a constant.
-  Async<Result<WriteOutput>> end_replaced(ItemRef task, Outcome outcome, std::string_view kind, std::string error);
+  // How a claim ends: in the words of its history, and of own_write.h. Constants.
+  struct EndOfClaim {
+    std::string_view history;
+    std::string_view end;
+  };
+  Async<Result<WriteOutput>> end_replaced(ItemRef task, Outcome outcome, EndOfClaim how, std::string error);
   // A take has met tasks that were marked as replaced. True if one of them lives on.
   Async<bool> end_marked(std::vector<ItemRef> tasks);
   // Before a task that was seen at its end is put back: it is not to be replaced any more, whatever the store refused.

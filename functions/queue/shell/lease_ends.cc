@@ -4,6 +4,7 @@
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/own_write.h"
 #include "functions/queue/shell/parts.h"
 
 namespace freshet {
@@ -34,14 +35,15 @@ Async<bool> LeaseEnds::end_leases() {
     writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
     written.push_back(std::move(lapse));
   }
-  auto answers = co_await sure_.edit(std::move(writes));
+  auto answers = co_await sure_.edit(std::move(writes), {}, SureWrites::kHurry);
   for (size_t i = 0; i < answers.size(); ++i) lease_ended(written[i], answers[i]);
   co_return more;
 }
 
 Async<void> LeaseEnds::end_replaced_lease(Lapse lapse) {
   std::string error = kLeaseEnded;
-  auto answer = co_await parts_.keyed.end_replaced(lapse.task, lapse.outcome, kLeaseEnded, std::move(error));
+  const KeyedTasks::EndOfClaim how{kLeaseEnded, end_of_claim::kEnded};
+  auto answer = co_await parts_.keyed.end_replaced(lapse.task, lapse.outcome, how, std::move(error));
   lease_ended(lapse, answer);
 }
 
@@ -132,7 +134,8 @@ Async<void> LeaseEnds::end_dead(std::vector<ItemRef> tasks) {
 
 Async<void> LeaseEnds::end_replaced_dead(ItemRef task, Outcome outcome) {
   std::string error = kDiedInWork;
-  auto answer = co_await parts_.keyed.end_replaced(task, outcome, kDaemonDied, std::move(error));
+  const KeyedTasks::EndOfClaim how{kDaemonDied, end_of_claim::kEnded};
+  auto answer = co_await parts_.keyed.end_replaced(task, outcome, how, std::move(error));
   dead_ended(task, answer);
 }
 

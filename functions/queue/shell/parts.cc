@@ -10,7 +10,7 @@ QueueParts::QueueParts(Services& services, const EventLog& log, std::string_view
            wall,
            std::move(settings),
            {base.table, base.settings, services.random, node, incarnation},
-           {services.tables, services.scheduler}},
+           {services.tables, services.scheduler, std::string(node) + ":" + std::string(incarnation)}},
       table(base, *this, std::move(prepared)) {
   limits.begin();
 }

@@ -121,7 +121,7 @@ Async<size_t> Promotion::make_due(std::vector<ItemRef> due) {
     }
     sheds.emplace_back(task, reason);
   }
-  auto answers = co_await sure_.edit(std::move(writes));
+  auto answers = co_await sure_.edit(std::move(writes), {}, SureWrites::kHurry);
   std::vector<ShedLine> lines;
   bool any = false;
   size_t moved = 0;

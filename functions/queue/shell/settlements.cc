@@ -31,12 +31,14 @@ Async<std::vector<Result<ItemRef>>> Settlements::settle(std::vector<Settlement> 
   }
   std::vector<EditItemInput> writes;
   std::vector<size_t> places;
+  SureWrites::Ends ends;
+  milliseconds patience = SureWrites::kPatience;  // A beat must not wait for the one beside it.
   writes.reserve(settlements.size());
   places.reserve(settlements.size());
   for (size_t i = 0; i < settlements.size(); ++i) {
     if (!out[i]) continue;
     if (auto may = Claims::may_settle(settlements[i], *out[i]); !may) {
-      out[i] = fail(std::move(may.error()));
+      if (!Claims::has_settled(settlements[i], *out[i])) out[i] = fail(std::move(may.error()));
       continue;
     }
     const Outcome outcome = core_.claims.outcome_of(settlements[i], *out[i]);
@@ -45,6 +47,8 @@ Async<std::vector<Result<ItemRef>>> Settlements::settle(std::vector<Settlement> 
       auto write = core_.claims.settling_write(settlements[i], outcome, *out[i], lane, wall());
       if (settlements[i].cost) write = with_cost(std::move(write), *settlements[i].cost);
       writes.push_back(std::move(write));
+      ends.push_back(Claims::end_of(settlements[i].kind));
+      if (settlements[i].kind == Settlement::Kind::kHeartbeat) patience = std::min(patience, settings_.lease / 3);
       places.push_back(i);
       continue;
     }
@@ -52,7 +56,7 @@ Async<std::vector<Result<ItemRef>>> Settlements::settle(std::vector<Settlement> 
     out[i] = std::move(ended);
   }
   if (writes.empty()) co_return out;
-  auto answers = co_await sure_.edit(std::move(writes));
+  auto answers = co_await sure_.edit(std::move(writes), std::move(ends), patience);
   for (size_t i = 0; i < answers.size(); ++i) {
     out[places[i]] = settled(settlements[places[i]], answers[i]);
   }
@@ -62,8 +66,8 @@ Async<std::vector<Result<ItemRef>>> Settlements::settle(std::vector<Settlement> 
 // Runs separately, because it looks at other tasks of its key.
 Async<Result<ItemRef>> Settlements::settle_replaced(Settlement settlement, Outcome outcome, ItemRef task) {
   std::string error = settlement.error;
-  auto answer = co_await parts_.keyed.end_replaced(std::move(task), outcome, Claims::history_name(settlement.kind),
-                                                   std::move(error));
+  const KeyedTasks::EndOfClaim how{Claims::history_name(settlement.kind), Claims::end_of(settlement.kind)};
+  auto answer = co_await parts_.keyed.end_replaced(std::move(task), outcome, how, std::move(error));
   co_return settled(settlement, answer);
 }
 

@@ -244,10 +244,12 @@ Async<Result<void>> QueueTable::recover_created() {
   co_return Result<void>();
 }
 
-Async<Result<WriteOutput>> QueueTable::edit(EditItemInput input) {
+Async<Result<WriteOutput>> QueueTable::edit(EditItemInput input, std::string_view end) {
   std::vector<EditItemInput> one;
   one.push_back(std::move(input));
-  auto answers = co_await sure_.edit(std::move(one));
+  SureWrites::Ends ends;
+  ends.push_back(end);
+  auto answers = co_await sure_.edit(std::move(one), std::move(ends));
   co_return std::move(answers.front());
 }
 

@@ -43,7 +43,7 @@ class QueueTable : QueuePart {
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
   // Tasks that are dated later are not served yet.
   WallTime created_bound() const;
-  Async<Result<WriteOutput>> edit(EditItemInput input);
+  Async<Result<WriteOutput>> edit(EditItemInput input, std::string_view end = {});
 
  private:
   static Result<std::string> status_index(const TableDefinition& definition);

@@ -10,6 +10,16 @@ namespace freshet {
 
 namespace {
 
+// Nothing has begun to work on it.
+Settlement giving_back(std::string id, std::string lease) {
+  Settlement out;
+  out.kind = Settlement::Kind::kRelease;
+  out.id = std::move(id);
+  out.lease = std::move(lease);
+  out.begun = false;
+  return out;
+}
+
 constexpr int kMaxPages = 16;  // A take reads no more than that; whoever waits tries again.
 
 }  // namespace
@@ -186,12 +196,7 @@ void Takes::give_back(Result<std::vector<TakenTask>> taken) {
   FRESHET_REACHED("claims of a taker that went away are given back");
   std::vector<Settlement> settlements;
   for (auto& task : *taken) {
-    Settlement settlement;
-    settlement.kind = Settlement::Kind::kRelease;
-    settlement.id = text_of(task.task, attribute::kId);
-    settlement.lease = std::move(task.lease);
-    settlement.begun = false;
-    settlements.push_back(std::move(settlement));
+    settlements.push_back(giving_back(std::string(text_of(task.task, attribute::kId)), std::move(task.lease)));
   }
   parts_.settlements.settle_later(std::move(settlements));
 }
@@ -214,7 +219,7 @@ Async<Result<std::vector<TakenTask>>> Takes::claim_newest(TakeInput input) {
     const size_t before = taken.size();
     auto plan = core_.plan_take(found->tasks, found->newest_first, found->more, wanted, input, now_checked());
     if (!plan.steps.empty()) {
-      auto work = sure_.edit(std::move(plan.writes));
+      auto work = sure_.claim(std::move(plan.writes), input.lease.value_or(settings_.lease) / 3);
       std::optional<Claiming> claiming;
       if (!work.is_ready()) claiming.emplace(*this, plan.steps);
       auto answers = co_await work;
@@ -238,10 +243,30 @@ Async<Result<std::vector<TakenTask>>> Takes::claim_newest(TakeInput input) {
   co_return taken;
 }
 
+// Claims whose answer never came are no claims of the taker: if they were made, their tasks go back. What the store
+// does not take back ends with its lease.
+Async<void> Takes::give_back_unsure(std::vector<TakeOutcome::TaskAndLease> unsure) {
+  for (const milliseconds pause : {milliseconds(200), milliseconds(1'000), milliseconds(4'000)}) {
+    co_await sleep_for(services_.scheduler, pause);
+    std::vector<Settlement> settlements;
+    for (const auto& one : unsure) settlements.push_back(giving_back(one.id, one.lease));
+    const auto answers = co_await parts_.settlements.settle(std::move(settlements));
+    std::vector<TakeOutcome::TaskAndLease> left;
+    for (size_t i = 0; i < answers.size(); ++i) {
+      const bool is_known = answers[i] || answers[i].error().code == ErrorCode::kConflict ||
+                            answers[i].error().code == ErrorCode::kNotFound;
+      if (!is_known) left.push_back(std::move(unsure[i]));
+    }
+    unsure = std::move(left);
+    if (unsure.empty()) co_return;
+  }
+}
+
 // The writes of a take are answered. The work on the tasks from `begun` on begins now.
 void Takes::took(TakeOutcome outcome, const std::vector<TakenTask>& taken, size_t begun) {
   for (auto& [task, why] : outcome.too_large)
     scope_.spawn(parts_.settlements.set_aside(std::move(task), std::move(why)));
+  if (!outcome.unsure.empty()) scope_.spawn(give_back_unsure(std::move(outcome.unsure)));
   for (; begun < taken.size(); ++begun) parts_.counts.started(taken[begun].waiting_since);
   for (const auto& task : outcome.ended) parts_.counts.count_end(task);
   std::vector<ShedLine> lines;

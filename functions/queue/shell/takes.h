@@ -29,6 +29,7 @@ class Takes : QueuePart {
   Async<Result<std::vector<TakenTask>>> carry_claims(Async<Result<std::vector<TakenTask>>> claims);
   Async<void> finish_handover(Async<Result<std::vector<TakenTask>>> claims, std::shared_ptr<Handover> handover);
   void give_back(Result<std::vector<TakenTask>> taken);
+  Async<void> give_back_unsure(std::vector<TakeOutcome::TaskAndLease> unsure);
   void wake_soon();
 
   std::list<Waiter*> waiters_;

@@ -88,6 +88,31 @@ TEST(Claims, ALapseThatWasRefusedSaysWhetherTheHolderIsThere) {
   EXPECT_FALSE(t.claims.lapse_went_on("a", "node:2:1", ItemRef(), now)) << "it is not there any more";
 }
 
+// On a store that answers late: a mark was made before a heartbeat, and its answer comes after that of the heartbeat.
+TEST(Claims, AnOlderImageOfTheTaskDoesNotReplaceANewerOne) {
+  TestedClaims t;
+  const auto first = held("a", "node:2:1");
+  t.claims.started(first, Lease{"node:2:1", 0, milliseconds(1000), true, first}, kStart);
+  t.claims.beaten(settlement(Settlement::Kind::kHeartbeat, "a", "node:2:1"), held("a", "node:2:1", 1), kStart);
+  t.claims.saw_written(first);
+  auto lapsed = t.claims.lapsed(kStart + milliseconds(1000), 10);
+  ASSERT_EQ(lapsed.size(), 1u);
+  EXPECT_EQ(int_of(lapsed[0].task, attribute::kLeaseBeat, 0), 1) << "the end of the lease is guarded by this beat";
+}
+
+TEST(Claims, ALapseThatWasRefusedKnowsTheTaskAsItIs) {
+  TestedClaims t;
+  const auto first = held("a", "node:2:1");
+  t.claims.started(first, Lease{"node:2:1", 0, milliseconds(1000), true, first}, kStart);
+  Item changed = first.decode();
+  changed.set(attribute::kCancelRequested, Value::boolean(true));
+  ASSERT_EQ(t.claims.lapsed(kStart + milliseconds(1000), 10).size(), 1u);
+  EXPECT_TRUE(t.claims.lapse_went_on("a", "node:2:1", ItemRef::encode(changed), kStart + milliseconds(1000)));
+  auto again = t.claims.lapsed(kStart + milliseconds(1000) + t.settings.look_around, 10);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_TRUE(has(again[0].task, attribute::kCancelRequested)) << "else the same write is refused for ever";
+}
+
 TEST(Claims, AHeartbeatThatIsOvertakenDoesNotBringALeaseBack) {
   TestedClaims t;
   const auto task = held("a", "l");

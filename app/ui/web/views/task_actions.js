@@ -8,7 +8,8 @@ import { Confirm, Dialog, say } from '../parts/dialog.js';
 import { Failure } from '../parts/bits.js';
 
 const OWN = ['taskId', 'taskStatus', 'taskCreated', 'taskUpdated', 'taskTaken', 'taskFinished', 'attempt', 'lease', 'leaseMs', 'takenBy', 'lane', 'ttl', 'deadline',
-  'notBefore', 'error', 'result', 'history', 'cancelRequested', 'replacedBy', 'replace', 'leaseBeat', 'liveKey', 'taskRev', 'lastLease', 'rank', 'place'];
+  'notBefore', 'error', 'result', 'history', 'cancelRequested', 'replacedBy', 'replace', 'leaseBeat', 'liveKey', 'rank', 'place'];
+const MARKS = ['taskRev', 'taskBorn', 'lastWrite', 'lastEnd']; // A queue's own where the task has the second one.
 const CREATE = ['payload', 'group', 'priority', 'maxAttempts', 'cost'];
 
 // The request that would create such a task again: with another id, without its key (which would find the old one), and
@@ -16,9 +17,10 @@ const CREATE = ['payload', 'group', 'priority', 'maxAttempts', 'cost'];
 export function asNew(task) {
   const out = new Map();
   const attributes = new Map();
+  const own = task.has('taskBorn') ? [...OWN, ...MARKS] : OWN;
   for (const [name, value] of task) {
     if (CREATE.includes(name)) out.set(name, value);
-    else if (!OWN.includes(name) && name !== 'key' && !name.startsWith('freshet')) attributes.set(name, value);
+    else if (!own.includes(name) && name !== 'key' && !name.startsWith('freshet')) attributes.set(name, value);
   }
   if (attributes.size) out.set('attributes', attributes);
   return writeExact(out);
