@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kHistoryEntries = 10;
 constexpr size_t kMaxErrorBytes = 4096;
 constexpr size_t kMaxHistoryErrorBytes = 512;
-// Of what recognisable() adds on a store without immediate answers: a number, three tokens and the names. The name of a
-// node has at most 64 bytes.
+// Room for what recognisable() adds on a store without immediate answers: a number, three tokens and the names. The
+// name of a node has at most 64 bytes.
 constexpr size_t kOwnMarkBytes = 400;
 constexpr milliseconds kFreshTtl{3'600'000};  // The TTL of a redriven task whose own has passed.
 

@@ -96,7 +96,7 @@ Fate fate_of_heartbeat(const EditItemInput& write, const ItemRef& now) {
   return is_as_seen(write, now) ? Fate::kNotDone : Fate::kOvertaken;
 }
 
-// Of a write without a token: the mark of a held task, or one that sets a task aside.
+// The write has no token: it marks a held task, or sets a task aside.
 Fate fate_of_mark(const EditItemInput& write, const ItemRef& now) {
   const bool all = std::all_of(write.edits.begin(), write.edits.end(), [&](const Edit& e) { return holds(e, now); });
   if (all) return Fate::kDone;

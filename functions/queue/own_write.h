@@ -36,7 +36,7 @@ enum class Fate {
   kUnknown,    // The task has gone on or is gone, and nothing in it tells any more.
 };
 
-// What became of a write of recognisable(). `now`: the task as it was read by key, null if it is not there.
+// Tells what became of a write of recognisable(). `now`: the task as it was read by key, null if it is not there.
 Fate fate_of(const EditItemInput& write, const ItemRef& now);
 // The same for the put of a new task. kOvertaken: another task has its id.
 Fate fate_of(const WriteInput& put, const ItemRef& now);

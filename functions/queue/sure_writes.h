@@ -65,7 +65,7 @@ class SureWrites {
   Scheduler& scheduler_;
   const bool immediate_;
   const std::string writer_;
-  uint64_t number_ = 0;  // Of the last token.
+  uint64_t number_ = 0;  // The last token has it.
 };
 
 }  // namespace freshet

@@ -176,7 +176,7 @@ Async<std::vector<Result<WriteOutput>>> SimEngine::faulty(std::vector<Input> inp
     } else if (faults[i] == Fault::kRefused) {
       out.push_back(fail(no_capacity()));
     } else if (faults[i] == Fault::kTwice) {
-      ++next;  // Who sends it again knows only the second answer.
+      ++next;  // A caller that sends it again knows only the second answer.
       std::vector<Input> again{inputs[i]};
       auto sending = carry_out(std::move(again), call);
       auto second = co_await sending;

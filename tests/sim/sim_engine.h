@@ -20,7 +20,7 @@ struct SimFaults {
   double lost_after = 0;      // The write is carried out, and its answer is lost.
   double late = 0;            // The write is carried out after its caller was told that nobody answered.
   double twice = 0;           // The request is sent again, though the first one had arrived.
-  double refused = 0;         // Of single writes and reads by key: kThroughputExceeded.
+  double refused = 0;         // Single writes and reads by key: kThroughputExceeded.
   milliseconds timeout{20};   // Until the caller is told that nobody answered.
   milliseconds late_by{200};  // At most, after that.
   milliseconds latest{10};    // Each way of any call takes from 0 to this.

@@ -29,7 +29,8 @@ Async<void> send_event(Stage& stage, std::string id) {
 Async<void> call_function(Stage& stage, std::string id) {
   stage.events.sent(id);
   nlohmann::json event = {{"event", id}};
-  const Reply reply = co_await stage.caller.invoke("EventFunction", !Caller::kAsynchronous, std::move(event), kPatience);
+  const Reply reply =
+      co_await stage.caller.invoke("EventFunction", !Caller::kAsynchronous, std::move(event), kPatience);
   ++stage.operations;
   if (reply.kind == Reply::Kind::kDone && reply.body.is_object() && reply.body.contains("done")) {
     stage.events.accepted(id);

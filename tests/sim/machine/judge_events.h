@@ -3,8 +3,8 @@
 // was refused never starts; a schedule makes one event for each of its times.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/sim/machine/verdict.h"
