@@ -37,6 +37,8 @@ std::vector<PlantedFault> taken_back() {
       {"trash-cut-before-its-rename", kBack, "a removed segment is cut before its rename is durable", "huge-values"},
       {"removed-before-the-one-before-is-whole", kBack, "a start that dies while it removes segments refuses the next",
        "no-syncs"},
+      {"removals-of-before-not-synced", kBack, "a start removes a segment before the removal of its successor is durable",
+       "no-syncs"},
       {"stop-in-start-refused", kBack, "SIGTERM during the start counts as a refused start", "early-stop late-answers"},
       {"sheds-by-a-doubted-clock", kBack, "tasks are shed by a clock that is not trusted", "wall-step"},
       {"timeout-by-a-doubted-clock", kBack, "a record's timeout ends by a clock that is not trusted", "wall-step"},
