@@ -47,7 +47,7 @@ Async<std::vector<Result<ItemRef>>> Settlements::settle(std::vector<Settlement> 
       auto write = core_.claims.settling_write(settlements[i], outcome, *out[i], lane, wall());
       if (settlements[i].cost) write = with_cost(std::move(write), *settlements[i].cost);
       writes.push_back(std::move(write));
-      ends.push_back(Claims::end_of(settlements[i].kind));
+      if (!sure_.is_immediate()) ends.push_back(Claims::end_of(settlements[i].kind));
       if (settlements[i].kind == Settlement::Kind::kHeartbeat) patience = std::min(patience, settings_.lease / 3);
       places.push_back(i);
       continue;

@@ -248,7 +248,7 @@ Async<Result<WriteOutput>> QueueTable::edit(EditItemInput input, std::string_vie
   std::vector<EditItemInput> one;
   one.push_back(std::move(input));
   SureWrites::Ends ends;
-  ends.push_back(end);
+  if (!end.empty()) ends.push_back(end);
   auto answers = co_await sure_.edit(std::move(one), std::move(ends));
   co_return std::move(answers.front());
 }
