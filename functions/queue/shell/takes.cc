@@ -1,6 +1,7 @@
 #include "functions/queue/shell/takes.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
@@ -9,6 +10,8 @@
 namespace freshet {
 
 namespace {
+
+constexpr std::array kGiveBackAfter = {milliseconds(200), milliseconds(1'000), milliseconds(4'000)};
 
 // Nothing has begun to work on it.
 Settlement giving_back(std::string id, std::string lease) {
@@ -246,7 +249,7 @@ Async<Result<std::vector<TakenTask>>> Takes::claim_newest(TakeInput input) {
 // Claims whose answer never came are no claims of the taker: if they were made, their tasks go back. What the store
 // does not take back ends with its lease.
 Async<void> Takes::give_back_unsure(std::vector<TakeOutcome::TaskAndLease> unsure) {
-  for (const milliseconds pause : {milliseconds(200), milliseconds(1'000), milliseconds(4'000)}) {
+  for (const milliseconds pause : kGiveBackAfter) {
     co_await sleep_for(services_.scheduler, pause);
     std::vector<Settlement> settlements;
     for (const auto& one : unsure) settlements.push_back(giving_back(one.id, one.lease));
