@@ -269,7 +269,12 @@ Result<void> SegmentLog::make_segment(uint32_t id, Spares::Space space) {
                              previous_bytes, space.bytes};
   auto done = space.file->write_at(0, encode(header));
   if (done && !FRESHET_PLANTED("segment-named-before-its-sync")) done = space.file->sync();
-  if (!done) return fail_for_good(std::move(done.error()));
+  if (!done) {
+    // The cache may show what the disk does not have: the next start must not take the file for space that is there.
+    space.file.reset();
+    if (!FRESHET_PLANTED("unsynced-spare-left")) static_cast<void>(files_.remove(space.path));
+    return fail_for_good(std::move(done.error()));
+  }
   if (auto renamed = files_.rename(space.path, path(id)); !renamed) {
     if (renamed.error().code != ErrorCode::kDiskFull) return fail_for_good(std::move(renamed.error()));
     if (auto kept = keep_for_later(std::move(space)); !kept) return kept;

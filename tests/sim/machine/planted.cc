@@ -39,6 +39,7 @@ std::vector<PlantedFault> taken_back() {
        "no-syncs"},
       {"removals-of-before-not-synced", kBack,
        "a start removes a segment before the removal of its successor is durable", "no-syncs"},
+      {"unsynced-spare-left", kBack, "space whose sync failed is taken again by the next start", "sync-fails"},
       {"stop-in-start-refused", kBack, "SIGTERM during the start counts as a refused start", "early-stop late-answers"},
       {"sheds-by-a-doubted-clock", kBack, "tasks are shed by a clock that is not trusted", "wall-step"},
       {"timeout-by-a-doubted-clock", kBack, "a record's timeout ends by a clock that is not trusted", "wall-step"},
