@@ -1,5 +1,5 @@
-// Traits: what a store can do beyond the calls of tables.h. A part that needs one of them says so when it starts, and
-// is refused on a store that lacks it. So the reason is told then, and not found out by a wrong answer later.
+// Traits: what a store can do beyond the calls of tables.h. Each part names the traits that it needs when it starts. On
+// a store that lacks one, the start fails with a message that names the trait.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ struct StoreTraits {
   bool has(Trait trait) const;
 };
 
-// As messages and skipped tests name it, e.g. "exact indexes".
+// The name in messages and skipped tests, e.g. "exact indexes".
 std::string_view trait_name(Trait trait);
 
 // kValidation if the store lacks one of them, naming `who` (e.g. "queue 'A'") and all that it lacks.

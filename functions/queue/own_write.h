@@ -2,8 +2,8 @@
 //
 // There every write of a queue has a token, which no other write ever has:
 // - `taskBorn`: the token of the put of a new task. No transition changes it.
-// - `lastWrite`: the token of the last transition. Each transition is made under the one that was seen, so a write that
-//   arrives late, or twice, is refused as soon as anything else has happened to the task.
+// - `lastWrite`: the token of the last transition. Each transition has the condition that `lastWrite` is as it was
+//   read. So the store refuses a write that arrives late, or twice, once another transition has happened.
 // - `taskRev`: the number of the last transition. It tells "another write took my place" (the same number) from "others
 //   came after mine" (a higher number).
 // - `lastEnd`: the lease under which the last claim ended, how it ended, and the token of that write.
@@ -15,7 +15,7 @@
 
 namespace freshet {
 
-// How a claim ended, as `lastEnd` says it.
+// How a claim ended, in the words of `lastEnd`.
 namespace end_of_claim {
 inline constexpr std::string_view kCompleted = "completed";
 inline constexpr std::string_view kFailed = "failed";
@@ -23,7 +23,8 @@ inline constexpr std::string_view kReleased = "released";
 inline constexpr std::string_view kEnded = "ended";  // By the queue: the lease ran out, or its daemon died.
 }  // namespace end_of_claim
 
-// The write with what it takes to know it again. `token`: of this write alone. `end`: how it ends a claim, if it does.
+// Adds to the write what it takes to recognise it later. No other write has this `token`. `end`: how it ends a claim
+// (end_of_claim), empty if it ends none or if the queue itself ends it.
 // Marks of a held task and heartbeats have no token: they are made under a lease, which never comes back, and one made
 // twice is one.
 EditItemInput recognisable(EditItemInput write, std::string_view token, std::string_view end);

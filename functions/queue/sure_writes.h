@@ -1,6 +1,6 @@
-// The writes of a queue, with an answer each. A timeout is neither success nor failure: on a store without immediate
-// answers, this reads the task to find out what became of such a write (own_write.h). On the embedded store it adds
-// nothing.
+// Sends the writes of a queue and finds out what became of each. On a store without immediate answers a timeout is
+// neither success nor failure: this reads the task then (own_write.h), and sends the write again if it was not carried
+// out. On the embedded store it only passes calls on.
 //
 // Loop thread. The store and the scheduler outlive it, and it outlives every Async that it returned.
 #pragma once
@@ -30,9 +30,9 @@ class SureWrites {
   // How the writes end claims (end_of_claim), by their places; may be empty. Static storage.
   using Ends = std::vector<std::string_view>;
 
-  // As Tables::edit_many(). kUnknownOutcome if nothing tells what became of the write, or the store did not say so
-  // within `patience` after its first answer, and the time of the calls that are under way then. It may be carried out
-  // later, but only if nothing else happens to the task before.
+  // As Tables::edit_many(), and kUnknownOutcome if the task does not tell what became of the write, or if the store has
+  // not said so within `patience` after its first answer. A call that is under way at that time is waited for. Such a
+  // write may still be carried out, as long as nothing else happens to the task.
   Async<std::vector<Result<WriteOutput>>> edit(std::vector<EditItemInput> writes, Ends ends = {},
                                                milliseconds patience = kPatience);
   Async<std::vector<Result<WriteOutput>>> edit_alike(EditItemInput write, std::vector<ItemRef> seen);
@@ -65,7 +65,7 @@ class SureWrites {
   Scheduler& scheduler_;
   const bool immediate_;
   const std::string writer_;
-  uint64_t number_ = 0;  // The last token has it.
+  uint64_t number_ = 0;  // Number of the last token.
 };
 
 }  // namespace freshet

@@ -21,8 +21,8 @@ struct SimFaults {
   double late = 0;            // The write is carried out after its caller was told that nobody answered.
   double twice = 0;           // The request is sent again, though the first one had arrived.
   double refused = 0;         // Single writes and reads by key: kThroughputExceeded.
-  milliseconds timeout{20};   // Until the caller is told that nobody answered.
-  milliseconds late_by{200};  // At most, after that.
+  milliseconds timeout{20};   // After this time the caller gets kUnknownOutcome.
+  milliseconds late_by{200};  // A late write is carried out within this time after the timeout.
   milliseconds latest{10};    // Each way of any call takes from 0 to this.
 
   // Some of each kind of unknown outcome.

@@ -1,6 +1,6 @@
-// Judges asynchronous events by their promises (docs/functions.md, docs/compatibility.md): what was accepted, from a
-// client or by a topic, starts at least once, and not more often than its retries and the ends of daemons explain; what
-// was refused never starts; a schedule makes one event for each of its times.
+// Judges asynchronous events by their promises (docs/functions.md, docs/compatibility.md). An event or message that was
+// accepted starts at least once, and at most once for each attempt and each life of a daemon. One that was refused
+// never starts. A schedule makes one event for each of its times.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class EventsJudge {
   void sent(const std::string& id) { events_[id].lost_before = lost_; }
   void accepted(const std::string& id) { events_[id].accepted = true; }
   void refused(const std::string& id);
-  // A program that was running it, or was about to, went away with its daemon.
+  // Each daemon that ends may leave an attempt uncounted.
   void life_begins() { ++lives_; }
   // A program gave up a request for an event, and the daemon may have sent it one: an attempt without a start.
   void lost_event() { ++lost_; }
