@@ -214,8 +214,23 @@ const tests = {
     await dialog(page, 'Close').click();
     await page.show(`queues/${QUEUE}/tasks?state=CANCELLED`);
     await button(page, 'Redrive all that match').click();
-    await dialog(page, 'Redrive 60').click();
+    await page.getByLabel(/^At most so many a second/).fill('500');
+    const isJob = (request) => request.method() === 'POST' && request.url().endsWith('/jobs') && !request.postData().includes('dryRun');
+    const [sent] = await Promise.all([page.waitForRequest(isJob), dialog(page, 'Redrive 60').click()]);
+    equal(JSON.parse(sent.postData()).ratePerSecond, 500);
     await until(async () => (await depth('PENDING')) === 120, 'they are back');
+  }),
+
+  'marked tasks that are delayed run now': () => shown(async (page) => {
+    await daemon.purge();
+    await daemon.put(...['x', 'y', 'z'].map((taskId) => ({ taskId, delayMs: 600_000 })));
+    await page.show(`queues/${QUEUE}/tasks?state=DELAYED`);
+    await page.getByLabel('Mark x').check();
+    await page.getByLabel('Mark z').check();
+    await button(page, 'Run now: 2').click();
+    await dialog(page, 'Run now:').click();
+    await until(async () => (await depth('PENDING')) === 2, 'two are due');
+    equal((await daemon.queue('tasks/y')).taskStatus, 'DELAYED');
   }),
 
   'ten thousand tasks are cancelled': () => shown(async (page) => {

@@ -51,7 +51,7 @@ function Duplicate({ queue, task, onClose }) {
 }
 
 // A delayed task is due when its `notBefore` is over: the item store's own write moves that to now.
-async function runNow(queue, id) {
+export async function runNow(queue, id) {
   const body = {
     TableName: queue,
     Key: { taskId: { S: id } },

@@ -7,6 +7,7 @@ import { link, replace } from '../lib/route.js';
 import { Confirm, say } from '../parts/dialog.js';
 import { Failure, Table, Waiting, When } from '../parts/bits.js';
 import { BulkDialog } from './bulk.js';
+import { runNow } from './task_actions.js';
 import * as format from '../lib/format.js';
 
 const STATES = ['PENDING', 'DELAYED', 'TAKEN', 'SUCCESS', 'FAILURE', 'DEAD', 'SHED', 'CANCELLED'];
@@ -88,7 +89,13 @@ export function Tasks({ queue, query, stats, onChange }) {
     setMarked(next);
   };
   const ids = (value?.tasks ?? []).map((task) => task.taskId).filter((id) => marked.has(id));
+  const runMarkedNow = async () => {
+    const failed = (await Promise.allSettled(ids.map((id) => runNow(queue, id)))).filter((one) => one.status === 'rejected');
+    say(`${format.plural(ids.length - failed.length, 'task')} due now${failed.length ? `; ${failed[0].reason.message}` : ''}.`);
+    changed();
+  };
   const doMarked = async (action) => {
+    if (action === 'run') return runMarkedNow();
     const body = action === 'cancel' ? { taskIds: ids } : { state, taskIds: ids };
     const answer = await post(queuePath(queue, action), body);
     const failed = (answer.results ?? []).filter((one) => one.error);
@@ -96,12 +103,13 @@ export function Tasks({ queue, query, stats, onChange }) {
     changed();
   };
   const actions = [CAN_CANCEL.includes(state) && 'cancel', CAN_REDRIVE.includes(state) && 'redrive', state !== 'TAKEN' && 'purge'].filter(Boolean);
-  const name = { cancel: 'Cancel', redrive: 'Redrive', purge: 'Remove' };
+  const forMarked = [...actions.filter((one) => one !== 'purge'), state === 'DELAYED' && 'run'].filter(Boolean);
+  const name = { run: 'Run now:', cancel: 'Cancel', redrive: 'Redrive', purge: 'Remove' };
   const filtered = value && (whereOf(query).length > 0 || query.text || query.olderThanMs);
   return html`
     <${Filter} queue=${queue} query=${query} stats=${stats} />
     <p class="buttons">
-      ${actions.filter((one) => one !== 'purge').map((one) => html`<button disabled=${ids.length === 0} onClick=${() => setAsking({ marked: one })} ...${needs('operate')}>${name[one]} ${ids.length || 'marked ones'}</button>`)}
+      ${forMarked.map((one) => html`<button disabled=${ids.length === 0} onClick=${() => setAsking({ marked: one })} ...${needs(one === 'run' ? 'work' : 'operate')}>${name[one]} ${ids.length || 'marked ones'}</button>`)}
       ${actions.map((one) => html`<button disabled=${Boolean(query.text)} title=${query.text ? 'Not with a text: jobs choose by state, attribute and age' : ''} onClick=${() => setAsking({ all: one })} ...${needs('operate')}>${name[one]} all that match …</button>`)}
     </p>
     <${Failure} error=${error} />
