@@ -22,6 +22,10 @@ std::string_view action_name(BulkInput::Action action) {
       return "cancel";
     case BulkInput::Action::kRedrive:
       return "redrive";
+    case BulkInput::Action::kRun:
+      return "run";
+    case BulkInput::Action::kDuplicate:
+      return "duplicate";
   }
   return {};
 }

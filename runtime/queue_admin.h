@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "runtime/new_task.h"
 #include "tables/value/item_ref.h"
 
 namespace freshet {
@@ -46,16 +47,18 @@ using TaskWhere = std::vector<std::pair<std::string, std::string>>;
 
 // Changes many tasks at once.
 struct BulkInput {
-  enum class Action { kPurge, kCancel, kRedrive };
+  enum class Action { kPurge, kCancel, kRedrive, kRun, kDuplicate };
   Action action = Action::kPurge;
   std::vector<std::string> states;  // Empty: the states that the action is for (bulk_states()).
+  std::vector<std::string> ids;     // Only these tasks, at most 1,000. Empty: all that match.
   TaskWhere where;
   std::optional<milliseconds> older_than;  // Created at least that long ago.
   std::optional<uint64_t> limit;           // The most tasks to change.
   double rate = 0;                         // The most changes per second; 0: whenever nobody else waits.
   bool dry_run = false;                    // True: only counts.
+  CopyChanges changes;                     // For kDuplicate.
 };
-// "purge", "cancel" or "redrive".
+// "purge", "cancel", "redrive", "run" or "duplicate".
 std::string_view action_name(BulkInput::Action action);
 
 // A change of many tasks: running, or ended. matched = changed + moved + failed once it has ended.

@@ -14,28 +14,12 @@
 #include "base/async.h"
 #include "base/result.h"
 #include "runtime/in_time.h"
+#include "runtime/new_task.h"
 #include "runtime/queue_admin.h"
 #include "runtime/queue_views.h"
 #include "tables/tables.h"
 
 namespace freshet {
-
-struct NewTask {
-  std::string id;  // Chosen by the client: creating the same id again returns the existing task. Empty: an id is made.
-  Value payload;   // Plain JSON as a value.
-  std::optional<milliseconds> ttl;          // From now; empty: the queue's default.
-  std::optional<WallTime> deadline;         // The task is never started after that.
-  std::optional<milliseconds> deadline_in;  // The deadline relative to the creation; do not set both.
-  std::optional<milliseconds> delay;        // The task does not start before now + delay.
-  std::string key;  // With `replace`, a waiting task with the same key is replaced; without it, the new one is
-                    // deduplicated.
-  bool replace = false;
-  std::string group;
-  int priority = 0;  // Higher first. -100..100.
-  std::optional<int> max_attempts;
-  std::optional<double> cost;  // The cost that counts against a cost limit. Empty: the queue's default.
-  Map attributes;              // Further attributes of the item; reserved names are refused.
-};
 
 struct CreatedTask {
   std::string id;

@@ -1,10 +1,12 @@
 #include "functions/queue/bulk_jobs.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/duration_text.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/copies.h"
 #include "functions/queue/hand_over.h"
 #include "functions/queue/policy/shed_pace.h"
 #include "functions/queue/policy/where.h"
@@ -15,8 +17,10 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kLooked = 256;         // Tasks read in a step.
-constexpr size_t kChanged = 64;           // And changed.
+constexpr uint32_t kLooked = 256;  // Tasks read in a step.
+constexpr size_t kChanged = 64;    // And changed.
+constexpr std::array kActions = {BulkInput::Action::kPurge, BulkInput::Action::kCancel, BulkInput::Action::kRedrive,
+                                 BulkInput::Action::kRun, BulkInput::Action::kDuplicate};
 constexpr size_t kMostWhere = 1'000'000;  // Bytes of 'where'. No task has as many.
 
 Item job_key(const std::string& queue, int64_t slot) {
@@ -47,6 +51,9 @@ std::optional<Error> wrong(const BulkInput& input) {
     if (std::find(allowed.begin(), allowed.end(), state) != allowed.end()) continue;
     what = "tasks in state '" + state + "' cannot be changed by a " + action + ": it is for " + join(allowed);
     if (input.action == BulkInput::Action::kPurge && state == state::kTaken) what += "; cancel those that are in work";
+  }
+  if (!input.changes.members.empty() && input.action != BulkInput::Action::kDuplicate) {
+    what = "only copies can be changed: 'set' goes with duplicate";
   }
   if (input.limit && *input.limit < 1) what = "'limit' must be at least 1";
   if (input.rate < 0) what = "'rate' must be above 0 tasks a second";
@@ -81,23 +88,33 @@ std::vector<std::string> bulk_states(BulkInput::Action action) {
     case BulkInput::Action::kRedrive:
       names = {state::kDead, state::kFailure, state::kCancelled, state::kShed};
       break;
+    case BulkInput::Action::kRun:
+      names = {state::kDelayed};
+      break;
+    case BulkInput::Action::kDuplicate:
+      names = {state::kAll.begin(), state::kAll.end()};
+      break;
   }
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string> bulk_default_states(BulkInput::Action action) {
-  if (action == BulkInput::Action::kCancel) return bulk_states(action);
-  if (action == BulkInput::Action::kRedrive) return {std::string(state::kDead)};
+std::vector<std::string> bulk_default_states(const BulkInput& input) {
+  using Action = BulkInput::Action;
+  const bool any = input.action == Action::kCancel || input.action == Action::kRun;
+  if (any || (!input.ids.empty() && input.action != Action::kPurge)) return bulk_states(input.action);
+  if (input.action == Action::kRedrive) return {std::string(state::kDead)};
   return {};
 }
 
 std::string bulk_in_words(const BulkInput& input) {
-  std::string out = std::string(action_name(input.action)) + " of " + join(input.states) + " tasks";
+  const std::string named = input.ids.empty() ? "" : std::to_string(input.ids.size()) + " named ";
+  std::string out = std::string(action_name(input.action)) + " of " + named + join(input.states) + " tasks";
   for (size_t i = 0; i < input.where.size(); ++i) {
     out += (i == 0 ? " where " : " and ") + shortened(input.where[i].first) + "=" + shortened(input.where[i].second);
   }
   if (input.older_than) out += ", older than " + duration_text(*input.older_than);
   if (input.limit) out += ", at most " + std::to_string(*input.limit);
+  if (!input.changes.members.empty()) out += ", with another " + join(input.changes.members);
   return out;
 }
 
@@ -111,7 +128,9 @@ Async<Result<BulkJob>> BulkJobs::start(BulkInput input, Actor actor) {
 }
 
 Async<Result<BulkJob>> BulkJobs::start_now(BulkInput input, Actor actor) {
-  if (input.states.empty()) input.states = bulk_default_states(input.action);
+  if (input.states.empty()) input.states = bulk_default_states(input);
+  std::sort(input.ids.begin(), input.ids.end());
+  input.ids.erase(std::unique(input.ids.begin(), input.ids.end()), input.ids.end());
   // In the order in which tasks move on, so that those that do so meanwhile are met later, not missed.
   const auto order = bulk_states(input.action);
   if (auto error = wrong(input)) co_return fail(std::move(*error));
@@ -254,18 +273,47 @@ bool BulkJobs::is_over(const Work& work) const {
 }
 
 Async<Result<void>> BulkJobs::go_through(Work& work, bool change) {
+  if (!work.job.input.ids.empty()) co_return co_await go_through_ids(work, change);
   const auto states = work.job.input.states;
   for (const auto& state : states) {
-    Item start;
-    for (;;) {
-      if (is_over(work)) co_return Result<void>();
-      const BootTime began = services_.scheduler.clock().boot();
-      std::string of_state = state;
-      auto more = co_await step(work, std::move(of_state), start, change);
-      if (!more) co_return fail(more.error());
-      co_await rest(work, began);
-      if (!*more) break;
-    }
+    std::string of_state = state;
+    auto gone = co_await go_through_state(work, std::move(of_state), change);
+    if (!gone) co_return gone;
+  }
+  co_return Result<void>();
+}
+
+Async<Result<void>> BulkJobs::go_through_state(Work& work, std::string state, bool change) {
+  Item start;
+  while (!is_over(work)) {
+    const BootTime began = services_.scheduler.clock().boot();
+    std::string of_state = state;
+    auto more = co_await step(work, std::move(of_state), start, change);
+    if (!more) co_return fail(more.error());
+    co_await rest(work, began);
+    if (!*more) break;
+  }
+  co_return Result<void>();
+}
+
+Async<Result<void>> BulkJobs::go_through_ids(Work& work, bool change) {
+  const BulkInput& input = work.job.input;
+  for (size_t from = 0; from < input.ids.size() && !is_over(work); from += kChanged) {
+    const BootTime began = services_.scheduler.clock().boot();
+    const size_t to = std::min(from + kChanged, input.ids.size());
+    std::vector<std::string> ids(input.ids.begin() + static_cast<ptrdiff_t>(from),
+                                 input.ids.begin() + static_cast<ptrdiff_t>(to));
+    auto tasks = co_await desk_.read(std::move(ids));
+    if (!tasks) co_return fail(tasks.error());
+    std::erase_if(*tasks, [&](const ItemRef& task) {
+      const bool is_in_state =
+          std::find(input.states.begin(), input.states.end(), text_of(task, attribute::kStatus)) != input.states.end();
+      const bool is_young = input.older_than && int_of(task, attribute::kCreated, 0) > epoch_ms(work.until);
+      return !is_in_state || is_young || !matches(task, input.where);
+    });
+    if (!change) work.job.looked += to - from;
+    co_await count_or_change(work, std::move(*tasks), change);
+    co_await rest(work, began);
   }
   co_return Result<void>();
 }
@@ -276,18 +324,24 @@ Async<Result<bool>> BulkJobs::step(Work& work, std::string state, Item& start, b
   if (!page) co_return fail(page.error());
   start = std::move(page->last_evaluated_key);
   BulkJob& job = work.job;
-  std::erase_if(page->items, [&job](const ItemRef& task) { return !matches(task, job.input.where); });
-  if (!change) {
-    job.looked += page->scanned;
-    job.matched += page->items.size();
-    if (!job.example && !page->items.empty()) job.example = page->items.front();
-  } else {
-    if (job.input.limit) {
-      page->items.resize(std::min<uint64_t>(page->items.size(), *job.input.limit - job.changed));
-    }
-    if (!page->items.empty()) co_await change_some(work, std::move(page->items));
-  }
+  std::erase_if(page->items, [&job](const ItemRef& task) {
+    return !matches(task, job.input.where) || is_copy_by(text_of(task, attribute::kId), job.id);
+  });
+  if (!change) job.looked += page->scanned;
+  co_await count_or_change(work, std::move(page->items), change);
   co_return !start.empty();
+}
+
+Async<void> BulkJobs::count_or_change(Work& work, std::vector<ItemRef> tasks, bool change) {
+  BulkJob& job = work.job;
+  if (tasks.empty()) co_return;
+  if (!change) {
+    job.matched += tasks.size();
+    if (!job.example) job.example = tasks.front();
+    co_return;
+  }
+  if (job.input.limit) tasks.resize(std::min<uint64_t>(tasks.size(), *job.input.limit - job.changed));
+  co_await change_some(work, std::move(tasks));
 }
 
 Async<void> BulkJobs::change_some(Work& work, std::vector<ItemRef> tasks) {
@@ -299,7 +353,7 @@ Async<void> BulkJobs::change_some(Work& work, std::vector<ItemRef> tasks) {
     const size_t count = std::min(most, tasks.size() - from);
     const auto first = tasks.begin() + static_cast<ptrdiff_t>(from);
     std::vector<ItemRef> some(first, first + static_cast<ptrdiff_t>(count));
-    auto results = co_await desk_.change(job.input.action, std::move(some));
+    auto results = co_await desk_.change(job, std::move(some));
     for (auto& result : results) {
       if (result.what == BulkResult::What::kChanged) ++job.changed;
       if (result.what == BulkResult::What::kMoved) ++job.moved;
@@ -389,7 +443,7 @@ Async<void> BulkJobs::find_cut_off() {
     transaction.actions.emplace_back(std::move(gone));
     Work work;
     work.job.id = static_cast<uint64_t>(std::max<int64_t>(item.int_or("job", 0), 0));
-    for (const auto action : {BulkInput::Action::kPurge, BulkInput::Action::kCancel, BulkInput::Action::kRedrive}) {
+    for (const auto action : kActions) {
       if (action_name(action) == item.string_or("action")) work.job.input.action = action;
     }
     work.job.began = WallTime(milliseconds(item.int_or("began", 0)));

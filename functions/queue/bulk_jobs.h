@@ -41,7 +41,9 @@ class BulkJobs {
   struct Desk {
     // The next tasks of a state that were created until then, the oldest first.
     std::function<Async<Result<Page>>(std::string state, WallTime until, Item start, uint32_t limit)> page;
-    std::function<Async<std::vector<BulkResult>>(BulkInput::Action action, std::vector<ItemRef> tasks)> change;
+    // Those of the tasks that are there.
+    std::function<Async<Result<std::vector<ItemRef>>>(std::vector<std::string> ids)> read;
+    std::function<Async<std::vector<BulkResult>>(const BulkJob& job, std::vector<ItemRef> tasks)> change;
   };
 
   BulkJobs(Services& services, EventLog log, std::string queue, Desk desk)
@@ -81,7 +83,10 @@ class BulkJobs {
   Async<Result<void>> write_told(TransactWriteInput transaction, AuditLine line);
   Async<void> run(Work& work);
   Async<Result<void>> go_through(Work& work, bool change);
+  Async<Result<void>> go_through_state(Work& work, std::string state, bool change);
+  Async<Result<void>> go_through_ids(Work& work, bool change);
   Async<Result<bool>> step(Work& work, std::string state, Item& start, bool change);
+  Async<void> count_or_change(Work& work, std::vector<ItemRef> tasks, bool change);
   Async<void> change_some(Work& work, std::vector<ItemRef> tasks);
   Async<void> rest(const Work& work, BootTime began);
   bool is_over(const Work& work) const;
@@ -99,9 +104,10 @@ class BulkJobs {
   Scope scope_;
 };
 
-// The states that the action may be for; the first ones are its default if `states` is empty (none: of purges).
+// The states that the action may be for, and its default if `states` is empty: none for a purge or a duplicate of tasks
+// that are not named.
 std::vector<std::string> bulk_states(BulkInput::Action action);
-std::vector<std::string> bulk_default_states(BulkInput::Action action);
+std::vector<std::string> bulk_default_states(const BulkInput& input);
 // "purge of PENDING tasks where group=eu, older than 1h": what it is to do, in words.
 std::string bulk_in_words(const BulkInput& input);
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shlex
 import signal
 import subprocess
@@ -135,6 +136,39 @@ def bulk(binary, folder):
         assert refused.status == 400 and "cancel those that are in work" in str(refused), refused
         refused = refusal(lambda: daemon.call("DELETE", QUEUE + "/jobs/1"))
         assert refused.status == 404 and "has no job 1" in str(refused), refused
+    finally:
+        daemon.stop()
+
+
+def copies(binary, folder):
+    """Jobs that running-queues.md prints: delayed tasks run now, and ended ones are copied."""
+    daemon = Daemon(binary, folder).start()
+    try:
+        put(daemon, [f"later-{i}" for i in range(3)], group="acme", delayMs=600_000)
+        put(daemon, ["other"], delayMs=600_000)
+        put(daemon, ["dead-0"], payload={"n": 1}, key="order-17")
+        put(daemon, [f"dead-{i}" for i in range(1, 12)])
+        time.sleep(0.01)
+        printed = (ROOT / "docs/running-queues.md").read_text()
+        run, duplicate = (json.loads(body) for body in re.findall(r"curl -s -d '(\{.*\})' http://127.0.0.1:7070/queues/jobs/jobs", printed))
+
+        def job(body):
+            begun = daemon.call("POST", QUEUE + "/jobs", body)
+            while (now := daemon.call("GET", f"{QUEUE}/jobs/{begun['id']}"))["phase"] in ("counting", "changing"):
+                time.sleep(0.01)
+            return now
+
+        assert job(run)["changed"] == 3
+        assert daemon.stats()["depth"]["PENDING"] == 15, daemon.stats()
+        for task in daemon.call("POST", QUEUE + "/take", {"max": 20})["tasks"]:
+            daemon.call("POST", QUEUE + "/settle", {"settle": [{"taskId": task["taskId"], "lease": task["lease"], "outcome": "fail", "final": True}]})
+        assert job({"do": "redrive", "states": ["FAILURE"], "taskIds": ["later-0", "later-2"]})["changed"] == 2
+        duplicate["states"] = ["FAILURE"]
+        done = job(duplicate)
+        assert done["changed"] == 10 and done["set"] == ["group"] and done["limit"] == 10, done
+        copy = daemon.call("GET", f"{QUEUE}/tasks/dead-0-copy-{done['id']}")
+        assert copy["group"] == "retry" and copy["payload"] == {"n": 1} and "key" not in copy, copy
+        check_books(daemon.stats())
     finally:
         daemon.stop()
 
@@ -447,5 +481,5 @@ def as_printed(binary, folder):
 
 
 if __name__ == "__main__":
-    main(__doc__.splitlines()[0], "queues are run", pauses, bulk, name_typed, interrupted, policy, guarded_policy, recorded_policy, killed, audited, all_kinds,
+    main(__doc__.splitlines()[0], "queues are run", pauses, bulk, copies, name_typed, interrupted, policy, guarded_policy, recorded_policy, killed, audited, all_kinds,
          as_printed)

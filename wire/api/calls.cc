@@ -60,7 +60,7 @@ constexpr ApiLine kLines[] = {
     {ApiCall::kListJobs, "listJobs", "GET", "/queues/{queue}/jobs", kRead, "Jobs that change many tasks", "", "",
      "Jobs"},
     {ApiCall::kStartJob, "startJob", "POST", "/queues/{queue}/jobs", kOperate,
-     "Purge, cancel or redrive all tasks that match", "", "JobInput!", "Job"},
+     "Purge, cancel, redrive, run or duplicate all tasks that match", "", "JobInput!", "Job"},
     {ApiCall::kGetJob, "getJob", "GET", "/queues/{queue}/jobs/{job}", kRead, "Look at one job", "", "", "Job"},
     {ApiCall::kStopJob, "stopJob", "DELETE", "/queues/{queue}/jobs/{job}", kOperate,
      "Stop a job after its current step", "", "", "Job"},

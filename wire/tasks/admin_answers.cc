@@ -31,6 +31,8 @@ void append_job(std::string& out, const BulkJob& job) {
     JsonObject where(json.raw("where"));
     for (const auto& [name, value] : job.input.where) where.text(name, value);
   }
+  if (!job.input.ids.empty()) json.number("named", job.input.ids.size());
+  if (!job.input.changes.members.empty()) json.texts("set", job.input.changes.members);
   if (job.input.older_than) json.number("olderThanMs", job.input.older_than->count());
   if (job.input.limit) json.number("limit", *job.input.limit);
   if (job.input.dry_run) json.flag("dryRun", true);

@@ -353,9 +353,39 @@ Result<PausedPart> read_resume(const JsonView& body) {
   return part;
 }
 
+namespace {
+
+std::optional<BulkInput::Action> action_of(std::string_view name) {
+  using Action = BulkInput::Action;
+  for (const auto one : {Action::kPurge, Action::kCancel, Action::kRedrive, Action::kRun, Action::kDuplicate}) {
+    if (action_name(one) == name) return one;
+  }
+  return std::nullopt;
+}
+
+// Members of a create request, but for those that only one of the copies could have.
+Result<CopyChanges> read_changes(const JsonView& json) {
+  auto to = read_task(json);
+  if (!to) return fail(to.error());
+  CopyChanges out;
+  for (const JsonView member : json) {
+    for (const std::string_view own : {"taskId", "key", "replace"}) {
+      if (member.name() == own) {
+        return invalid("'" + member.path() + "' cannot be set: each copy has an id of its own, and none has a key");
+      }
+    }
+    out.members.emplace_back(member.name());
+  }
+  out.to = std::move(*to);
+  return out;
+}
+
+}  // namespace
+
 Result<BulkInput> read_job(const JsonView& body) {
   BulkInput input;
-  JsonMembers members(body, {"do", "states", "where", "olderThanMs", "limit", "ratePerSecond", "dryRun"});
+  JsonMembers members(body,
+                      {"do", "states", "taskIds", "where", "olderThanMs", "limit", "ratePerSecond", "dryRun", "set"});
   std::string action;
   members.text("do", action);
   members.duration("olderThanMs", 0, kMaxMilliseconds, input.older_than);
@@ -366,15 +396,12 @@ Result<BulkInput> read_job(const JsonView& body) {
   if (members.find("ratePerSecond") && input.rate <= 0) {
     return invalid("'ratePerSecond' must be above 0; leave it out to change tasks whenever nobody else waits");
   }
-  if (action == "purge") {
-    input.action = BulkInput::Action::kPurge;
-  } else if (action == "cancel") {
-    input.action = BulkInput::Action::kCancel;
-  } else if (action == "redrive") {
-    input.action = BulkInput::Action::kRedrive;
-  } else {
-    return invalid("'do' must be purge, cancel or redrive" + (action.empty() ? "" : ", not '" + action + "'"));
+  const auto known = action_of(action);
+  if (!known) {
+    return invalid("'do' must be purge, cancel, redrive, run or duplicate" +
+                   (action.empty() ? "" : ", not '" + action + "'"));
   }
+  input.action = *known;
   if (const auto where = body.find("where")) {
     auto conditions = read_where(*where, action + " whatever is in these states");
     if (!conditions) return fail(conditions.error());
@@ -384,6 +411,19 @@ Result<BulkInput> read_job(const JsonView& body) {
     auto names = read_states(*states);
     if (!names) return fail(names.error());
     input.states = std::move(*names);
+  }
+  if (body.find("taskIds")) {
+    auto ids = read_ids(body);
+    if (!ids) return fail(ids.error());
+    if (ids->empty()) return invalid("'taskIds' is empty; leave it out to " + action + " all that match");
+    input.ids = std::move(*ids);
+  }
+  if (const auto set = body.find("set")) {
+    if (input.action != BulkInput::Action::kDuplicate)
+      return invalid("'set' is for copies: it goes with duplicate only");
+    auto changes = read_changes(*set);
+    if (!changes) return fail(changes.error());
+    input.changes = std::move(*changes);
   }
   return input;
 }

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/copies.h"
 #include "functions/queue/shell/parts.h"
 
 namespace freshet {
@@ -29,11 +31,11 @@ void unless_written(DeleteItemInput& gone, const ItemRef& task) {
 }  // namespace
 
 BulkJobs::Desk BulkWork::desk() {
-  return {
-      [this](std::string status, WallTime until, Item start, uint32_t limit) {
-        return bulk_page(std::move(status), until, std::move(start), limit);
-      },
-      [this](BulkInput::Action action, std::vector<ItemRef> tasks) { return bulk_change(action, std::move(tasks)); }};
+  return {[this](std::string status, WallTime until, Item start, uint32_t limit) {
+            return bulk_page(std::move(status), until, std::move(start), limit);
+          },
+          [this](std::vector<std::string> ids) { return bulk_read(std::move(ids)); },
+          [this](const BulkJob& job, std::vector<ItemRef> tasks) { return bulk_change(job, std::move(tasks)); }};
 }
 
 Async<Result<BulkJob>> BulkWork::start_job(BulkInput input, Actor actor) {
@@ -58,8 +60,68 @@ Async<Result<Page>> BulkWork::bulk_page(std::string status, WallTime until, Item
   co_return page;
 }
 
-Async<std::vector<BulkResult>> BulkWork::bulk_change(BulkInput::Action action, std::vector<ItemRef> tasks) {
-  if (action == BulkInput::Action::kPurge) co_return co_await bulk_purge(std::move(tasks));
+Async<Result<std::vector<ItemRef>>> BulkWork::bulk_read(std::vector<std::string> ids) {
+  if (parts_.table.gone()) co_return fail(*parts_.table.gone());
+  std::vector<GetItemInput> reads;
+  reads.reserve(ids.size());
+  for (const auto& id : ids) {
+    GetItemInput get;
+    get.table = table_;
+    get.key.set(attribute::kId, Value(id));
+    reads.push_back(std::move(get));
+  }
+  auto answers = co_await services_.tables.read_many(std::move(reads));
+  std::vector<ItemRef> out;
+  for (auto& answer : answers) {
+    if (!answer) co_return fail(answer.error());
+    if (answer->item) out.push_back(std::move(answer->item));
+  }
+  co_return out;
+}
+
+Async<std::vector<BulkResult>> BulkWork::bulk_change(const BulkJob& job, std::vector<ItemRef> tasks) {
+  switch (job.input.action) {
+    case BulkInput::Action::kPurge:
+      co_return co_await bulk_purge(std::move(tasks));
+    case BulkInput::Action::kRun:
+      co_return co_await bulk_run(std::move(tasks));
+    case BulkInput::Action::kDuplicate:
+      co_return co_await bulk_duplicate(job, std::move(tasks));
+    case BulkInput::Action::kCancel:
+    case BulkInput::Action::kRedrive:
+      break;
+  }
+  co_return co_await bulk_edit(job.input.action, std::move(tasks));
+}
+
+Async<std::vector<BulkResult>> BulkWork::bulk_run(std::vector<ItemRef> tasks) {
+  const auto answers = co_await parts_.promotion.make_due(std::move(tasks));
+  std::vector<BulkResult> out;
+  for (const auto& answer : answers) {
+    if (answer) FRESHET_REACHED("a delayed task run by a job");
+    out.push_back(result_of(answer));
+  }
+  co_return out;
+}
+
+// A copy is a new task in everything, so it is let in, or refused, as one.
+Async<std::vector<BulkResult>> BulkWork::bulk_duplicate(const BulkJob& job, std::vector<ItemRef> tasks) {
+  std::vector<NewTask> copies;
+  copies.reserve(tasks.size());
+  for (const auto& task : tasks) copies.push_back(copy_of(task, job.id, job.input.changes));
+  const auto created = co_await parts_.creation.create(std::move(copies));
+  std::vector<BulkResult> out;
+  for (const auto& one : created) {
+    if (!one) {
+      out.push_back({BulkResult::What::kFailed, one.error().message});
+    } else {
+      out.push_back({one->created ? BulkResult::What::kChanged : BulkResult::What::kMoved, {}});
+    }
+  }
+  co_return out;
+}
+
+Async<std::vector<BulkResult>> BulkWork::bulk_edit(BulkInput::Action action, std::vector<ItemRef> tasks) {
   std::vector<EditItemInput> writes;
   writes.reserve(tasks.size());
   for (const auto& task : tasks) {

@@ -99,12 +99,15 @@ Async<bool> Promotion::promote_by_wall() {
   }
   const size_t due = look.due.size();
   size_t moved = 0;
-  if (due > 0) moved = co_await make_due(std::move(look.due));
+  if (due > 0) {
+    const auto answers = co_await make_due(std::move(look.due));
+    moved = static_cast<size_t>(
+        std::count_if(answers.begin(), answers.end(), [](const auto& one) { return one.has_value(); }));
+  }
   co_return core_.delays.end_look(look, due, moved, !start.empty(), wall(), settings_.look_around);
 }
 
-// DELAYED -> PENDING, or -> SHED for stale tasks. Returns how many moved.
-Async<size_t> Promotion::make_due(std::vector<ItemRef> due) {
+Async<std::vector<Result<WriteOutput>>> Promotion::make_due(std::vector<ItemRef> due) {
   auto now = wall();
   auto stale_at = wall_guard_.earliest();
   auto margin = parts_.finder.deadline_margin(true, true);
@@ -124,16 +127,14 @@ Async<size_t> Promotion::make_due(std::vector<ItemRef> due) {
   auto answers = co_await sure_.edit(std::move(writes), {}, SureWrites::kHurry);
   std::vector<ShedLine> lines;
   bool any = false;
-  size_t moved = 0;
   for (size_t i = 0; i < answers.size(); ++i) {
     auto& [task, reason] = sheds[i];
     if (!answers[i]) {
       // The item has no room for the attributes of a PENDING task.
       const bool never = answers[i].error().code == ErrorCode::kValidation;
-      if (never) scope_.spawn(parts_.settlements.set_aside(task, std::move(answers[i].error().message)));
+      if (never) scope_.spawn(parts_.settlements.set_aside(task, answers[i].error().message));
       continue;
     }
-    ++moved;
     core_.delays.ended(text_of(task, attribute::kId));
     if (reason.empty()) {
       any = true;
@@ -148,7 +149,7 @@ Async<size_t> Promotion::make_due(std::vector<ItemRef> due) {
     parts_.timer.start_soon(nanoseconds(0));
   }
   if (!lines.empty()) co_await parts_.sheds.log_sheds(std::move(lines));
-  co_return moved;
+  co_return answers;
 }
 
 }  // namespace freshet

@@ -19,13 +19,15 @@ class Promotion : QueuePart {
   void delayed(std::string_view id, WallTime written, int64_t not_before_ms);
   // True if there may be more.
   Async<bool> promote_due();
+  // DELAYED tasks that are due now, whatever their `notBefore` says: to PENDING, or to SHED if they are stale. Returns
+  // an answer for each.
+  Async<std::vector<Result<WriteOutput>>> make_due(std::vector<ItemRef> due);
 
  private:
   Async<Result<Page>> delayed_page(Item start);
   Async<void> note_delays(milliseconds ahead);
   Async<bool> promote_noted();
   Async<bool> promote_by_wall();
-  Async<size_t> make_due(std::vector<ItemRef> due);
 };
 
 }  // namespace freshet

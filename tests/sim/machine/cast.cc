@@ -95,6 +95,7 @@ void begin_clients(Stage& stage, const std::function<Random()>& fork, Scope& cli
   for (int i = 0; i < (has_events(plan) ? plan.how_many("events") : 0); ++i) {
     clients.spawn(send_events(stage, fork(), "event" + std::to_string(i)));
   }
+  if (plan.has("run-nows")) clients.spawn(run_delayed_tasks(stage, fork()));
   if (plan.has("priority-hands")) use_priority_queues_further(stage, fork, clients);
 }
 
@@ -102,6 +103,7 @@ void set_expectations(Stage& stage) {
   const Plan& plan = stage.plan;
   TasksJudge& tasks = stage.tasks;
   if (plan.has("redrivers")) tasks.expect_redrives();
+  if (plan.has("run-nows")) tasks.expect_runs();
   if (plan.has("deploys")) tasks.expect_attempts(5);
   if (plan.has("keep") || plan.has("purgers")) tasks.expect_removals();
   if (plan.has("keep") && !plan.has("purgers")) tasks.expect_kept(milliseconds(40'000));

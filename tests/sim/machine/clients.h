@@ -124,6 +124,7 @@ Async<void> redrive_tasks(Stage& stage, Random random);
 Async<void> pause_queue(Stage& stage, Random random);
 // Jobs take away what has ended.
 Async<void> purge_ended(Stage& stage, Random random);
+Async<void> run_delayed_tasks(Stage& stage, Random random);
 Async<void> make_backups(Stage& stage, Random random);
 // Somebody drops an index that the queue needs.
 Async<void> drop_indexes(Stage& stage, Random random);

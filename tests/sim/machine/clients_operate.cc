@@ -171,6 +171,17 @@ Async<void> purge_ended(Stage& stage, Random random) {
   }
 }
 
+Async<void> run_delayed_tasks(Stage& stage, Random random) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    co_await rest(stage, random, milliseconds(200), milliseconds(3'000));
+    Json body = {{"do", "run"}};
+    if (random.below(3) == 0) body["ratePerSecond"] = 1 + random.below(20);
+    const Reply reply = co_await stage.caller.queue("jobs", std::move(body), kPatience);
+    stage.verdict.expect(reply.status != 400, "a good job is refused", reply.message);
+    if (reply.kind == Reply::Kind::kDone) ++stage.operations;
+  }
+}
+
 namespace {
 
 // The backup's table, item by item: pairs were written together, so that they are equal in it.

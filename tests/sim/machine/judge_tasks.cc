@@ -88,9 +88,9 @@ void TasksJudge::check_start(const Task& task, const Span& span) {
   const std::string& id = task.facts.id;
   const bool nudged = nudged_ >= task.not_before - task.facts.delay;
   const milliseconds early = nudged ? kSmallStep : milliseconds(2);
-  verdict_.expect(
-      redrives_ || task.not_before <= span.answered + early || life_began_ >= task.not_before - task.facts.delay,
-      "a task is started before its delay is over", id + ", which waits until " + ms(task.not_before));
+  verdict_.expect(redrives_ || runs_ || task.not_before <= span.answered + early ||
+                      life_began_ >= task.not_before - task.facts.delay,
+                  "a task is started before its delay is over", id + ", which waits until " + ms(task.not_before));
   const bool may_be_anew = redrives_ || ttl_is_over(task, span);
   verdict_.expect(may_be_anew || !task.cancelled || span.sent <= *task.cancelled, "a cancelled task is started", id);
   if (redrives_ || removals_ || task.replaced_by.empty() || span.sent <= task.replaced) return;

@@ -38,6 +38,8 @@ class TasksJudge {
   void ignore_order() { in_order_ = false; }
   // Ended tasks may be redriven: they lose a deadline that has passed, and live beside others of their key.
   void expect_redrives() { redrives_ = true; }
+  // Jobs end the delay of tasks early.
+  void expect_runs() { runs_ = true; }
   // Ended tasks go after a while (KEEP_MS, and not before), or whenever somebody purges them.
   void expect_removals() { removals_ = true; }
   void expect_kept(milliseconds at_least) { kept_ = at_least; }
@@ -202,6 +204,7 @@ class TasksJudge {
   std::vector<Doubt> doubts_;
   bool in_order_ = true;
   bool redrives_ = false;
+  bool runs_ = false;
   bool removals_ = false;
   bool margins_ = false;
   std::optional<milliseconds> kept_;

@@ -103,6 +103,7 @@ constexpr Part kLaterParts[] = {
     {"hasty-cancels", 8, 1, 1},
     // Where there are functions.
     {"events", 60, 1, 3},
+    {"run-nows", 20, 1, 1},
 };
 
 // Every eighth seed is about the disk: many short lives, most of which end by a power cut within a call, and clients

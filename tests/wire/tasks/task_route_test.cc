@@ -90,15 +90,25 @@ TEST(TaskRoute, WhatIsPausedIsNamedOnce) {
 }
 
 TEST(TaskRoute, AJobSaysWhatItDoes) {
-  EXPECT_EQ(refusal("POST", "/queues/Q/jobs"), validation("'do' must be purge, cancel or redrive"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs"), validation("'do' must be purge, cancel, redrive, run or duplicate"));
   EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"drop"})"),
-            validation("'do' must be purge, cancel or redrive, not 'drop'"));
+            validation("'do' must be purge, cancel, redrive, run or duplicate, not 'drop'"));
   EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"purge","where":{}})"),
             validation("'where' is empty; leave it out to purge whatever is in these states"));
   EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"purge","ratePerSecond":0})"),
             validation("'ratePerSecond' must be above 0; leave it out to change tasks whenever nobody else waits"));
   EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"purge","limit":0})"),
             validation("'limit' must be from 1 to 1000000000000"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"run","taskIds":[]})"),
+            validation("'taskIds' is empty; leave it out to run all that match"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"cancel","set":{"group":"eu"}})"),
+            validation("'set' is for copies: it goes with duplicate only"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"duplicate","set":{"key":"order-17"}})"),
+            validation("'set.key' cannot be set: each copy has an id of its own, and none has a key"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"duplicate","set":{"priority":1000}})"),
+            validation("'set.priority' must be from -100 to 100"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"duplicate","set":["group"]})"),
+            validation(R"('set' must be an object, as in {\"payload\": {\"to\": \"ada\"}})"));
   EXPECT_EQ(refusal("GET", "/queues/Q/jobs/first"), validation("the id of a job is a number: 'first'"));
   EXPECT_EQ(refusal("DELETE", "/queues/Q/jobs/-1"), validation("the id of a job is a number: '-1'"));
   EXPECT_EQ(refusal("POST", "/queues/Q/policy", R"({"dryRun":"perhaps","ORDER":"fifo"})"),
