@@ -228,9 +228,49 @@ const tests = {
     await page.getByLabel('Mark x').check();
     await page.getByLabel('Mark z').check();
     await button(page, 'Run now: 2').click();
-    await dialog(page, 'Run now:').click();
+    await until(async () => /\b2\s+tasks match/.test(await page.getByRole('dialog').innerText()), 'they are counted');
+    await dialog(page, 'Run now: 2').click();
     await until(async () => (await depth('PENDING')) === 2, 'two are due');
     equal((await daemon.queue('tasks/y')).taskStatus, 'DELAYED');
+  }),
+
+  'all delayed tasks that match run now': () => shown(async (page) => {
+    await daemon.purge();
+    await daemon.put(...['a', 'b', 'c'].map((taskId) => ({ taskId, group: taskId === 'c' ? 'us' : 'eu', delayMs: 600_000 })));
+    await page.show(`queues/${QUEUE}/tasks?state=DELAYED&where.group=eu`);
+    await button(page, 'Run now: all that match').click();
+    await until(async () => /\b2\s+tasks match/.test(await page.getByRole('dialog').innerText()), 'they are counted');
+    equal(await depth('DELAYED'), 3);
+    await dialog(page, 'Run now: 2').click();
+    await until(async () => (await depth('PENDING')) === 2, 'two are due');
+    equal((await daemon.queue('tasks/c')).taskStatus, 'DELAYED');
+  }),
+
+  'tasks are duplicated with changes: marked ones, and all that match': () => shown(async (page) => {
+    await daemon.purge();
+    await daemon.put(...['a', 'b', 'c'].map((taskId) => ({ taskId, payload: { of: taskId }, group: 'eu', key: `key-${taskId}` })));
+    await page.show(`queues/${QUEUE}/tasks?state=PENDING`);
+    await page.getByLabel('Mark a').check();
+    await page.getByLabel('Mark c').check();
+    await button(page, 'Duplicate 2').click();
+    await page.getByLabel(/^Set in each copy/).fill('["no object"]');
+    await dialog(page, 'Duplicate 2').click();
+    await until(async () => /must be an object/.test(await page.getByRole('alert').innerText()), 'what is wrong is said');
+    equal(await depth('PENDING'), 3);
+    await page.getByLabel(/^Set in each copy/).fill('{"group": "us", "attributes": {"n": 12345678901234567890123456789.25}}');
+    await dialog(page, 'Duplicate 2').click();
+    await until(async () => (await depth('PENDING')) === 5, 'two more wait');
+    const tasks = async (where) => (await daemon.queue(`tasks?state=PENDING&${where}`)).tasks;
+    const copies = await tasks('where.group=us');
+    equal(copies.map((task) => task.payload.of).sort().join(), 'a,c');
+    check(copies.every((task) => !task.key), 'no copy has a key');
+    const text = await (await daemon.raw('GET', `/queues/${QUEUE}/tasks/${copies[0].taskId}`)).text();
+    check(text.includes('12345678901234567890123456789.25'), text);
+    await dialog(page, 'Close').click();
+    await page.show(`queues/${QUEUE}/tasks?state=PENDING&where.group=eu`);
+    await button(page, 'Duplicate all that match').click();
+    await dialog(page, 'Duplicate 3').click();
+    await until(async () => (await tasks('where.group=eu')).length === 6, 'all have a copy');
   }),
 
   'ten thousand tasks are cancelled': () => shown(async (page) => {

@@ -14,7 +14,7 @@ const CREATE = ['payload', 'group', 'priority', 'maxAttempts', 'cost'];
 
 // The request that would create such a task again: with another id, without its key (which would find the old one), and
 // with no deadline, as the old one's may have passed.
-export function asNew(task) {
+function asNew(task) {
   const out = new Map();
   const attributes = new Map();
   const own = task.has('taskBorn') ? [...OWN, ...MARKS] : OWN;
@@ -51,7 +51,7 @@ function Duplicate({ queue, task, onClose }) {
 }
 
 // A delayed task is due when its `notBefore` is over: the item store's own write moves that to now.
-export async function runNow(queue, id) {
+async function runNow(queue, id) {
   const body = {
     TableName: queue,
     Key: { taskId: { S: id } },

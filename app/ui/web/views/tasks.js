@@ -7,12 +7,12 @@ import { link, replace } from '../lib/route.js';
 import { Confirm, say } from '../parts/dialog.js';
 import { Failure, Table, Waiting, When } from '../parts/bits.js';
 import { BulkDialog } from './bulk.js';
-import { runNow } from './task_actions.js';
 import * as format from '../lib/format.js';
 
 const STATES = ['PENDING', 'DELAYED', 'TAKEN', 'SUCCESS', 'FAILURE', 'DEAD', 'SHED', 'CANCELLED'];
 const PAGE = 50;
 const CAN_CANCEL = ['PENDING', 'DELAYED', 'TAKEN'];
+const AS_A_JOB = ['run', 'duplicate']; // Of marked tasks, too: the other calls take their ids themselves.
 const CAN_REDRIVE = ['DEAD', 'FAILURE', 'CANCELLED', 'SHED'];
 
 const whereOf = (query) => Object.entries(query).filter(([name]) => name.startsWith('where.')).map(([name, value]) => [name.slice(6), value]);
@@ -89,28 +89,24 @@ export function Tasks({ queue, query, stats, onChange }) {
     setMarked(next);
   };
   const ids = (value?.tasks ?? []).map((task) => task.taskId).filter((id) => marked.has(id));
-  const runMarkedNow = async () => {
-    const failed = (await Promise.allSettled(ids.map((id) => runNow(queue, id)))).filter((one) => one.status === 'rejected');
-    say(`${format.plural(ids.length - failed.length, 'task')} due now${failed.length ? `; ${failed[0].reason.message}` : ''}.`);
-    changed();
-  };
   const doMarked = async (action) => {
-    if (action === 'run') return runMarkedNow();
     const body = action === 'cancel' ? { taskIds: ids } : { state, taskIds: ids };
     const answer = await post(queuePath(queue, action), body);
     const failed = (answer.results ?? []).filter((one) => one.error);
     say(failed.length ? `${format.plural(ids.length - failed.length, 'task')} changed; ${failed[0].error.message}` : `${format.plural(action === 'redrive' ? answer.redriven : ids.length, 'task')} changed.`);
     changed();
   };
-  const actions = [CAN_CANCEL.includes(state) && 'cancel', CAN_REDRIVE.includes(state) && 'redrive', state !== 'TAKEN' && 'purge'].filter(Boolean);
-  const forMarked = [...actions.filter((one) => one !== 'purge'), state === 'DELAYED' && 'run'].filter(Boolean);
-  const name = { run: 'Run now:', cancel: 'Cancel', redrive: 'Redrive', purge: 'Remove' };
+  const actions = [CAN_CANCEL.includes(state) && 'cancel', CAN_REDRIVE.includes(state) && 'redrive', state === 'DELAYED' && 'run', 'duplicate',
+    state !== 'TAKEN' && 'purge'].filter(Boolean);
+  const forMarked = actions.filter((one) => one !== 'purge');
+  const askMarked = (action) => setAsking(AS_A_JOB.includes(action) ? { job: { do: action, states: [state], taskIds: ids } } : { marked: action });
+  const name = { run: 'Run now:', cancel: 'Cancel', redrive: 'Redrive', duplicate: 'Duplicate', purge: 'Remove' };
   const filtered = value && (whereOf(query).length > 0 || query.text || query.olderThanMs);
   return html`
     <${Filter} queue=${queue} query=${query} stats=${stats} />
     <p class="buttons">
-      ${forMarked.map((one) => html`<button disabled=${ids.length === 0} onClick=${() => setAsking({ marked: one })} ...${needs(one === 'run' ? 'work' : 'operate')}>${name[one]} ${ids.length || 'marked ones'}</button>`)}
-      ${actions.map((one) => html`<button disabled=${Boolean(query.text)} title=${query.text ? 'Not with a text: jobs choose by state, attribute and age' : ''} onClick=${() => setAsking({ all: one })} ...${needs('operate')}>${name[one]} all that match …</button>`)}
+      ${forMarked.map((one) => html`<button disabled=${ids.length === 0} onClick=${() => askMarked(one)} ...${needs('operate')}>${name[one]} ${ids.length || 'marked ones'}</button>`)}
+      ${actions.map((one) => html`<button disabled=${Boolean(query.text)} title=${query.text ? 'Not with a text: jobs choose by state, attribute and age' : ''} onClick=${() => setAsking({ job: bulkInput(one, query) })} ...${needs('operate')}>${name[one]} all that match …</button>`)}
     </p>
     <${Failure} error=${error} />
     ${!value && !error && html`<${Waiting} what="the tasks" />`}
@@ -123,5 +119,5 @@ export function Tasks({ queue, query, stats, onChange }) {
         <span class="quiet">${format.plural(value.tasks.length, 'task')} shown${filtered ? `, of ${format.count(value.looked)} looked at` : ''}</span></nav>`}
     ${asking?.marked && html`<${Confirm} title=${`${name[asking.marked]} ${format.plural(ids.length, 'task')}?`} verb=${name[asking.marked]} onClose=${() => setAsking(null)} onDo=${() => doMarked(asking.marked)}>
       <ul class="ids">${ids.slice(0, 10).map((id) => html`<li><code>${id}</code></li>`)}${ids.length > 10 && html`<li>and ${ids.length - 10} more</li>`}</ul></${Confirm}>`}
-    ${asking?.all && html`<${BulkDialog} queue=${queue} input=${bulkInput(asking.all, query)} typed=${asking.all === 'purge' ? queue : undefined} onClose=${() => setAsking(null)} onDone=${changed} />`}`;
+    ${asking?.job && html`<${BulkDialog} queue=${queue} input=${asking.job} typed=${asking.job.do === 'purge' ? queue : undefined} onClose=${() => setAsking(null)} onDone=${changed} />`}`;
 }
