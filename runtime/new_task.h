@@ -29,10 +29,13 @@ struct NewTask {
   Map attributes;              // Further attributes of the item; reserved names are refused.
 };
 
-// Members of a create request that take the place of a task's own in each of its copies.
+// Members that each copy of a task has instead of those of its original.
 struct CopyChanges {
   NewTask to;
-  std::vector<std::string> members;  // The members of `to` that count. Of `attributes` only those that are named there.
+  // The names of the members of a create request that are changed. Others of `to` are ignored. With "attributes" those
+  // of `to` are added to the original's, and take the place of those with the same name.
+  std::vector<std::string> members;
+  bool no_attributes = false;  // The copy has none of the original's `attributes`.
 
   bool has(std::string_view member) const { return std::find(members.begin(), members.end(), member) != members.end(); }
 };

@@ -49,30 +49,37 @@ using TaskWhere = std::vector<std::pair<std::string, std::string>>;
 struct BulkInput {
   enum class Action { kPurge, kCancel, kRedrive, kRun, kDuplicate };
   Action action = Action::kPurge;
-  std::vector<std::string> states;  // Empty: the states that the action is for (bulk_states()).
+  std::vector<std::string> states;  // Empty: bulk_default_states().
   std::vector<std::string> ids;     // Only these tasks, at most 1,000. Empty: all that match.
   TaskWhere where;
   std::optional<milliseconds> older_than;  // Created at least that long ago.
   std::optional<uint64_t> limit;           // The most tasks to change.
   double rate = 0;                         // The most changes per second; 0: whenever nobody else waits.
   bool dry_run = false;                    // True: only counts.
-  CopyChanges changes;                     // For kDuplicate.
+  // For kDuplicate. The id of a copy is that of its original, "-copy-" and the batch. A task that has a copy of the
+  // same batch gets no other one. Empty: the id of the job.
+  std::string batch;
+  CopyChanges changes;
 };
 // "purge", "cancel", "redrive", "run" or "duplicate".
 std::string_view action_name(BulkInput::Action action);
 
-// A change of many tasks: running, or ended. matched = changed + moved + failed once it has ended.
+// A change of many tasks: running, or ended. Once it is done, matched = changed + moved + failed + copied.
 struct BulkJob {
   enum class Phase { kCounting, kChanging, kDone, kStopped, kFailed, kCutOff };
-  uint64_t id = 0;  // Rises, even across restarts.
-  BulkInput input;
+  uint64_t id = 0;                     // Rises, even across restarts.
+  BulkInput input;                     // But for `ids` and `changes`: these may be long.
+  size_t named = 0;                    // The number of ids,
+  std::vector<std::string> to_change;  // and the members of `changes`.
+  std::string in_words;                // "purge of PENDING tasks where group=eu, older than 1h".
   Actor actor;
   Phase phase = Phase::kCounting;
   uint64_t looked = 0;   // Tasks that were read to count.
   uint64_t matched = 0;  // Tasks that match.
   uint64_t changed = 0;
   uint64_t moved = 0;   // Tasks that had changed their state, or were gone.
-  uint64_t failed = 0;  // Tasks that the store refused to change.
+  uint64_t failed = 0;  // Tasks that could not be changed.
+  uint64_t copied = 0;  // Tasks that had a copy of this batch already.
   std::string error;    // The reason of the failure, or the last refusal.
   ItemRef example;      // One matching task; null: none matches.
   WallTime began{};

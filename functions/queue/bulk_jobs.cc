@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/duration_text.h"
+#include "base/limits.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/copies.h"
 #include "functions/queue/hand_over.h"
@@ -21,6 +22,7 @@ constexpr uint32_t kLooked = 256;  // Tasks read in a step.
 constexpr size_t kChanged = 64;    // And changed.
 constexpr std::array kActions = {BulkInput::Action::kPurge, BulkInput::Action::kCancel, BulkInput::Action::kRedrive,
                                  BulkInput::Action::kRun, BulkInput::Action::kDuplicate};
+constexpr size_t kMostBatch = 64;         // Bytes.
 constexpr size_t kMostWhere = 1'000'000;  // Bytes of 'where'. No task has as many.
 
 Item job_key(const std::string& queue, int64_t slot) {
@@ -42,6 +44,13 @@ std::string join(const std::vector<std::string>& texts) {
   return out;
 }
 
+bool is_batch_name(std::string_view name) {
+  return name.size() <= kMostBatch && std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+                  c == '.';
+         });
+}
+
 std::optional<Error> wrong(const BulkInput& input) {
   const auto allowed = bulk_states(input.action);
   const std::string action(action_name(input.action));
@@ -52,8 +61,13 @@ std::optional<Error> wrong(const BulkInput& input) {
     what = "tasks in state '" + state + "' cannot be changed by a " + action + ": it is for " + join(allowed);
     if (input.action == BulkInput::Action::kPurge && state == state::kTaken) what += "; cancel those that are in work";
   }
-  if (!input.changes.members.empty() && input.action != BulkInput::Action::kDuplicate) {
-    what = "only copies can be changed: 'set' goes with duplicate";
+  if (input.action != BulkInput::Action::kDuplicate) {
+    if (!input.changes.members.empty()) what = "only copies can be changed: 'set' goes with duplicate";
+    if (!input.batch.empty()) what = "only copies are made in batches: 'batch' goes with duplicate";
+  }
+  if (!is_batch_name(input.batch)) what = "'batch' must be at most 64 letters, digits, '-', '_' and '.'";
+  for (const auto& id : input.ids) {
+    if (id.empty() || id.size() > limits::kMaxPartitionKeyBytes) what = "an id in 'taskIds' must have 1 to 2048 bytes";
   }
   if (input.limit && *input.limit < 1) what = "'limit' must be at least 1";
   if (input.rate < 0) what = "'rate' must be above 0 tasks a second";
@@ -69,8 +83,20 @@ std::optional<Error> wrong(const BulkInput& input) {
 }
 
 std::string counts_in_words(const BulkJob& job) {
-  return std::to_string(job.matched) + " matched, " + std::to_string(job.changed) + " changed, " +
-         std::to_string(job.moved) + " had moved, " + std::to_string(job.failed) + " failed";
+  std::string out = std::to_string(job.matched) + " matched, " + std::to_string(job.changed) + " changed, " +
+                    std::to_string(job.moved) + " had moved, " + std::to_string(job.failed) + " failed";
+  if (job.copied > 0) out += ", " + std::to_string(job.copied) + " had a copy already";
+  return out;
+}
+
+// Equal ones once, in the order in which they came.
+std::vector<std::string> each_once(const std::vector<std::string>& ids) {
+  std::set<std::string_view> seen;
+  std::vector<std::string> out;
+  for (const auto& id : ids) {
+    if (seen.insert(id).second) out.push_back(id);
+  }
+  return out;
 }
 
 }  // namespace
@@ -92,7 +118,8 @@ std::vector<std::string> bulk_states(BulkInput::Action action) {
       names = {state::kDelayed};
       break;
     case BulkInput::Action::kDuplicate:
-      names = {state::kAll.begin(), state::kAll.end()};
+      names = {state::kDelayed, state::kPending, state::kTaken, state::kSuccess,
+               state::kFailure, state::kDead,    state::kShed,  state::kCancelled};
       break;
   }
   return {names.begin(), names.end()};
@@ -114,7 +141,8 @@ std::string bulk_in_words(const BulkInput& input) {
   }
   if (input.older_than) out += ", older than " + duration_text(*input.older_than);
   if (input.limit) out += ", at most " + std::to_string(*input.limit);
-  if (!input.changes.members.empty()) out += ", with another " + join(input.changes.members);
+  if (!input.changes.members.empty()) out += ", with changes of " + join(input.changes.members);
+  if (!input.batch.empty()) out += ", batch " + input.batch;
   return out;
 }
 
@@ -129,8 +157,7 @@ Async<Result<BulkJob>> BulkJobs::start(BulkInput input, Actor actor) {
 
 Async<Result<BulkJob>> BulkJobs::start_now(BulkInput input, Actor actor) {
   if (input.states.empty()) input.states = bulk_default_states(input);
-  std::sort(input.ids.begin(), input.ids.end());
-  input.ids.erase(std::unique(input.ids.begin(), input.ids.end()), input.ids.end());
+  input.ids = each_once(input.ids);
   // In the order in which tasks move on, so that those that do so meanwhile are met later, not missed.
   const auto order = bulk_states(input.action);
   if (auto error = wrong(input)) co_return fail(std::move(*error));
@@ -150,7 +177,14 @@ Async<Result<BulkJob>> BulkJobs::start_now(BulkInput input, Actor actor) {
   work.job.began = now;
   work.job.actor = std::move(actor);
   if (!input.dry_run) work.slot = free_slot();
-  work.job.input = std::move(input);
+  work.job.in_words = bulk_in_words(input);
+  work.job.named = input.ids.size();
+  work.job.to_change = input.changes.members;
+  work.job.input = input;
+  work.job.input.ids.clear();
+  work.job.input.changes = {};
+  work.input = std::move(input);
+  if (work.input.batch.empty()) work.input.batch = std::to_string(work.job.id);
   auto begun = co_await write_begin(work);
   if (!begun) {
     const uint64_t id = work.job.id;
@@ -194,7 +228,8 @@ Async<Result<void>> BulkJobs::write_begin(Work& work) {
   put.item = job_key(queue_, *work.slot);
   put.item.set("job", Value::number(static_cast<int64_t>(job.id)));
   put.item.set("action", Value(action_name(job.input.action)));
-  put.item.set("what", Value(bulk_in_words(job.input)));
+  put.item.set("what", Value(job.in_words));
+  if (job.input.action == BulkInput::Action::kDuplicate) put.item.set("batch", Value(work.input.batch));
   put.item.set("began", Value::number(epoch_ms(job.began)));
   put.item.set("by", Value(job.actor.who));
   put.cause = Cause::kQueue;
@@ -204,11 +239,10 @@ Async<Result<void>> BulkJobs::write_begin(Work& work) {
     if (!opened) co_return opened;
   }
   // A named object: GCC 12 destroys such a temporary twice (base/async.h).
-  AuditLine line{std::string(action_name(job.input.action)), job.actor, queue_,
-                 bulk_in_words(job.input) + " began",        {},        job.id};
+  AuditLine line{std::string(action_name(job.input.action)), job.actor, queue_, job.in_words + " began", {}, job.id};
   auto written = co_await write_told(std::move(transaction), std::move(line));
   if (!written) co_return fail(written.error());
-  log_.info("BULK_JOB_BEGIN", {{"queue", queue_}, {"job", job.id}, {"what", bulk_in_words(job.input)}});
+  log_.info("BULK_JOB_BEGIN", {{"queue", queue_}, {"job", job.id}, {"what", job.in_words}});
   co_return Result<void>();
 }
 
@@ -260,9 +294,12 @@ Async<void> BulkJobs::run(Work& work) {
   if (job.input.limit) job.matched = std::min(job.matched, std::max(*job.input.limit, met));
   job.matched = std::max(job.matched, met);
   const bool whole = done && !work.stop && !job.input.dry_run;
-  if (whole) job.moved = job.matched - job.changed - job.failed;
+  // Those that have a copy may have been met twice.
+  const uint64_t others = job.changed + job.failed + job.copied;
+  if (whole) job.moved = job.matched > others ? job.matched - others : 0;
   job.phase = !done ? BulkJob::Phase::kFailed : work.stop ? BulkJob::Phase::kStopped : BulkJob::Phase::kDone;
   job.ended = services_.scheduler.clock().wall();
+  work.input = {};
   co_await end(work);
   work.end_number = ++ends_;
   drop_old();
@@ -273,9 +310,8 @@ bool BulkJobs::is_over(const Work& work) const {
 }
 
 Async<Result<void>> BulkJobs::go_through(Work& work, bool change) {
-  if (!work.job.input.ids.empty()) co_return co_await go_through_ids(work, change);
-  const auto states = work.job.input.states;
-  for (const auto& state : states) {
+  if (!work.input.ids.empty()) co_return co_await go_through_ids(work, change);
+  for (const auto& state : work.input.states) {
     std::string of_state = state;
     auto gone = co_await go_through_state(work, std::move(of_state), change);
     if (!gone) co_return gone;
@@ -297,20 +333,13 @@ Async<Result<void>> BulkJobs::go_through_state(Work& work, std::string state, bo
 }
 
 Async<Result<void>> BulkJobs::go_through_ids(Work& work, bool change) {
-  const BulkInput& input = work.job.input;
-  for (size_t from = 0; from < input.ids.size() && !is_over(work); from += kChanged) {
+  const auto& all = work.input.ids;
+  for (size_t from = 0; from < all.size() && !is_over(work); from += kChanged) {
     const BootTime began = services_.scheduler.clock().boot();
-    const size_t to = std::min(from + kChanged, input.ids.size());
-    std::vector<std::string> ids(input.ids.begin() + static_cast<ptrdiff_t>(from),
-                                 input.ids.begin() + static_cast<ptrdiff_t>(to));
+    const size_t to = std::min(from + kChanged, all.size());
+    std::vector<std::string> ids(all.begin() + static_cast<ptrdiff_t>(from), all.begin() + static_cast<ptrdiff_t>(to));
     auto tasks = co_await desk_.read(std::move(ids));
     if (!tasks) co_return fail(tasks.error());
-    std::erase_if(*tasks, [&](const ItemRef& task) {
-      const bool is_in_state =
-          std::find(input.states.begin(), input.states.end(), text_of(task, attribute::kStatus)) != input.states.end();
-      const bool is_young = input.older_than && int_of(task, attribute::kCreated, 0) > epoch_ms(work.until);
-      return !is_in_state || is_young || !matches(task, input.where);
-    });
     if (!change) work.job.looked += to - from;
     co_await count_or_change(work, std::move(*tasks), change);
     co_await rest(work, began);
@@ -323,44 +352,48 @@ Async<Result<bool>> BulkJobs::step(Work& work, std::string state, Item& start, b
   auto page = co_await desk_.page(std::move(state), work.until, std::move(start), change ? kChanged : kLooked);
   if (!page) co_return fail(page.error());
   start = std::move(page->last_evaluated_key);
-  BulkJob& job = work.job;
-  std::erase_if(page->items, [&job](const ItemRef& task) {
-    return !matches(task, job.input.where) || is_copy_by(text_of(task, attribute::kId), job.id);
-  });
-  if (!change) job.looked += page->scanned;
+  if (!change) work.job.looked += page->scanned;
   co_await count_or_change(work, std::move(page->items), change);
   co_return !start.empty();
 }
 
-Async<void> BulkJobs::count_or_change(Work& work, std::vector<ItemRef> tasks, bool change) {
-  BulkJob& job = work.job;
-  if (tasks.empty()) co_return;
-  if (!change) {
-    job.matched += tasks.size();
-    if (!job.example) job.example = tasks.front();
-    co_return;
-  }
-  if (job.input.limit) tasks.resize(std::min<uint64_t>(tasks.size(), *job.input.limit - job.changed));
-  co_await change_some(work, std::move(tasks));
+bool BulkJobs::is_meant(const Work& work, const ItemRef& task) {
+  const BulkInput& input = work.input;
+  const auto state = text_of(task, attribute::kStatus);
+  if (std::find(input.states.begin(), input.states.end(), state) == input.states.end()) return false;
+  if (int_of(task, attribute::kCreated, 0) > epoch_ms(work.until) || !matches(task, input.where)) return false;
+  return input.action != BulkInput::Action::kDuplicate || !is_copy_of_batch(text_of(task, attribute::kId), input.batch);
 }
 
-Async<void> BulkJobs::change_some(Work& work, std::vector<ItemRef> tasks) {
+Async<void> BulkJobs::count_or_change(Work& work, std::vector<ItemRef> tasks, bool change) {
   BulkJob& job = work.job;
-  // With a rate: as many at once as it gives in a tenth of a second.
+  std::erase_if(tasks, [&work](const ItemRef& task) { return !is_meant(work, task); });
+  if (tasks.empty()) co_return;
+  if (change) co_return co_await change_all(work, std::move(tasks));
+  job.matched += tasks.size();
+  if (!job.example) job.example = tasks.front();
+}
+
+// With a rate: as many at once as it gives in a tenth of a second.
+Async<void> BulkJobs::change_all(Work& work, std::vector<ItemRef> tasks) {
+  BulkJob& job = work.job;
   const double rate = job.input.rate;
   const size_t most = rate > 0 ? std::clamp<size_t>(static_cast<size_t>(rate / 10), 1, kChanged) : kChanged;
-  for (size_t from = 0; from < tasks.size() && !work.stop; from += most) {
+  for (size_t from = 0; from < tasks.size() && !is_over(work); from += most) {
     const size_t count = std::min(most, tasks.size() - from);
     const auto first = tasks.begin() + static_cast<ptrdiff_t>(from);
     std::vector<ItemRef> some(first, first + static_cast<ptrdiff_t>(count));
-    auto results = co_await desk_.change(job, std::move(some));
-    for (auto& result : results) {
-      if (result.what == BulkResult::What::kChanged) ++job.changed;
-      if (result.what == BulkResult::What::kMoved) ++job.moved;
-      if (result.what != BulkResult::What::kFailed) continue;
-      ++job.failed;
-      job.error = std::move(result.error);
+    if (from > 0) {
+      auto again = co_await read_again(work, std::move(some));
+      if (!again) {
+        job.failed += count;
+        job.error = again.error().message;
+        continue;
+      }
+      some = std::move(*again);
     }
+    if (job.input.limit) some.resize(std::min<uint64_t>(some.size(), *job.input.limit - job.changed));
+    if (!some.empty()) co_await change_some(work, std::move(some));
     if (rate <= 0) continue;
     const auto due = std::chrono::duration<double>(static_cast<double>(job.changed + job.failed) / rate);
     const BootTime next = work.changing_since + std::chrono::duration_cast<nanoseconds>(due);
@@ -368,6 +401,30 @@ Async<void> BulkJobs::change_some(Work& work, std::vector<ItemRef> tasks) {
       const auto left = next - services_.scheduler.clock().boot();
       co_await sleep_for(services_.scheduler, std::min<nanoseconds>(left, milliseconds(200)));
     }
+  }
+}
+
+// The tasks as they are now. Those that do not match any more have moved, and so have those that were put anew.
+Async<Result<std::vector<ItemRef>>> BulkJobs::read_again(Work& work, std::vector<ItemRef> tasks) {
+  std::vector<std::string> ids;
+  for (const auto& task : tasks) ids.emplace_back(text_of(task, attribute::kId));
+  auto now = co_await desk_.read(std::move(ids));
+  if (!now) co_return now;
+  std::erase_if(*now, [&work](const ItemRef& task) { return !is_meant(work, task); });
+  work.job.moved += tasks.size() - now->size();
+  co_return now;
+}
+
+Async<void> BulkJobs::change_some(Work& work, std::vector<ItemRef> tasks) {
+  BulkJob& job = work.job;
+  auto results = co_await desk_.change(work.input, std::move(tasks));
+  for (auto& result : results) {
+    if (result.what == BulkResult::What::kChanged) ++job.changed;
+    if (result.what == BulkResult::What::kMoved) ++job.moved;
+    if (result.what == BulkResult::What::kCopied) ++job.copied;
+    if (result.what != BulkResult::What::kFailed) continue;
+    ++job.failed;
+    job.error = std::move(result.error);
   }
 }
 
@@ -393,7 +450,7 @@ Async<void> BulkJobs::end(Work& work) {
   gone.key = job_key(queue_, *work.slot);
   gone.cause = Cause::kQueue;
   transaction.actions.emplace_back(std::move(gone));
-  std::string detail = bulk_in_words(job.input) + (job.phase == BulkJob::Phase::kDone ? " ended: " : " was ");
+  std::string detail = job.in_words + (job.phase == BulkJob::Phase::kDone ? " ended: " : " was ");
   if (job.phase == BulkJob::Phase::kStopped) detail += "stopped by " + work.stopped_by + ": ";
   if (job.phase == BulkJob::Phase::kFailed) detail += "given up (" + job.error + "): ";
   detail += counts_in_words(job);
@@ -451,6 +508,11 @@ Async<void> BulkJobs::find_cut_off() {
     work.job.phase = BulkJob::Phase::kCutOff;
     const std::string what(item.string_or("what"));
     work.job.error = what + ": the daemon ended meanwhile. What it had changed stays so; start it again for the rest";
+    if (work.job.input.action == BulkInput::Action::kDuplicate) {
+      const std::string batch(item.string_or("batch"));
+      work.job.error = what + ": the daemon ended meanwhile. Its copies stay; start it again with \"batch\": \"" +
+                       batch + "\" for those that are missing";
+    }
     work.job.ended = services_.scheduler.clock().wall();
     log_.warn("BULK_JOB_CUT_OFF", {{"queue", queue_}, {"job", work.job.id}, {"what", what}});
     if (audit_ != nullptr) {

@@ -1,6 +1,7 @@
 // Changes of many tasks of one queue at once (docs/running-queues.md, "Changing many tasks"): each is a job that first
-// counts what matches and then changes it, in bounded steps, so that live traffic goes on beside it. What was created
-// after the job began is left alone.
+// counts what matches and then changes it, in bounded steps, so that live traffic goes on beside it. Tasks that were
+// created after the job began are left alone. Each task is read again just before it is changed, if others were changed
+// in between.
 //
 // A job's begin and end each have a line in the audit log, in one transaction with the item that says that the job is
 // at work. A job that the daemon's end cuts off is told as such at the next start: what it had changed stays so.
@@ -26,7 +27,7 @@ namespace freshet {
 
 // The outcome for one task.
 struct BulkResult {
-  enum class What { kChanged, kMoved, kFailed };
+  enum class What { kChanged, kMoved, kFailed, kCopied };
   What what = What::kChanged;
   std::string error;  // For kFailed.
 };
@@ -43,7 +44,8 @@ class BulkJobs {
     std::function<Async<Result<Page>>(std::string state, WallTime until, Item start, uint32_t limit)> page;
     // Those of the tasks that are there.
     std::function<Async<Result<std::vector<ItemRef>>>(std::vector<std::string> ids)> read;
-    std::function<Async<std::vector<BulkResult>>(const BulkJob& job, std::vector<ItemRef> tasks)> change;
+    // Both arguments outlive the answer.
+    std::function<Async<std::vector<BulkResult>>(const BulkInput& input, std::vector<ItemRef> tasks)> change;
   };
 
   BulkJobs(Services& services, EventLog log, std::string queue, Desk desk)
@@ -69,6 +71,7 @@ class BulkJobs {
  private:
   struct Work {
     BulkJob job;
+    BulkInput input;              // The whole of it.
     std::optional<int64_t> slot;  // A dry run has none.
     WallTime until{};             // Only tasks that were created by then.
     bool stop = false;
@@ -87,6 +90,9 @@ class BulkJobs {
   Async<Result<void>> go_through_ids(Work& work, bool change);
   Async<Result<bool>> step(Work& work, std::string state, Item& start, bool change);
   Async<void> count_or_change(Work& work, std::vector<ItemRef> tasks, bool change);
+  static bool is_meant(const Work& work, const ItemRef& task);
+  Async<void> change_all(Work& work, std::vector<ItemRef> tasks);
+  Async<Result<std::vector<ItemRef>>> read_again(Work& work, std::vector<ItemRef> tasks);
   Async<void> change_some(Work& work, std::vector<ItemRef> tasks);
   Async<void> rest(const Work& work, BootTime began);
   bool is_over(const Work& work) const;
@@ -104,9 +110,9 @@ class BulkJobs {
   Scope scope_;
 };
 
-// The states that the action may be for, and its default if `states` is empty: none for a purge or a duplicate of tasks
-// that are not named.
+// The states that the action may be for.
 std::vector<std::string> bulk_states(BulkInput::Action action);
+// The states if the input names none. Empty: it must name some. A purge always must, and a duplicate unless it has ids.
 std::vector<std::string> bulk_default_states(const BulkInput& input);
 // "purge of PENDING tasks where group=eu, older than 1h": what it is to do, in words.
 std::string bulk_in_words(const BulkInput& input);

@@ -1,7 +1,6 @@
 // Copies of tasks that a job makes (docs/running-queues.md, "Changing many tasks"). Pure.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include "runtime/new_task.h"
@@ -9,11 +8,12 @@
 
 namespace freshet {
 
-// The copy that the job makes of the task: its payload, group, priority, attempts, cost and further attributes, with
-// the changes applied. It has no key, as that is the task's own, and no deadline, as the old one may have passed. Its
-// id is the task's with the job's behind it, so that a task that the job meets twice is copied once.
-NewTask copy_of(const ItemRef& task, uint64_t job, const CopyChanges& changes);
-// True if the task with that id is a copy that this job made.
-bool is_copy_by(std::string_view id, uint64_t job);
+// The copy of the task: its payload, group, priority, maxAttempts, cost and further attributes, with the changes
+// applied. It is a new task in all else: the original's key, deadline, delay and ttl are its own. The id is the
+// original's, "-copy-" and the batch, so that a task that is met twice is copied once; if that were too long, a UUID
+// stands for the original's. `has_marks`: tasks of this store have attributes::kOwnMarks, which are not copied.
+NewTask copy_of(const ItemRef& task, std::string_view batch, const CopyChanges& changes, bool has_marks);
+// True if the task with that id is a copy of the batch.
+bool is_copy_of_batch(std::string_view id, std::string_view batch);
 
 }  // namespace freshet

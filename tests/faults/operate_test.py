@@ -165,8 +165,8 @@ def copies(binary, folder):
         assert job({"do": "redrive", "states": ["FAILURE"], "taskIds": ["later-0", "later-2"]})["changed"] == 2
         duplicate["states"] = ["FAILURE"]
         done = job(duplicate)
-        assert done["changed"] == 10 and done["set"] == ["group"] and done["limit"] == 10, done
-        copy = daemon.call("GET", f"{QUEUE}/tasks/dead-0-copy-{done['id']}")
+        assert done["changed"] == 13 and done["set"] == ["group"] and done["batch"] == "again", done
+        copy = daemon.call("GET", f"{QUEUE}/tasks/dead-0-copy-again")
         assert copy["group"] == "retry" and copy["payload"] == {"n": 1} and "key" not in copy, copy
         check_books(daemon.stats())
     finally:

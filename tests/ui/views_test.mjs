@@ -234,6 +234,16 @@ const tests = {
     equal((await daemon.queue('tasks/y')).taskStatus, 'DELAYED');
   }),
 
+  'a task that was shed is created again': () => shown(async (page) => {
+    await daemon.purge();
+    await daemon.put({ taskId: 'shed', delayMs: 50, deadlineMs: 51 });
+    await until(async () => (await depth('SHED')) === 1, 'it is shed');
+    await page.show(`queues/${QUEUE}/tasks/shed`);
+    await button(page, 'Duplicate').click();
+    await dialog(page, 'Create').click();
+    await until(async () => (await depth('PENDING')) === 1, 'there is a new one');
+  }),
+
   'all delayed tasks that match run now': () => shown(async (page) => {
     await daemon.purge();
     await daemon.put(...['a', 'b', 'c'].map((taskId) => ({ taskId, group: taskId === 'c' ? 'us' : 'eu', delayMs: 600_000 })));

@@ -31,8 +31,9 @@ void append_job(std::string& out, const BulkJob& job) {
     JsonObject where(json.raw("where"));
     for (const auto& [name, value] : job.input.where) where.text(name, value);
   }
-  if (!job.input.ids.empty()) json.number("named", job.input.ids.size());
-  if (!job.input.changes.members.empty()) json.texts("set", job.input.changes.members);
+  if (job.named > 0) json.number("named", job.named);
+  if (!job.to_change.empty()) json.texts("set", job.to_change);
+  json.text_if("batch", job.input.batch);
   if (job.input.older_than) json.number("olderThanMs", job.input.older_than->count());
   if (job.input.limit) json.number("limit", *job.input.limit);
   if (job.input.dry_run) json.flag("dryRun", true);
@@ -41,6 +42,7 @@ void append_job(std::string& out, const BulkJob& job) {
   json.number("changed", job.changed);
   json.number("moved", job.moved);
   json.number("failed", job.failed);
+  if (job.copied > 0) json.number("copied", job.copied);
   json.text_if("error", job.error);
   if (job.example) append_plain_json(json.raw("example"), job.example);
   json.text("by", job.actor.who);

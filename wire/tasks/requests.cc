@@ -41,6 +41,9 @@ const std::initializer_list<std::string_view> kTaskMembers = {
     "taskId",  "payload", "ttlSeconds", "deadline",    "deadlineMs", "delayMs",   "key",
     "replace", "group",   "priority",   "maxAttempts", "cost",       "attributes"};
 
+constexpr const char* kCopyMembers =
+    "payload, ttlSeconds, deadline, deadlineMs, delayMs, group, priority, maxAttempts, cost, attributes";
+
 // A client that sends its data without `payload` is told where the data goes.
 Error with_place_of_data(Error error, const JsonView& json) {
   const auto is_known = [](std::string_view name) {
@@ -365,17 +368,22 @@ std::optional<BulkInput::Action> action_of(std::string_view name) {
 
 // Members of a create request, but for those that only one of the copies could have.
 Result<CopyChanges> read_changes(const JsonView& json) {
-  auto to = read_task(json);
-  if (!to) return fail(to.error());
+  const auto object = object_in(json);
+  if (!object) return fail(object.error());
   CopyChanges out;
   for (const JsonView member : json) {
-    for (const std::string_view own : {"taskId", "key", "replace"}) {
-      if (member.name() == own) {
-        return invalid("'" + member.path() + "' cannot be set: each copy has an id of its own, and none has a key");
-      }
+    const auto name = member.name();
+    if (name == "taskId" || name == "key" || name == "replace") {
+      return invalid("'" + member.path() + "' cannot be set: each copy has an id of its own, and none has a key");
     }
-    out.members.emplace_back(member.name());
+    if (std::find(kTaskMembers.begin(), kTaskMembers.end(), name) == kTaskMembers.end()) {
+      return invalid("'" + member.path() + "' is not known; there are " + kCopyMembers);
+    }
+    if (name == "attributes") out.no_attributes = member.is(JsonKind::kNull);
+    out.members.emplace_back(name);
   }
+  auto to = read_task(json);
+  if (!to) return fail(to.error());
   out.to = std::move(*to);
   return out;
 }
@@ -384,14 +392,15 @@ Result<CopyChanges> read_changes(const JsonView& json) {
 
 Result<BulkInput> read_job(const JsonView& body) {
   BulkInput input;
-  JsonMembers members(body,
-                      {"do", "states", "taskIds", "where", "olderThanMs", "limit", "ratePerSecond", "dryRun", "set"});
+  JsonMembers members(
+      body, {"do", "states", "taskIds", "where", "olderThanMs", "limit", "ratePerSecond", "dryRun", "batch", "set"});
   std::string action;
   members.text("do", action);
   members.duration("olderThanMs", 0, kMaxMilliseconds, input.older_than);
   if (members.find("limit")) members.integer("limit", 1, 1'000'000'000'000, input.limit.emplace());
   if (members.find("ratePerSecond")) members.real("ratePerSecond", 0, 1'000'000, input.rate);
   members.boolean("dryRun", input.dry_run);
+  members.text("batch", input.batch);
   if (members.error()) return fail(*members.error());
   if (members.find("ratePerSecond") && input.rate <= 0) {
     return invalid("'ratePerSecond' must be above 0; leave it out to change tasks whenever nobody else waits");
@@ -410,6 +419,7 @@ Result<BulkInput> read_job(const JsonView& body) {
   if (const auto states = body.find("states")) {
     auto names = read_states(*states);
     if (!names) return fail(names.error());
+    if (names->empty()) return invalid("'states' is empty; leave it out for the states that " + action + " is for");
     input.states = std::move(*names);
   }
   if (body.find("taskIds")) {

@@ -35,13 +35,16 @@ BulkJobs::Desk BulkWork::desk() {
             return bulk_page(std::move(status), until, std::move(start), limit);
           },
           [this](std::vector<std::string> ids) { return bulk_read(std::move(ids)); },
-          [this](const BulkJob& job, std::vector<ItemRef> tasks) { return bulk_change(job, std::move(tasks)); }};
+          [this](const BulkInput& input, std::vector<ItemRef> tasks) { return bulk_change(input, std::move(tasks)); }};
 }
 
 Async<Result<BulkJob>> BulkWork::start_job(BulkInput input, Actor actor) {
   if (parts_.table.gone()) co_return fail(*parts_.table.gone());
   if (core_.agenda.draining())
     co_return fail(ErrorCode::kUnavailable, "queue '" + table_ + "': the daemon is stopping");
+  if (!input.changes.members.empty()) {
+    if (auto wrong = parts_.creation.wrong_for_all(input.changes.to)) co_return fail(std::move(*wrong));
+  }
   auto begun = co_await jobs_.start(std::move(input), std::move(actor));
   co_return begun;
 }
@@ -79,23 +82,23 @@ Async<Result<std::vector<ItemRef>>> BulkWork::bulk_read(std::vector<std::string>
   co_return out;
 }
 
-Async<std::vector<BulkResult>> BulkWork::bulk_change(const BulkJob& job, std::vector<ItemRef> tasks) {
-  switch (job.input.action) {
+Async<std::vector<BulkResult>> BulkWork::bulk_change(const BulkInput& input, std::vector<ItemRef> tasks) {
+  switch (input.action) {
     case BulkInput::Action::kPurge:
       co_return co_await bulk_purge(std::move(tasks));
     case BulkInput::Action::kRun:
       co_return co_await bulk_run(std::move(tasks));
     case BulkInput::Action::kDuplicate:
-      co_return co_await bulk_duplicate(job, std::move(tasks));
+      co_return co_await bulk_duplicate(input, std::move(tasks));
     case BulkInput::Action::kCancel:
     case BulkInput::Action::kRedrive:
       break;
   }
-  co_return co_await bulk_edit(job.input.action, std::move(tasks));
+  co_return co_await bulk_edit(input.action, std::move(tasks));
 }
 
 Async<std::vector<BulkResult>> BulkWork::bulk_run(std::vector<ItemRef> tasks) {
-  const auto answers = co_await parts_.promotion.make_due(std::move(tasks));
+  const auto answers = co_await parts_.promotion.make_due(std::move(tasks), SureWrites::kPatience);
   std::vector<BulkResult> out;
   for (const auto& answer : answers) {
     if (answer) FRESHET_REACHED("a delayed task run by a job");
@@ -105,17 +108,17 @@ Async<std::vector<BulkResult>> BulkWork::bulk_run(std::vector<ItemRef> tasks) {
 }
 
 // A copy is a new task in everything, so it is let in, or refused, as one.
-Async<std::vector<BulkResult>> BulkWork::bulk_duplicate(const BulkJob& job, std::vector<ItemRef> tasks) {
+Async<std::vector<BulkResult>> BulkWork::bulk_duplicate(const BulkInput& input, std::vector<ItemRef> tasks) {
   std::vector<NewTask> copies;
   copies.reserve(tasks.size());
-  for (const auto& task : tasks) copies.push_back(copy_of(task, job.id, job.input.changes));
+  for (const auto& task : tasks) copies.push_back(copy_of(task, input.batch, input.changes, !sure_.is_immediate()));
   const auto created = co_await parts_.creation.create(std::move(copies));
   std::vector<BulkResult> out;
   for (const auto& one : created) {
     if (!one) {
       out.push_back({BulkResult::What::kFailed, one.error().message});
     } else {
-      out.push_back({one->created ? BulkResult::What::kChanged : BulkResult::What::kMoved, {}});
+      out.push_back({one->created ? BulkResult::What::kChanged : BulkResult::What::kCopied, {}});
     }
   }
   co_return out;

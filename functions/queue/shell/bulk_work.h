@@ -20,11 +20,11 @@ class BulkWork : QueuePart {
   BulkJobs::Desk desk();
   Async<Result<Page>> bulk_page(std::string status, WallTime until, Item start, uint32_t limit);
   Async<Result<std::vector<ItemRef>>> bulk_read(std::vector<std::string> ids);
-  Async<std::vector<BulkResult>> bulk_change(const BulkJob& job, std::vector<ItemRef> tasks);
+  Async<std::vector<BulkResult>> bulk_change(const BulkInput& input, std::vector<ItemRef> tasks);
   Async<std::vector<BulkResult>> bulk_edit(BulkInput::Action action, std::vector<ItemRef> tasks);
   Async<std::vector<BulkResult>> bulk_purge(std::vector<ItemRef> tasks);
   Async<std::vector<BulkResult>> bulk_run(std::vector<ItemRef> tasks);
-  Async<std::vector<BulkResult>> bulk_duplicate(const BulkJob& job, std::vector<ItemRef> tasks);
+  Async<std::vector<BulkResult>> bulk_duplicate(const BulkInput& input, std::vector<ItemRef> tasks);
 
   BulkJobs jobs_{services_, log_, table_, desk()};
 };

@@ -144,6 +144,12 @@ std::optional<Error> Creation::wrong(const NewTask& task) {
   return std::move(item.error());
 }
 
+std::optional<Error> Creation::wrong_for_all(const NewTask& members) {
+  if (auto error = wrong(members)) return error;
+  if (!members.deadline || *members.deadline > wall()) return std::nullopt;
+  return Error{ErrorCode::kValidation, passed_deadline(epoch_ms(*members.deadline), epoch_ms(wall())), nullptr};
+}
+
 // In the order of the batch, as that is the order of arrival.
 Async<std::vector<Result<CreatedTask>>> Creation::create(std::vector<NewTask> tasks) {
   if (parts_.table.gone()) co_return std::vector<Result<CreatedTask>>(tasks.size(), fail(*parts_.table.gone()));

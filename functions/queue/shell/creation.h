@@ -14,6 +14,8 @@ class Creation : QueuePart {
   using QueuePart::QueuePart;
 
   Async<std::vector<Result<CreatedTask>>> create(std::vector<NewTask> tasks);
+  // The reason why no task can have these members, whatever else it has. Empty: one can.
+  std::optional<Error> wrong_for_all(const NewTask& members);
   // For KeyedTasks, which writes tasks with a key: the item, the write, and what follows from its answer.
   Result<Item> new_item(NewTask& task, WallTime now);
   PutItemInput put_new(Item item) const;

@@ -107,7 +107,7 @@ Async<bool> Promotion::promote_by_wall() {
   co_return core_.delays.end_look(look, due, moved, !start.empty(), wall(), settings_.look_around);
 }
 
-Async<std::vector<Result<WriteOutput>>> Promotion::make_due(std::vector<ItemRef> due) {
+Async<std::vector<Result<WriteOutput>>> Promotion::make_due(std::vector<ItemRef> due, milliseconds patience) {
   auto now = wall();
   auto stale_at = wall_guard_.earliest();
   auto margin = parts_.finder.deadline_margin(true, true);
@@ -124,7 +124,7 @@ Async<std::vector<Result<WriteOutput>>> Promotion::make_due(std::vector<ItemRef>
     }
     sheds.emplace_back(task, reason);
   }
-  auto answers = co_await sure_.edit(std::move(writes), {}, SureWrites::kHurry);
+  auto answers = co_await sure_.edit(std::move(writes), {}, patience);
   std::vector<ShedLine> lines;
   bool any = false;
   for (size_t i = 0; i < answers.size(); ++i) {

@@ -20,8 +20,9 @@ class Promotion : QueuePart {
   // True if there may be more.
   Async<bool> promote_due();
   // DELAYED tasks that are due now, whatever their `notBefore` says: to PENDING, or to SHED if they are stale. Returns
-  // an answer for each.
-  Async<std::vector<Result<WriteOutput>>> make_due(std::vector<ItemRef> due);
+  // an answer for each. `patience` as of SureWrites.
+  Async<std::vector<Result<WriteOutput>>> make_due(std::vector<ItemRef> due,
+                                                   milliseconds patience = SureWrites::kHurry);
 
  private:
   Async<Result<Page>> delayed_page(Item start);

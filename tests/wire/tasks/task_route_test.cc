@@ -108,7 +108,14 @@ TEST(TaskRoute, AJobSaysWhatItDoes) {
   EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"duplicate","set":{"priority":1000}})"),
             validation("'set.priority' must be from -100 to 100"));
   EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"duplicate","set":["group"]})"),
-            validation(R"('set' must be an object, as in {\"payload\": {\"to\": \"ada\"}})"));
+            R"({"error":{"code":"SerializationException","message":"'set' must be an object, not a list"}})"
+            "\n");
+  EXPECT_EQ(
+      refusal("POST", "/queues/Q/jobs", R"({"do":"duplicate","set":{"payloads":1}})"),
+      validation("'set.payloads' is not known; there are payload, ttlSeconds, deadline, deadlineMs, delayMs, group, "
+                 "priority, maxAttempts, cost, attributes"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"run","states":[]})"),
+            validation("'states' is empty; leave it out for the states that run is for"));
   EXPECT_EQ(refusal("GET", "/queues/Q/jobs/first"), validation("the id of a job is a number: 'first'"));
   EXPECT_EQ(refusal("DELETE", "/queues/Q/jobs/-1"), validation("the id of a job is a number: '-1'"));
   EXPECT_EQ(refusal("POST", "/queues/Q/policy", R"({"dryRun":"perhaps","ORDER":"fifo"})"),

@@ -1,5 +1,5 @@
 // Changes of many tasks: counted first, then done by a job of the daemon, whose way is shown.
-import { html, useEffect, useState } from '../lib/html.js';
+import { html, useEffect, useRef, useState } from '../lib/html.js';
 import { callText, get, queuePath, remove } from '../lib/api.js';
 import { parseExact } from '../lib/exact.js';
 import { Dialog } from '../parts/dialog.js';
@@ -24,21 +24,21 @@ async function follow(queue, body, seen, alive) {
   return job;
 }
 
-// What is typed as `set`: an object of JSON; empty if it changes nothing. Throws a message for people.
+// The text for `set`, if it is a JSON object; empty if it changes nothing. Throws a message for people.
 function changesIn(text) {
   if (!text.trim()) return '';
   let value;
   try {
     value = parseExact(text);
   } catch (wrong) {
-    throw new Error(`The changes are no JSON: ${wrong.message}`);
+    throw new Error(`What to set is not valid JSON: ${wrong.message}`);
   }
-  if (!(value instanceof Map)) throw new Error('The changes must be an object, as {"group": "eu"}.');
+  if (!(value instanceof Map)) throw new Error('What to set must be an object, like {"group": "eu"}.');
   return value.size ? text : '';
 }
 
 function inWords(input) {
-  if (input.taskIds) return `that you marked, ${input.taskIds.length} of them, if they are still ${input.states.join(', ')}`;
+  if (input.taskIds) return `that you marked (${input.taskIds.length}), if they are still ${input.states.join(', ')}`;
   const parts = [`in ${(input.states ?? []).join(', ') || 'any state that this is for'}`];
   for (const [name, value] of Object.entries(input.where ?? {})) parts.push(`whose ${name} is ${value}`);
   if (input.olderThanMs) parts.push(`created more than ${format.age(input.olderThanMs)} ago`);
@@ -52,7 +52,7 @@ const EFFECT = {
   cancel: 'Those that wait become CANCELLED; those in work are marked, and their holders are told.',
   redrive: 'They are put back with all their attempts.',
   run: 'Their delay ends now: they become PENDING, or SHED if they are too late by now.',
-  duplicate: 'Each gets a copy with an id of its own, no key and no deadline. The originals stay as they are.',
+  duplicate: 'Each gets a copy: a new task with an id of its own, without the key, deadline, delay and ttl of its original. The originals stay as they are.',
 };
 const IS_GENTLE = ['redrive', 'run', 'duplicate'];
 
@@ -72,26 +72,36 @@ export function BulkDialog({ queue, input, typed, onClose, onDone }) {
   const [changes, setChanges] = useState('');
   const [text, setText] = useState('');
   const [error, setError] = useState(null);
+  const [busy, setBusy] = useState(false);
   const verb = VERBS[input.do];
+  const isOpen = useRef(true);
+  // Should an answer get lost, the next try makes no second copies.
+  const [batch] = useState(() => Array.from(crypto.getRandomValues(new Uint8Array(5)), (byte) => byte.toString(16).padStart(2, '0')).join(''));
 
   useEffect(() => {
-    let here = true;
-    follow(queue, bodyOf({ ...input, dryRun: true }), (one) => here && setCounted(one), () => here).catch((failed) => here && setError(failed));
+    const alive = () => isOpen.current;
+    follow(queue, bodyOf({ ...input, dryRun: true }), (one) => alive() && setCounted(one), alive)
+      .then((one) => alive() && one.error && setError({ message: one.error }), (failed) => alive() && setError(failed));
     return () => {
-      here = false;
+      isOpen.current = false;
     };
   }, []);
 
   const start = async (event) => {
     event.preventDefault();
+    if (busy) return;
+    setBusy(true);
     setError(null);
     try {
-      const wanted = rate ? { ...input, ratePerSecond: Number(rate) } : input;
-      const over = await follow(queue, bodyOf(wanted, changesIn(changes)), setJob, () => true);
-      if (over.phase === 'failed') setError({ message: over.error });
+      const wanted = { ...input, ...(rate && { ratePerSecond: Number(rate) }), ...(input.do === 'duplicate' && { batch }) };
+      const over = await follow(queue, bodyOf(wanted, changesIn(changes)), setJob, () => isOpen.current);
+      if (!isOpen.current) return;
+      if (over.error) setError({ message: over.error });
       onDone?.();
     } catch (failed) {
       setError(failed);
+    } finally {
+      setBusy(false);
     }
   };
   const ready = counted && isOver(counted);
@@ -105,13 +115,13 @@ export function BulkDialog({ queue, input, typed, onClose, onDone }) {
         ${input.do === 'duplicate' && html`<${Changes} ...${{ changes, setChanges }} />`}
         ${IS_GENTLE.includes(input.do) && html`<${Rate} ...${{ rate, setRate }} />`}
         ${typed && html`<label class="field">Type <code>${typed}</code> to go on<input value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off" spellcheck=${false} /></label>`}`}
-      ${job && html`<p role="status">${job.phase}: <b class="num">${format.count(job.changed)}</b> of ${format.count(job.matched)} changed${job.moved ? `, ${format.count(job.moved)} had moved on meanwhile` : ''}${job.failed ? `, ${format.count(job.failed)} failed` : ''}.</p>
+      ${job && html`<p role="status">${job.phase}: <b class="num">${format.count(job.changed)}</b> of ${format.count(job.matched)} ${input.do === 'duplicate' ? 'copied' : 'changed'}${job.copied ? `, ${format.count(job.copied)} had a copy already` : ''}${job.moved ? `, ${format.count(job.moved)} had moved on meanwhile` : ''}${job.failed ? `, ${format.count(job.failed)} failed` : ''}.</p>
         <progress max=${job.matched || 1} value=${done ? job.matched || 1 : job.changed + job.moved + job.failed} aria-label="Progress"></progress>`}
       <${Failure} error=${error} />
       <p class="buttons">
         ${job && !done && html`<button type="button" onClick=${() => remove(queuePath(queue, 'jobs', String(job.id))).catch(setError)}>Stop it</button>`}
         <button type="button" onClick=${onClose}>${done ? 'Close' : job ? 'Leave it to the daemon' : 'Leave it'}</button>
-        ${!job && html`<button class=${IS_GENTLE.includes(input.do) ? 'main' : 'danger'} disabled=${!ready || counted.matched === 0 || Boolean(typed && text !== typed)}>${verb}${ready ? ` ${format.count(counted.matched)}` : ''}</button>`}
+        ${!job && html`<button class=${IS_GENTLE.includes(input.do) ? 'main' : 'danger'} disabled=${busy || !ready || counted.matched === 0 || Boolean(typed && text !== typed)}>${verb}${ready ? ` ${format.count(counted.matched)}` : ''}</button>`}
       </p>
     </form>
   </${Dialog}>`;

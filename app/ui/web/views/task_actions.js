@@ -8,7 +8,7 @@ import { Confirm, Dialog, say } from '../parts/dialog.js';
 import { Failure } from '../parts/bits.js';
 
 const OWN = ['taskId', 'taskStatus', 'taskCreated', 'taskUpdated', 'taskTaken', 'taskFinished', 'attempt', 'lease', 'leaseMs', 'takenBy', 'lane', 'ttl', 'deadline',
-  'notBefore', 'error', 'result', 'history', 'cancelRequested', 'replacedBy', 'replace', 'leaseBeat', 'liveKey', 'rank', 'place'];
+  'notBefore', 'queueTtl', 'shedReason', 'error', 'result', 'history', 'cancelRequested', 'replacedBy', 'replace', 'leaseBeat', 'liveKey', 'rank', 'place'];
 const MARKS = ['taskRev', 'taskBorn', 'lastWrite', 'lastEnd']; // A queue's own where the task has the second one.
 const CREATE = ['payload', 'group', 'priority', 'maxAttempts', 'cost'];
 

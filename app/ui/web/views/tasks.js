@@ -12,7 +12,7 @@ import * as format from '../lib/format.js';
 const STATES = ['PENDING', 'DELAYED', 'TAKEN', 'SUCCESS', 'FAILURE', 'DEAD', 'SHED', 'CANCELLED'];
 const PAGE = 50;
 const CAN_CANCEL = ['PENDING', 'DELAYED', 'TAKEN'];
-const AS_A_JOB = ['run', 'duplicate']; // Of marked tasks, too: the other calls take their ids themselves.
+const AS_A_JOB = ['run', 'duplicate']; // These have no call of their own for marked tasks.
 const CAN_REDRIVE = ['DEAD', 'FAILURE', 'CANCELLED', 'SHED'];
 
 const whereOf = (query) => Object.entries(query).filter(([name]) => name.startsWith('where.')).map(([name, value]) => [name.slice(6), value]);
