@@ -398,14 +398,16 @@ TEST(AdaptiveRate, AMinuteIsNotUsedUpAtOnce) {
   for (const double offset : {3.0, 17.0, 31.0, 44.0, 58.0}) {
     Window window(60, false);
     LimitHints hints;
-    double last = 0, longest = 0;
+    double last = 0, longest = 0, longest_late = 0;
     const Flood came(180, 900, [&](double now, long) {
       const bool takes = window.take(now + offset, 20, hints);
       if (takes && now >= 180) longest = std::max(longest, now - last);
+      if (takes && now >= 480) longest_late = std::max(longest_late, now - last);
       if (takes) last = now;
       return Reply{takes};
     });
     EXPECT_LE(longest, 8) << offset;
+    EXPECT_LE(longest_late, 2) << offset << ": once the edge of the window is known well";
     EXPECT_GE(came.taken, 0.95 * 20) << offset;
     EXPECT_LE(came.refused, 0.01 * 20) << offset;
   }
@@ -428,6 +430,44 @@ TEST(AdaptiveRate, AnOutageSaysNothingOfTheRate) {
   const Flood during(600, 3600, [](double, long) { return Reply{false}; });
   EXPECT_GE(during.refused, 0.09) << "calls a second that find out when it is over";
   EXPECT_LE(during.refused, 0.2);
+}
+
+// A window that is used up refuses everything. Two calls that start before the first one is refused are no sign that it
+// was accepted.
+TEST(AdaptiveRate, AfterSeveralRefusalsOneCallIsTriedAtATime) {
+  constexpr milliseconds kRefusalTakes{30};
+  AdaptiveRate rate(0.1, 10'000);
+  BootTime now(seconds(100));
+  for (int i = 0; i < 1'000; ++i) {
+    now = rate.next(now);
+    rate.accepted(rate.started(now), now);
+  }
+  for (int i = 0; i < 6; ++i) {
+    now = rate.next(now);
+    const auto start = rate.started(now);
+    now += kRefusalTakes;
+    rate.refused(start, now);
+  }
+  const double known = rate.rate();
+  now = rate.next(now);
+  EXPECT_EQ(rate.allowed(now, 100), 1u);
+  const auto first = rate.started(now);
+  EXPECT_EQ(rate.allowed(now + milliseconds(1), 100), 0u);
+  EXPECT_GT(rate.next(now), now + kRefusalTakes);
+  // A caller that does not ask.
+  const auto second = rate.started(now + milliseconds(10));
+  rate.refused(first, now + kRefusalTakes);
+  rate.refused(second, now + milliseconds(10) + kRefusalTakes);
+  EXPECT_EQ(rate.rate(), known);
+  // One that is not refused in that time counts as accepted, however long it takes.
+  now = rate.next(now + seconds(1));
+  const auto third = rate.started(now);
+  now = rate.next(now);
+  EXPECT_GT(rate.allowed(now, 100), 0u);
+  const auto fourth = rate.started(now);
+  EXPECT_LT(rate.next(now), now + seconds(1)) << "it goes on";
+  rate.accepted(third, now + seconds(3));
+  rate.accepted(fourth, now + seconds(3));
 }
 
 TEST(AdaptiveRate, ThousandsASecond) {

@@ -22,6 +22,7 @@ constexpr double kSlowDebt = 60;  // Units, but for
 constexpr double kMostSlowSeconds = 30;
 constexpr double kLeastOfLong = 0.5;
 constexpr double kJump = 1.6;
+constexpr double kTwice = 2.2;
 constexpr double kUnlike = 1.1;  // That far beyond the limit no burst explains what was taken.
 constexpr double kStep = 1.06;
 constexpr double kLongCycle = 10;
@@ -38,13 +39,16 @@ constexpr double kHeld = 8;          // Seconds that prove a limit.
 constexpr double kSoon = 1.2;        // The cycle was so short that the pause in it says more than it measured.
 constexpr seconds kTopHolds{1200};   // The highest limit counts for so long.
 constexpr double kStepAsked = 1.02;
-constexpr double kAtOnce = 0.02;     // Seconds: what may start at once is worth that, or is one.
-constexpr double kLag = 0.05;        // A share of an interval: a start that is that late does not delay the next.
-constexpr uint32_t kSureRun = 4;     // Refusals one after the other that may be a window that is used up.
-constexpr double kLeastCycle = 1;    // Seconds that can be measured.
-constexpr double kLongestProbe = 2;  // Seconds between two calls while everything is refused,
-constexpr double kRareProbe = 10;    // and so many when that has lasted.
-constexpr seconds kOutage{90};       // Refusals for longer say nothing of a rate.
+constexpr double kAtOnce = 0.02;  // Seconds: what may start at once is worth that, or is one.
+constexpr double kLag = 0.05;     // A share of an interval: a start that is that late does not delay the next.
+constexpr uint32_t kSureRun = 4;  // Refusals one after the other that may be a window that is used up.
+constexpr milliseconds kLongestRefusal{2'000};
+constexpr double kLeastCycle = 1;     // Seconds that can be measured.
+constexpr double kLongestProbe = 2;   // Seconds between two calls while everything is refused,
+constexpr double kNearEdge = 0.06;    // Shares of a window that is known: so near to its end,
+constexpr double kNearProbe = 0.008;  // there is so long between two of them,
+constexpr double kRareProbe = 10;     // and so many when that has lasted.
+constexpr seconds kOutage{90};        // Refusals for longer say nothing of a rate.
 constexpr milliseconds kLongestPause{600'000};
 // A factor of the rate by level, within these bounds.
 constexpr double kLeastCaution = 0.6;
@@ -54,9 +58,18 @@ constexpr double kCautious = 200;    // and each refused unit lowers it so many 
 constexpr seconds kShared{60};       // It was refused below the limit: somebody else
                                      // uses it too, for so long.
 
-// The rate after `x` seconds of growth, as a multiple of where it began: exp(steepness x^2).
-double growth(double x, double steepness) {
-  return std::min(std::exp(steepness * x * x), kStage);
+// Windows are of a round length, so the one that was measured is taken for it if it is about that long.
+double rounded_window(double length) {
+  constexpr double kAbout = 0.05;
+  for (const double round : {30., 60., 120., 300., 600., 900., 1800., 3600.}) {
+    if (std::abs(length - round) < kAbout * round) return round;
+  }
+  return length;
+}
+
+// The rate after `x` seconds of growth, as a multiple of where it began: exp(steepness x^2), up to `most`.
+double growth(double x, double steepness, double most = kStage) {
+  return std::min(std::exp(steepness * x * x), most);
 }
 
 double in_seconds(nanoseconds time) {
@@ -127,7 +140,7 @@ double AdaptiveRate::pace(BootTime now) const {
   if (paced_by_cap()) return most_;
   double pace = limit_;
   if (growing_ && grew_at_ != BootTime{}) {
-    pace *= searching_ ? std::exp2(grown_ / kDoubling) : growth(grown_, steepness_);
+    pace *= searching_ ? std::exp2(grown_ / kDoubling) : growth(grown_, steepness_, most_growth());
   } else if (!growing_ && window_ > 0 && edge_units_ < quota_) {
     const double left = spread_ * window_ - in_seconds(now - edge_at_);
     pace = std::max((quota_ - edge_units_) / std::max(left, 0.02 * window_), 0.95 * quota_ / window_);
@@ -159,15 +172,26 @@ size_t AdaptiveRate::room() const {
   return most > in_flight_ ? most - in_flight_ : 0;
 }
 
+// After several refusals one call is tried at a time. The next one waits as long as a refusal of that one may take:
+// only then it counts as accepted.
+bool AdaptiveRate::tries() const {
+  return run_ >= kSureRun;
+}
+BootTime AdaptiveRate::tried_until() const {
+  if (!tries() || since_refusal_ == 0) return BootTime{};
+  return last_start_ + refusal_takes_ + refusal_takes_ / 4 + nanoseconds(1);
+}
+
 // When the next one is due by the pace alone.
 BootTime AdaptiveRate::due(BootTime now) const {
   const double pace = this->pace(now);
-  return std::max({base_ + of_seconds(owed_ / pace), now - of_seconds(kLag / pace), paused_until_});
+  return std::max({base_ + of_seconds(owed_ / pace), now - of_seconds(kLag / pace), paused_until_, tried_until()});
 }
 
 size_t AdaptiveRate::allowed(BootTime now, size_t wanted) const {
   const BootTime due = this->due(now);
   if (due > now || wanted == 0) return 0;
+  if (tries()) return std::min<size_t>(room(), 1);
   const double pace = this->pace(now);
   const double more = std::max(0.0, std::floor((in_seconds(now - due) + kAtOnce) * pace) - 1);
   return std::min({wanted, room(), 1 + static_cast<size_t>(std::min(more, 1e6))});
@@ -192,7 +216,7 @@ AdaptiveRate::Start AdaptiveRate::started(BootTime now, double units) {
   }
   if (window_ > 0 && in_seconds(now - edge_at_) >= window_) pass_edge();
   edge_units_ += units;
-  if (run_ > 0 && since_refusal_ > 0) end_run(last_start_);
+  if (run_ > 0 && since_refusal_ > 0 && now >= tried_until()) end_run(last_start_);
   ++since_refusal_;
   base_ = std::max(due, std::min(base_ + of_seconds(owed_ / pace(now)), now));
   owed_ = units;
@@ -228,6 +252,19 @@ void AdaptiveRate::pay(BootTime now, double units) {
   grew_at_ = now;
   grown_ = 0;
   steepness_ = hopes() && !by_order_ ? kSteepHoped : kSteep;
+  if (!knows_edge() || !quota_known_) return;
+  const double left = std::max(window_ - in_seconds(now - edge_at_) - edge_within_, 0.005 * window_);
+  steepness_ = std::max(steepness_, std::log(kTwice) / (left * left));
+}
+
+// The end of the window is known well enough, so that what is accepted beyond the quota before it shows that the quota
+// has risen. Growth is quick then, as there is little time, and ends at about twice the rate.
+bool AdaptiveRate::knows_edge() const {
+  constexpr double kWell = 0.012;
+  return window_ > 0 && edge_within_ < kWell * window_;
+}
+double AdaptiveRate::most_growth() const {
+  return knows_edge() ? kTwice : kStage;
 }
 
 // After kStage times the rate begins to grow anew from there: slowly at first, so that windows of some seconds, which
@@ -278,7 +315,9 @@ void AdaptiveRate::pause(BootTime now, const LimitHints& hints) {
   if (run_ < 2) return;
   const double lasted = in_seconds(now - run_at_);
   const double wait = std::ldexp(1 / rate(), static_cast<int>(std::min(run_, 30u)) - 1);
-  const double most = std::clamp(lasted / 10, kLongestProbe, kRareProbe);
+  const double to_edge = std::abs(window_ - in_seconds(now - edge_at_));
+  const bool edge_is_near = window_ > 0 && to_edge < kNearEdge * window_;
+  const double most = edge_is_near ? kNearProbe * window_ : std::clamp(lasted / 10, kLongestProbe, kRareProbe);
   paused_until_ = std::max(paused_until_, now + of_seconds(std::min(wait, most)));
 }
 
@@ -299,6 +338,7 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
     return over_cap(start, now);
   }
   since_refusal_ = 0;
+  refusal_takes_ = std::clamp(now - start.at, refusal_takes_ * 9 / 10, nanoseconds(kLongestRefusal));
   const double evenly = sliding_.count(now) / SlidingCount::kLength;  // Then every window is alike.
   if (sliding_.known() || std::abs(recent_.rate(now) - evenly) > 0.08 * evenly)
     sliding_.refused(now, run_ == 0, recent_.rate(now));
@@ -390,27 +430,46 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
   edge_length_ = length;
   const bool fits =
       edge_at_ != BootTime{} && length > kLeastWindow && length < kMostWindow && (run <= kOutage || near || again);
-  window_ = !fits ? 0 : near ? (window_ + length) / 2 : length;
+  window_ = !fits ? 0 : rounded_window(near ? (window_ + length) / 2 : length);
   quota_ = units - 1;
-  edge_at_ = at;
+  // A pause is told in whole seconds.
+  const BootTime refused_at = asked_long_ ? std::max(counted_at_, paused_until_ - seconds(1)) : counted_at_;
+  const bool knew = knows_edge();
+  note_edge(at, refused_at, near);
+  quota_known_ = knew && knows_edge();
   edge_units_ = 1;
   edge_before_ = -1;
   spread_ = kSpread;
 }
 
+// The window began between `refused_at` and `at`. `again`: so did earlier ones, a whole number of windows before; what
+// was known of these is as good.
+void AdaptiveRate::note_edge(BootTime at, BootTime refused_at, bool again) {
+  const double passed = in_seconds(at - edge_at_);
+  const BootTime expected = edge_at_ + of_seconds(std::round(passed / std::max(window_, 1.0)) * window_);
+  const BootTime latest = std::min(at, expected);
+  const BootTime earliest = std::max(refused_at, expected - of_seconds(edge_within_));
+  const bool agrees = again && window_ > 0 && latest >= earliest;
+  edge_at_ = agrees ? latest : at;
+  edge_within_ = in_seconds(edge_at_ - (agrees ? earliest : refused_at));
+}
+
 // A window is over, and nothing was refused at its end. If the rate has grown far, the quota is believed to be as much
-// more. If it was just a little that was taken beyond it, the next window may have begun already. In both cases the
-// quota is spread over the next one; after little it ends somewhat earlier, so that more is asked for in time.
+// more. If it was just a little that was taken beyond it, the next window may have begun already, unless its edge is
+// known well. In each case the quota is spread over the next one; after little it ends earlier, so that more is asked
+// for in time: just a bit if it may be the edge that is wrong, and by far if the quota is known to have risen.
 void AdaptiveRate::pass_edge() {
-  constexpr double kFar = 1.3, kEarlier = 0.08, kEarliest = 0.5;
+  constexpr double kFar = 1.3, kEarlier = 0.08, kRisen = 0.92, kEarliest = 0.5;
   edge_at_ += of_seconds(window_);
   edge_before_ = std::exchange(edge_units_, 0);
   if (!growing_) return;
-  const double grown = limit_ * growth(grown_, steepness_);
-  const bool far = grown > kFar * quota_ / window_;
+  const double grown = limit_ * growth(grown_, steepness_, most_growth());
+  const bool risen = quota_known_ && knows_edge() && edge_before_ - quota_ > 1.2 * grown * edge_within_ + 2;
+  const bool far = grown > kFar * quota_ / window_ && (risen || !knows_edge());
   quota_ = std::max({quota_, edge_before_, far ? grown * window_ : 0.0});
+  if (far) limit_ = std::clamp(quota_ / window_, least_, most_);
   growing_ = false;
-  spread_ = far ? kSpread : std::max(spread_ - kEarlier, kEarliest);
+  spread_ = far ? kSpread : std::max(std::min(spread_ - kEarlier, risen ? kRisen : 1), kEarliest);
 }
 
 // It was refused again too soon to measure anything.

@@ -108,14 +108,19 @@ class AdaptiveRate {
   double pace(BootTime now) const;
   void grow(BootTime now);
   BootTime due(BootTime now) const;
+  bool tries() const;
+  BootTime tried_until() const;
   size_t room() const;
   // A limit of calls under way that was learnt is the only one. Beside one that is told there may be a rate.
   bool paced_by_cap() const { return cap_ > 0 && !cap_known_; }
   void pay(BootTime now, double units);
   bool grown_far(BootTime now);
+  bool knows_edge() const;
+  double most_growth() const;
   void end_run(BootTime at);
   void end_outage(BootTime at);
   void pass_edge();
+  void note_edge(BootTime at, BootTime refused_at, bool again);
   void meet_edge(BootTime at, nanoseconds run, bool sure);
   void cut_again(BootTime now);
   // The work that was accepted from the end of one run of refusals to the next.
@@ -192,11 +197,12 @@ class AdaptiveRate {
   uint32_t run_ = 0;
   uint32_t since_refusal_ = 0;
   BootTime run_at_{};
-  BootTime counted_at_{};    // When the last one of `run_` came.
-  double lost_ = 0;          // Seconds of pauses in this cycle.
-  bool asked_ = false;       // The downstream asked for a pause in it,
-  bool asked_long_ = false;  // that was long.
-  uint32_t cuts_ = 0;        // In a cycle too short to measure anything.
+  BootTime counted_at_{};         // When the last one of `run_` came.
+  nanoseconds refusal_takes_{0};  // From a start to its refusal, as long as it took of late.
+  double lost_ = 0;               // Seconds of pauses in this cycle.
+  bool asked_ = false;            // The downstream asked for a pause in it,
+  bool asked_long_ = false;       // that was long.
+  uint32_t cuts_ = 0;             // In a cycle too short to measure anything.
 
   // Where each refusal costs a pause: see estimate_grown_by_order().
   bool by_order_ = false;
@@ -208,13 +214,15 @@ class AdaptiveRate {
   BootTime top_at_{};          // the last time then.
 
   // A window of some seconds that nobody tells of.
-  double window_ = 0;        // Its length in seconds; 0: none is known.
-  double quota_ = 0;         // Units that it allows.
-  BootTime edge_at_{};       // When it began.
-  double edge_units_ = 0;    // Accepted since then.
-  double edge_before_ = 0;   // The same of the window before; below 0: a refusal began this one.
-  double spread_ = kSpread;  // The quota is used up in that share of it.
-  double edge_length_ = 0;   // Seconds between the last two ends of long runs.
+  double window_ = 0;         // Its length in seconds; 0: none is known.
+  double quota_ = 0;          // Units that it allows.
+  BootTime edge_at_{};        // When it began.
+  double edge_units_ = 0;     // Accepted since then.
+  double edge_before_ = 0;    // The same of the window before; below 0: a refusal began this one.
+  double edge_within_ = 0;    // It began at most so many seconds earlier.
+  bool quota_known_ = false;  // It was counted between two edges that are known well.
+  double spread_ = kSpread;   // The quota is used up in that share of it.
+  double edge_length_ = 0;    // Seconds between the last two ends of long runs.
 
   // A limit of calls under way.
   uint32_t cap_ = 0;
