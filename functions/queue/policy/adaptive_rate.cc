@@ -13,7 +13,6 @@ constexpr double kDoubling = 0.7;       // Seconds, while nothing was refused ye
 constexpr double kSteepHoped = 0.2;     // Steepness of growth where the limit is far below what it was of late.
 constexpr double kMostGrowth = 2;       // Seconds that one accepted call adds, and
 constexpr double kMostSearch = 0.2;     // while nothing was refused yet.
-constexpr double kStage = 4;            // It grows that far; then it has to be accepted.
 constexpr double kBelieve = 0.85;       // The part of a bucket's known size that is kept each time.
 constexpr double kBelieveKnown = 0.97;  // The same of one whose size is known.
 constexpr double kFirstCut = 0.94;
@@ -22,7 +21,6 @@ constexpr double kSlowDebt = 60;  // Units, but for
 constexpr double kMostSlowSeconds = 30;
 constexpr double kLeastOfLong = 0.5;
 constexpr double kJump = 1.6;
-constexpr double kTwice = 2.2;
 constexpr double kUnlike = 1.1;  // That far beyond the limit no burst explains what was taken.
 constexpr double kStep = 1.06;
 constexpr double kLongCycle = 10;
@@ -43,12 +41,9 @@ constexpr double kAtOnce = 0.02;  // Seconds: what may start at once is worth th
 constexpr double kLag = 0.05;     // A share of an interval: a start that is that late does not delay the next.
 constexpr uint32_t kSureRun = 4;  // Refusals one after the other that may be a window that is used up.
 constexpr milliseconds kLongestRefusal{2'000};
-constexpr double kLeastCycle = 1;     // Seconds that can be measured.
-constexpr double kLongestProbe = 2;   // Seconds between two calls while everything is refused,
-constexpr double kNearEdge = 0.06;    // Shares of a window that is known: so near to its end,
-constexpr double kNearProbe = 0.008;  // there is so long between two of them,
-constexpr double kRareProbe = 10;     // and so many when that has lasted.
-constexpr seconds kOutage{90};        // Refusals for longer say nothing of a rate.
+constexpr double kLeastCycle = 1;    // Seconds that can be measured.
+constexpr double kLongestProbe = 2;  // Seconds between two calls while everything is refused,
+constexpr double kRareProbe = 10;    // and so many when that has lasted.
 constexpr milliseconds kLongestPause{600'000};
 // A factor of the rate by level, within these bounds.
 constexpr double kLeastCaution = 0.6;
@@ -57,27 +52,6 @@ constexpr double kCaution = 0.0006;  // Each accepted unit raises it so far,
 constexpr double kCautious = 200;    // and each refused unit lowers it so many times as far.
 constexpr seconds kShared{60};       // It was refused below the limit: somebody else
                                      // uses it too, for so long.
-
-// Windows are of a round length, so the one that was measured is taken for it if it is about that long.
-double rounded_window(double length) {
-  constexpr double kAbout = 0.05;
-  for (const double round : {30., 60., 120., 300., 600., 900., 1800., 3600.}) {
-    if (std::abs(length - round) < kAbout * round) return round;
-  }
-  return length;
-}
-
-// The rate after `x` seconds of growth, as a multiple of where it began: exp(steepness x^2), up to `most`.
-double growth(double x, double steepness, double most = kStage) {
-  return std::min(std::exp(steepness * x * x), most);
-}
-
-double in_seconds(nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-nanoseconds of_seconds(double time) {
-  return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(std::min(time, 3600.0)));
-}
 
 }  // namespace
 
@@ -166,6 +140,11 @@ double AdaptiveRate::pace_sliding(BootTime now, double pace) const {
   return std::clamp(pace, limit_, kHigher * limit_) * (left > 2 + 0.03 * sliding_.most() ? kFill : 1);
 }
 
+// The rate after `x` seconds of growth, as a multiple of where it began: exp(steepness x^2), up to `most`.
+double AdaptiveRate::growth(double x, double steepness, double most) {
+  return std::min(std::exp(steepness * x * x), most);
+}
+
 size_t AdaptiveRate::room() const {
   if (cap_ == 0) return SIZE_MAX;
   const uint32_t most = cap_ + (debt_ <= 0 && !cap_known_ ? step_ : 0);
@@ -252,19 +231,7 @@ void AdaptiveRate::pay(BootTime now, double units) {
   grew_at_ = now;
   grown_ = 0;
   steepness_ = hopes() && !by_order_ ? kSteepHoped : kSteep;
-  if (!knows_edge() || !quota_known_) return;
-  const double left = std::max(window_ - in_seconds(now - edge_at_) - edge_within_, 0.005 * window_);
-  steepness_ = std::max(steepness_, std::log(kTwice) / (left * left));
-}
-
-// The end of the window is known well enough, so that what is accepted beyond the quota before it shows that the quota
-// has risen. Growth is quick then, as there is little time, and ends at about twice the rate.
-bool AdaptiveRate::knows_edge() const {
-  constexpr double kWell = 0.012;
-  return window_ > 0 && edge_within_ < kWell * window_;
-}
-double AdaptiveRate::most_growth() const {
-  return knows_edge() ? kTwice : kStage;
+  steepness_ = std::max(steepness_, steepness_before_edge(now));
 }
 
 // After kStage times the rate begins to grow anew from there: slowly at first, so that windows of some seconds, which
@@ -315,9 +282,8 @@ void AdaptiveRate::pause(BootTime now, const LimitHints& hints) {
   if (run_ < 2) return;
   const double lasted = in_seconds(now - run_at_);
   const double wait = std::ldexp(1 / rate(), static_cast<int>(std::min(run_, 30u)) - 1);
-  const double to_edge = std::abs(window_ - in_seconds(now - edge_at_));
-  const bool edge_is_near = window_ > 0 && to_edge < kNearEdge * window_;
-  const double most = edge_is_near ? kNearProbe * window_ : std::clamp(lasted / 10, kLongestProbe, kRareProbe);
+  const double seldom = std::clamp(lasted / 10, kLongestProbe, kRareProbe);
+  const double most = std::min(seldom, longest_probe_near_edge(now));
   paused_until_ = std::max(paused_until_, now + of_seconds(std::min(wait, most)));
 }
 
@@ -406,70 +372,6 @@ void AdaptiveRate::end_outage(BootTime at) {
   asked_ = asked_long_ = false;
   new_cycle(at);
   cycle_units_ = 1;
-}
-
-// A long run of refusals ends where a window of a minute or so does. From one such end to the next, what was accepted
-// is what the window allows. From then on it is spread over the window, and more is asked for when it is used up.
-// After a run that may have been an outage, the same time has to pass between two ends for a second time.
-void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
-  constexpr double kLeastWindow = 20, kMostWindow = 4000, kLate = 0.15;
-  double length = in_seconds(at - edge_at_);
-  double units = edge_units_;
-  // The window that was believed to have begun, as its time was over, begins only now.
-  if (window_ > 0 && edge_before_ >= 0 && length < kLate * window_) {
-    length += window_;
-    units += edge_before_;
-  }
-  const bool near = window_ > 0 && length > 0.9 * window_;
-  const bool longer = run >= seconds(3) && sure;
-  if (!near && !longer) {
-    window_ = 0;
-    return;
-  }
-  const bool again = std::abs(length - edge_length_) < 0.1 * length;
-  edge_length_ = length;
-  const bool fits =
-      edge_at_ != BootTime{} && length > kLeastWindow && length < kMostWindow && (run <= kOutage || near || again);
-  window_ = !fits ? 0 : rounded_window(near ? (window_ + length) / 2 : length);
-  quota_ = units - 1;
-  // A pause is told in whole seconds.
-  const BootTime refused_at = asked_long_ ? std::max(counted_at_, paused_until_ - seconds(1)) : counted_at_;
-  const bool knew = knows_edge();
-  note_edge(at, refused_at, near);
-  quota_known_ = knew && knows_edge();
-  edge_units_ = 1;
-  edge_before_ = -1;
-  spread_ = kSpread;
-}
-
-// The window began between `refused_at` and `at`. `again`: so did earlier ones, a whole number of windows before; what
-// was known of these is as good.
-void AdaptiveRate::note_edge(BootTime at, BootTime refused_at, bool again) {
-  const double passed = in_seconds(at - edge_at_);
-  const BootTime expected = edge_at_ + of_seconds(std::round(passed / std::max(window_, 1.0)) * window_);
-  const BootTime latest = std::min(at, expected);
-  const BootTime earliest = std::max(refused_at, expected - of_seconds(edge_within_));
-  const bool agrees = again && window_ > 0 && latest >= earliest;
-  edge_at_ = agrees ? latest : at;
-  edge_within_ = in_seconds(edge_at_ - (agrees ? earliest : refused_at));
-}
-
-// A window is over, and nothing was refused at its end. If the rate has grown far, the quota is believed to be as much
-// more. If it was just a little that was taken beyond it, the next window may have begun already, unless its edge is
-// known well. In each case the quota is spread over the next one; after little it ends earlier, so that more is asked
-// for in time: just a bit if it may be the edge that is wrong, and by far if the quota is known to have risen.
-void AdaptiveRate::pass_edge() {
-  constexpr double kFar = 1.3, kEarlier = 0.08, kRisen = 0.92, kEarliest = 0.5;
-  edge_at_ += of_seconds(window_);
-  edge_before_ = std::exchange(edge_units_, 0);
-  if (!growing_) return;
-  const double grown = limit_ * growth(grown_, steepness_, most_growth());
-  const bool risen = quota_known_ && knows_edge() && edge_before_ - quota_ > 1.2 * grown * edge_within_ + 2;
-  const bool far = grown > kFar * quota_ / window_ && (risen || !knows_edge());
-  quota_ = std::max({quota_, edge_before_, far ? grown * window_ : 0.0});
-  if (far) limit_ = std::clamp(quota_ / window_, least_, most_);
-  growing_ = false;
-  spread_ = far ? kSpread : std::max(std::min(spread_ - kEarlier, risen ? kRisen : 1), kEarliest);
 }
 
 // It was refused again too soon to measure anything.

@@ -79,6 +79,8 @@ class AdaptiveRate {
   static constexpr seconds kLongCall{5};
   static constexpr double kSteep = 0.09;
   static constexpr double kSpread = 0.98;
+  static constexpr seconds kOutage{90};  // Refusals for longer say nothing of a rate.
+  static constexpr double kStage = 4;    // It grows that far; then it has to be accepted.
 
   // Counts units over the last four or five parts.
   class Recent {
@@ -105,6 +107,11 @@ class AdaptiveRate {
     BootTime from_{};
   };
 
+  static double in_seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+  static nanoseconds of_seconds(double time) {
+    return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(std::min(time, 3600.0)));
+  }
+  static double growth(double x, double steepness, double most = kStage);
   double pace(BootTime now) const;
   void grow(BootTime now);
   BootTime due(BootTime now) const;
@@ -120,6 +127,8 @@ class AdaptiveRate {
   void end_run(BootTime at);
   void end_outage(BootTime at);
   void pass_edge();
+  double longest_probe_near_edge(BootTime now) const;
+  double steepness_before_edge(BootTime now) const;
   void note_edge(BootTime at, BootTime refused_at, bool again);
   void meet_edge(BootTime at, nanoseconds run, bool sure);
   void cut_again(BootTime now);
