@@ -204,8 +204,11 @@ const tests = {
     await page.getByLabel('Mark t-118').check();
     await page.getByLabel('Mark t-116').check();
     await button(page, 'Cancel 2').click();
-    await dialog(page, 'Cancel').click();
+    await until(async () => /\b2\s+tasks match/.test(await page.getByRole('dialog').innerText()), 'they are counted');
+    equal(await depth('CANCELLED'), 0);
+    await dialog(page, 'Cancel 2').click();
     await until(async () => (await depth('CANCELLED')) === 2, 'two are cancelled');
+    await dialog(page, 'Close').click();
     await button(page, 'Cancel all that match').click();
     await until(async () => /\b58\s+tasks match/.test(await page.getByRole('dialog').innerText()), 'they are counted');
     equal(await depth('CANCELLED'), 2);

@@ -111,7 +111,8 @@ export function BulkDialog({ queue, input, typed, onClose, onDone }) {
       <p>Tasks ${inWords(input)}.</p>
       ${!ready && !error && html`<p role="status">Counting … ${counted ? format.count(counted.matched) : ''}</p>`}
       ${ready && !job && html`<p class="counted" role="status"><b class="num">${format.count(counted.matched)}</b> ${counted.matched === 1 ? 'task matches' : 'tasks match'}, of ${format.count(counted.looked)} looked at. ${EFFECT[input.do]}</p>
-        ${counted.example && html`<p>One of them: <code>${counted.example.taskId}</code></p>`}
+        ${input.taskIds && html`<ul class="ids">${input.taskIds.slice(0, 10).map((id) => html`<li><code>${id}</code></li>`)}${input.taskIds.length > 10 && html`<li>and ${input.taskIds.length - 10} more</li>`}</ul>`}
+        ${!input.taskIds && counted.example && html`<p>One of them: <code>${counted.example.taskId}</code></p>`}
         ${input.do === 'duplicate' && html`<${Changes} ...${{ changes, setChanges }} />`}
         ${IS_GENTLE.includes(input.do) && html`<${Rate} ...${{ rate, setRate }} />`}
         ${typed && html`<label class="field">Type <code>${typed}</code> to go on<input value=${text} onInput=${(event) => setText(event.target.value)} autocomplete="off" spellcheck=${false} /></label>`}`}

@@ -1,10 +1,9 @@
 // The tasks of a queue in one state, by attribute, age and text. The filter stands in the address.
 import { html, useState } from '../lib/html.js';
-import { get, post, queuePath } from '../lib/api.js';
+import { get, queuePath } from '../lib/api.js';
 import { usePoll } from '../lib/poll.js';
 import { needs } from '../lib/who.js';
 import { link, replace } from '../lib/route.js';
-import { Confirm, say } from '../parts/dialog.js';
 import { Failure, Table, Waiting, When } from '../parts/bits.js';
 import { BulkDialog } from './bulk.js';
 import * as format from '../lib/format.js';
@@ -12,7 +11,6 @@ import * as format from '../lib/format.js';
 const STATES = ['PENDING', 'DELAYED', 'TAKEN', 'SUCCESS', 'FAILURE', 'DEAD', 'SHED', 'CANCELLED'];
 const PAGE = 50;
 const CAN_CANCEL = ['PENDING', 'DELAYED', 'TAKEN'];
-const AS_A_JOB = ['run', 'duplicate']; // These have no call of their own for marked tasks.
 const CAN_REDRIVE = ['DEAD', 'FAILURE', 'CANCELLED', 'SHED'];
 
 const whereOf = (query) => Object.entries(query).filter(([name]) => name.startsWith('where.')).map(([name, value]) => [name.slice(6), value]);
@@ -89,24 +87,17 @@ export function Tasks({ queue, query, stats, onChange }) {
     setMarked(next);
   };
   const ids = (value?.tasks ?? []).map((task) => task.taskId).filter((id) => marked.has(id));
-  const doMarked = async (action) => {
-    const body = action === 'cancel' ? { taskIds: ids } : { state, taskIds: ids };
-    const answer = await post(queuePath(queue, action), body);
-    const failed = (answer.results ?? []).filter((one) => one.error);
-    say(failed.length ? `${format.plural(ids.length - failed.length, 'task')} changed; ${failed[0].error.message}` : `${format.plural(action === 'redrive' ? answer.redriven : ids.length, 'task')} changed.`);
-    changed();
-  };
   const actions = [CAN_CANCEL.includes(state) && 'cancel', CAN_REDRIVE.includes(state) && 'redrive', state === 'DELAYED' && 'run', 'duplicate',
     state !== 'TAKEN' && 'purge'].filter(Boolean);
   const forMarked = actions.filter((one) => one !== 'purge');
-  const askMarked = (action) => setAsking(AS_A_JOB.includes(action) ? { job: { do: action, states: [state], taskIds: ids } } : { marked: action });
+  const askMarked = (action) => setAsking({ do: action, states: [state], taskIds: ids });
   const name = { run: 'Run now:', cancel: 'Cancel', redrive: 'Redrive', duplicate: 'Duplicate', purge: 'Remove' };
   const filtered = value && (whereOf(query).length > 0 || query.text || query.olderThanMs);
   return html`
     <${Filter} queue=${queue} query=${query} stats=${stats} />
     <p class="buttons">
       ${forMarked.map((one) => html`<button disabled=${ids.length === 0} onClick=${() => askMarked(one)} ...${needs('operate')}>${name[one]} ${ids.length || 'marked ones'}</button>`)}
-      ${actions.map((one) => html`<button disabled=${Boolean(query.text)} title=${query.text ? 'Not with a text: jobs choose by state, attribute and age' : ''} onClick=${() => setAsking({ job: bulkInput(one, query) })} ...${needs('operate')}>${name[one]} all that match …</button>`)}
+      ${actions.map((one) => html`<button disabled=${Boolean(query.text)} title=${query.text ? 'Not with a text: jobs choose by state, attribute and age' : ''} onClick=${() => setAsking(bulkInput(one, query))} ...${needs('operate')}>${name[one]} all that match …</button>`)}
     </p>
     <${Failure} error=${error} />
     ${!value && !error && html`<${Waiting} what="the tasks" />`}
@@ -117,7 +108,5 @@ export function Tasks({ queue, query, stats, onChange }) {
         ${query.cursor && html`<a class="button" href=${link(['queues', queue, 'tasks'], withoutCursor(query))}>First page</a>`}
         ${value.cursor && html`<a class="button" href=${link(['queues', queue, 'tasks'], { ...query, cursor: value.cursor })}>${filtered ? 'Look further' : 'Next page'}</a>`}
         <span class="quiet">${format.plural(value.tasks.length, 'task')} shown${filtered ? `, of ${format.count(value.looked)} looked at` : ''}</span></nav>`}
-    ${asking?.marked && html`<${Confirm} title=${`${name[asking.marked]} ${format.plural(ids.length, 'task')}?`} verb=${name[asking.marked]} onClose=${() => setAsking(null)} onDo=${() => doMarked(asking.marked)}>
-      <ul class="ids">${ids.slice(0, 10).map((id) => html`<li><code>${id}</code></li>`)}${ids.length > 10 && html`<li>and ${ids.length - 10} more</li>`}</ul></${Confirm}>`}
-    ${asking?.job && html`<${BulkDialog} queue=${queue} input=${asking.job} typed=${asking.job.do === 'purge' ? queue : undefined} onClose=${() => setAsking(null)} onDone=${changed} />`}`;
+    ${asking && html`<${BulkDialog} queue=${queue} input=${asking} typed=${asking.do === 'purge' ? queue : undefined} onClose=${() => setAsking(null)} onDone=${changed} />`}`;
 }
