@@ -30,6 +30,14 @@ std::string_view action_name(BulkInput::Action action) {
   return {};
 }
 
+std::optional<BulkInput::Action> action_named(std::string_view name) {
+  using Action = BulkInput::Action;
+  for (const auto action : {Action::kPurge, Action::kCancel, Action::kRedrive, Action::kRun, Action::kDuplicate}) {
+    if (action_name(action) == name) return action;
+  }
+  return std::nullopt;
+}
+
 std::string_view phase_name(BulkJob::Phase phase) {
   switch (phase) {
     case BulkJob::Phase::kCounting:

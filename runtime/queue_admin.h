@@ -63,12 +63,14 @@ struct BulkInput {
 };
 // "purge", "cancel", "redrive", "run" or "duplicate".
 std::string_view action_name(BulkInput::Action action);
+// The action with that name. Empty: there is none.
+std::optional<BulkInput::Action> action_named(std::string_view name);
 
 // A change of many tasks: running, or ended. Once it is done, matched = changed + moved + failed + copied.
 struct BulkJob {
   enum class Phase { kCounting, kChanging, kDone, kStopped, kFailed, kCutOff };
   uint64_t id = 0;                     // Rises, even across restarts.
-  BulkInput input;                     // But for `ids` and `changes`: these may be long.
+  BulkInput input;                     // Without `ids` and `changes`, which may be long.
   size_t named = 0;                    // The number of ids,
   std::vector<std::string> to_change;  // and the members of `changes`.
   std::string in_words;                // "purge of PENDING tasks where group=eu, older than 1h".

@@ -3,8 +3,6 @@
 #include <chrono>
 #include <iostream>
 #include <optional>
-#include <set>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -13,6 +11,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
+#include "base/each_once.h"
 #include "base/plain_text.h"
 
 namespace freshet::cli {
@@ -27,16 +26,6 @@ struct ChangeOptions {
 };
 
 constexpr size_t kMost = 1000;  // Tasks of one request.
-
-// The ids in their order, each once: one that is named twice is one task.
-std::vector<std::string> each_once(const std::vector<std::string>& ids) {
-  std::set<std::string_view> seen;
-  std::vector<std::string> out;
-  for (const auto& id : ids) {
-    if (seen.insert(id).second) out.push_back(id);
-  }
-  return out;
-}
 
 // The part of the ids that goes into the request that begins with the one at `from`.
 std::vector<std::string> request_of(const std::vector<std::string>& ids, size_t from, size_t most = kMost) {

@@ -1,10 +1,10 @@
 #include "functions/queue/bulk_jobs.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/duration_text.h"
+#include "base/each_once.h"
 #include "base/limits.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/copies.h"
@@ -18,10 +18,8 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kLooked = 256;  // Tasks read in a step.
-constexpr size_t kChanged = 64;    // And changed.
-constexpr std::array kActions = {BulkInput::Action::kPurge, BulkInput::Action::kCancel, BulkInput::Action::kRedrive,
-                                 BulkInput::Action::kRun, BulkInput::Action::kDuplicate};
+constexpr uint32_t kLooked = 256;         // Tasks read in a step.
+constexpr size_t kChanged = 64;           // And changed.
 constexpr size_t kMostBatch = 64;         // Bytes.
 constexpr size_t kMostWhere = 1'000'000;  // Bytes of 'where'. No task has as many.
 
@@ -86,16 +84,6 @@ std::string counts_in_words(const BulkJob& job) {
   std::string out = std::to_string(job.matched) + " matched, " + std::to_string(job.changed) + " changed, " +
                     std::to_string(job.moved) + " had moved, " + std::to_string(job.failed) + " failed";
   if (job.copied > 0) out += ", " + std::to_string(job.copied) + " had a copy already";
-  return out;
-}
-
-// Equal ones once, in the order in which they came.
-std::vector<std::string> each_once(const std::vector<std::string>& ids) {
-  std::set<std::string_view> seen;
-  std::vector<std::string> out;
-  for (const auto& id : ids) {
-    if (seen.insert(id).second) out.push_back(id);
-  }
   return out;
 }
 
@@ -184,7 +172,9 @@ Async<Result<BulkJob>> BulkJobs::start_now(BulkInput input, Actor actor) {
   work.job.input.ids.clear();
   work.job.input.changes = {};
   work.input = std::move(input);
-  if (work.input.batch.empty()) work.input.batch = std::to_string(work.job.id);
+  if (work.input.action == BulkInput::Action::kDuplicate && work.input.batch.empty()) {
+    work.input.batch = work.job.input.batch = std::to_string(work.job.id);
+  }
   auto begun = co_await write_begin(work);
   if (!begun) {
     const uint64_t id = work.job.id;
@@ -294,7 +284,7 @@ Async<void> BulkJobs::run(Work& work) {
   if (job.input.limit) job.matched = std::min(job.matched, std::max(*job.input.limit, met));
   job.matched = std::max(job.matched, met);
   const bool whole = done && !work.stop && !job.input.dry_run;
-  // Those that have a copy may have been met twice.
+  // A task may have been met twice: once to be copied, and once with its copy.
   const uint64_t others = job.changed + job.failed + job.copied;
   if (whole) job.moved = job.matched > others ? job.matched - others : 0;
   job.phase = !done ? BulkJob::Phase::kFailed : work.stop ? BulkJob::Phase::kStopped : BulkJob::Phase::kDone;
@@ -388,19 +378,23 @@ Async<void> BulkJobs::change_all(Work& work, std::vector<ItemRef> tasks) {
       if (!again) {
         job.failed += count;
         job.error = again.error().message;
-        continue;
       }
-      some = std::move(*again);
+      some = again ? std::move(*again) : std::vector<ItemRef>();
     }
     if (job.input.limit) some.resize(std::min<uint64_t>(some.size(), *job.input.limit - job.changed));
     if (!some.empty()) co_await change_some(work, std::move(some));
-    if (rate <= 0) continue;
-    const auto due = std::chrono::duration<double>(static_cast<double>(job.changed + job.failed) / rate);
-    const BootTime next = work.changing_since + std::chrono::duration_cast<nanoseconds>(due);
-    while (services_.scheduler.clock().boot() < next && !work.stop) {
-      const auto left = next - services_.scheduler.clock().boot();
-      co_await sleep_for(services_.scheduler, std::min<nanoseconds>(left, milliseconds(200)));
-    }
+    co_await keep_rate(work);
+  }
+}
+
+Async<void> BulkJobs::keep_rate(const Work& work) {
+  const BulkJob& job = work.job;
+  if (job.input.rate <= 0) co_return;
+  const auto due = std::chrono::duration<double>(static_cast<double>(job.changed + job.failed) / job.input.rate);
+  const BootTime next = work.changing_since + std::chrono::duration_cast<nanoseconds>(due);
+  while (services_.scheduler.clock().boot() < next && !work.stop) {
+    const auto left = next - services_.scheduler.clock().boot();
+    co_await sleep_for(services_.scheduler, std::min<nanoseconds>(left, milliseconds(200)));
   }
 }
 
@@ -500,9 +494,7 @@ Async<void> BulkJobs::find_cut_off() {
     transaction.actions.emplace_back(std::move(gone));
     Work work;
     work.job.id = static_cast<uint64_t>(std::max<int64_t>(item.int_or("job", 0), 0));
-    for (const auto action : kActions) {
-      if (action_name(action) == item.string_or("action")) work.job.input.action = action;
-    }
+    if (const auto action = action_named(item.string_or("action"))) work.job.input.action = *action;
     work.job.began = WallTime(milliseconds(item.int_or("began", 0)));
     work.job.actor.who = item.string_or("by");
     work.job.phase = BulkJob::Phase::kCutOff;

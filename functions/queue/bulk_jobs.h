@@ -71,7 +71,7 @@ class BulkJobs {
  private:
   struct Work {
     BulkJob job;
-    BulkInput input;              // The whole of it.
+    BulkInput input;              // Whole; BulkJob::input is not. Empty once the job has ended.
     std::optional<int64_t> slot;  // A dry run has none.
     WallTime until{};             // Only tasks that were created by then.
     bool stop = false;
@@ -92,6 +92,7 @@ class BulkJobs {
   Async<void> count_or_change(Work& work, std::vector<ItemRef> tasks, bool change);
   static bool is_meant(const Work& work, const ItemRef& task);
   Async<void> change_all(Work& work, std::vector<ItemRef> tasks);
+  Async<void> keep_rate(const Work& work);
   Async<Result<std::vector<ItemRef>>> read_again(Work& work, std::vector<ItemRef> tasks);
   Async<void> change_some(Work& work, std::vector<ItemRef> tasks);
   Async<void> rest(const Work& work, BootTime began);
@@ -112,7 +113,8 @@ class BulkJobs {
 
 // The states that the action may be for.
 std::vector<std::string> bulk_states(BulkInput::Action action);
-// The states if the input names none. Empty: it must name some. A purge always must, and a duplicate unless it has ids.
+// The states if the input has none. With ids: all that the action is for. Empty for a purge, and for a duplicate
+// without ids: these must have states.
 std::vector<std::string> bulk_default_states(const BulkInput& input);
 // "purge of PENDING tasks where group=eu, older than 1h": what it is to do, in words.
 std::string bulk_in_words(const BulkInput& input);

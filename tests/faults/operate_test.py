@@ -11,6 +11,7 @@ import threading
 import time
 
 from daemon import QUEUE, ROOT, Daemon, Refused, check_books, main
+from harm import until
 
 ROUNDS = int(os.environ.get("FRESHET_KILLS", "20"))
 
@@ -140,6 +141,10 @@ def bulk(binary, folder):
         daemon.stop()
 
 
+def look_at_job(daemon, number):
+    return daemon.call("GET", f"{QUEUE}/jobs/{number}")
+
+
 def copies(binary, folder):
     """Jobs that running-queues.md prints: delayed tasks run now, and ended ones are copied."""
     daemon = Daemon(binary, folder).start()
@@ -148,15 +153,13 @@ def copies(binary, folder):
         put(daemon, ["other"], delayMs=600_000)
         put(daemon, ["dead-0"], payload={"n": 1}, key="order-17")
         put(daemon, [f"dead-{i}" for i in range(1, 12)])
-        time.sleep(0.01)
         printed = (ROOT / "docs/running-queues.md").read_text()
         run, duplicate = (json.loads(body) for body in re.findall(r"curl -s -d '(\{.*\})' http://127.0.0.1:7070/queues/jobs/jobs", printed))
 
         def job(body):
             begun = daemon.call("POST", QUEUE + "/jobs", body)
-            while (now := daemon.call("GET", f"{QUEUE}/jobs/{begun['id']}"))["phase"] in ("counting", "changing"):
-                time.sleep(0.01)
-            return now
+            assert until(lambda: look_at_job(daemon, begun["id"])["phase"] not in ("counting", "changing")), begun
+            return look_at_job(daemon, begun["id"])
 
         assert job(run)["changed"] == 3
         assert daemon.stats()["depth"]["PENDING"] == 15, daemon.stats()

@@ -97,6 +97,7 @@ TEST_P(BulkCopies, ACopyHasWhatItsCreatorChose) {
   world.pass(milliseconds(10));
   const auto job = run(queue, input(Action::kDuplicate, {"PENDING"}));
   EXPECT_EQ(counts(job), "done: 1 matched, 1 changed, 0 moved, 0 failed");
+  EXPECT_EQ(job.input.batch, std::to_string(job.id)) << "the answer names it";
   const Item copy = world.read(copy_id("rich", job));
   EXPECT_EQ(copy.string_or("taskStatus"), "PENDING");
   EXPECT_EQ(copy.string_or("payload"), "hello");

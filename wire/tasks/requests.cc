@@ -358,14 +358,6 @@ Result<PausedPart> read_resume(const JsonView& body) {
 
 namespace {
 
-std::optional<BulkInput::Action> action_of(std::string_view name) {
-  using Action = BulkInput::Action;
-  for (const auto one : {Action::kPurge, Action::kCancel, Action::kRedrive, Action::kRun, Action::kDuplicate}) {
-    if (action_name(one) == name) return one;
-  }
-  return std::nullopt;
-}
-
 // Members of a create request, but for those that only one of the copies could have.
 Result<CopyChanges> read_changes(const JsonView& json) {
   const auto object = object_in(json);
@@ -405,7 +397,7 @@ Result<BulkInput> read_job(const JsonView& body) {
   if (members.find("ratePerSecond") && input.rate <= 0) {
     return invalid("'ratePerSecond' must be above 0; leave it out to change tasks whenever nobody else waits");
   }
-  const auto known = action_of(action);
+  const auto known = action_named(action);
   if (!known) {
     return invalid("'do' must be purge, cancel, redrive, run or duplicate" +
                    (action.empty() ? "" : ", not '" + action + "'"));
@@ -419,7 +411,7 @@ Result<BulkInput> read_job(const JsonView& body) {
   if (const auto states = body.find("states")) {
     auto names = read_states(*states);
     if (!names) return fail(names.error());
-    if (names->empty()) return invalid("'states' is empty; leave it out for the states that " + action + " is for");
+    if (names->empty()) return invalid("'states' must have at least one state");
     input.states = std::move(*names);
   }
   if (body.find("taskIds")) {

@@ -151,8 +151,8 @@ size_t AdaptiveRate::room() const {
   return most > in_flight_ ? most - in_flight_ : 0;
 }
 
-// After several refusals one call is tried at a time. The next one waits as long as a refusal of that one may take:
-// only then it counts as accepted.
+// After several refusals only one call is tried at a time. The next call waits as long as a refusal takes; after that
+// time the one before counts as accepted.
 bool AdaptiveRate::tries() const {
   return run_ >= kSureRun;
 }
@@ -283,7 +283,7 @@ void AdaptiveRate::pause(BootTime now, const LimitHints& hints) {
   const double lasted = in_seconds(now - run_at_);
   const double wait = std::ldexp(1 / rate(), static_cast<int>(std::min(run_, 30u)) - 1);
   const double seldom = std::clamp(lasted / 10, kLongestProbe, kRareProbe);
-  const double most = std::min(seldom, longest_probe_near_edge(now));
+  const double most = std::min(seldom, longest_probe_near_edge(now).value_or(seldom));
   paused_until_ = std::max(paused_until_, now + of_seconds(std::min(wait, most)));
 }
 

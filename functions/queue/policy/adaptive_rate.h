@@ -127,7 +127,7 @@ class AdaptiveRate {
   void end_run(BootTime at);
   void end_outage(BootTime at);
   void pass_edge();
-  double longest_probe_near_edge(BootTime now) const;
+  std::optional<double> longest_probe_near_edge(BootTime now) const;
   double steepness_before_edge(BootTime now) const;
   void note_edge(BootTime at, BootTime refused_at, bool again);
   void meet_edge(BootTime at, nanoseconds run, bool sure);

@@ -1,5 +1,5 @@
-// AdaptiveRate, in part: a window of some seconds or minutes that nobody tells of, as those of a minute: where it ends,
-// and how much it allows.
+// AdaptiveRate, in part: a limit that counts calls in fixed windows, as of a minute each, and sends no headers. This
+// learns when its windows end, and how many calls each allows.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -10,11 +10,11 @@ namespace freshet {
 
 namespace {
 
-constexpr double kTwice = 2.2;
-constexpr double kNearEdge = 0.06;    // Shares of a window: so near to its end,
-constexpr double kNearProbe = 0.008;  // there is so long between two calls at most, if all are refused.
+constexpr double kTwice = 2.2;        // The most that the rate grows at the end of a window whose end is known.
+constexpr double kNearEdge = 0.06;    // The last part of a window, as a share of it. If all calls are refused in it,
+constexpr double kNearProbe = 0.008;  // this is the longest time between two of them, also as a share.
 
-// Windows are of a round length, so the one that was measured is taken for it if it is about that long.
+// The round length that is about as long as the measured one. Most limits have windows of such a length.
 double rounded_window(double length) {
   constexpr double kAbout = 0.05;
   for (const double round : {30., 60., 120., 300., 600., 900., 1800., 3600.}) {
@@ -35,20 +35,22 @@ double AdaptiveRate::most_growth() const {
   return knows_edge() ? kTwice : kStage;
 }
 
-// How steeply the rate grows from now to the end of the window, at least. 0: as anywhere else.
+// The least steepness (kSteep) of growth from now to the end of the window. 0 if the end or the quota is not known
+// well.
 double AdaptiveRate::steepness_before_edge(BootTime now) const {
   if (!knows_edge() || !quota_known_) return 0;
   const double left = std::max(window_ - in_seconds(now - edge_at_) - edge_within_, 0.005 * window_);
   return std::log(kTwice) / (left * left);
 }
 
-// Seconds between two calls while everything is refused. A window whose length is not known yet has a round one.
-double AdaptiveRate::longest_probe_near_edge(BootTime now) const {
-  if (edge_at_ == BootTime{}) return 3600;
+// The most seconds between two calls while everything is refused, near the end of a window. Empty: none ends about now.
+// As long as the length is not known, it is taken to be a round one.
+std::optional<double> AdaptiveRate::longest_probe_near_edge(BootTime now) const {
+  if (edge_at_ == BootTime{}) return std::nullopt;
   const double passed = in_seconds(now - edge_at_);
   const double length = window_ > 0 ? window_ : rounded_window(passed);
   const bool is_near = std::abs(length - passed) < kNearEdge * length && (window_ > 0 || length != passed);
-  return is_near ? kNearProbe * passed : 3600;
+  return is_near ? std::optional(kNearProbe * passed) : std::nullopt;
 }
 
 // A long run of refusals ends where a window of a minute or so does. From one such end to the next, what was accepted
@@ -75,7 +77,7 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
       edge_at_ != BootTime{} && length > kLeastWindow && length < kMostWindow && (run <= kOutage || near || again);
   window_ = !fits ? 0 : rounded_window(near ? (window_ + length) / 2 : length);
   quota_ = units - 1;
-  // A pause is told in whole seconds.
+  // Retry-After is rounded up to whole seconds, so the window ended in the last second of the pause.
   const BootTime refused_at = asked_long_ ? std::max(counted_at_, paused_until_ - seconds(1)) : counted_at_;
   const bool knew = knows_edge();
   const bool began_with_edge = edge_before_ < 0;
@@ -86,8 +88,8 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
   spread_ = kSpread;
 }
 
-// The window began between `refused_at` and `at`. `again`: so did earlier ones, a whole number of windows before; what
-// was known of these is as good.
+// The window began between `refused_at` and `at`. `again`: its length was known before, so that it must also have begun
+// a whole number of windows after the last edge. Both together say more closely when.
 void AdaptiveRate::note_edge(BootTime at, BootTime refused_at, bool again) {
   const double passed = in_seconds(at - edge_at_);
   const BootTime expected = edge_at_ + of_seconds(std::round(passed / std::max(window_, 1.0)) * window_);

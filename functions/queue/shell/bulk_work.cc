@@ -65,15 +65,7 @@ Async<Result<Page>> BulkWork::bulk_page(std::string status, WallTime until, Item
 
 Async<Result<std::vector<ItemRef>>> BulkWork::bulk_read(std::vector<std::string> ids) {
   if (parts_.table.gone()) co_return fail(*parts_.table.gone());
-  std::vector<GetItemInput> reads;
-  reads.reserve(ids.size());
-  for (const auto& id : ids) {
-    GetItemInput get;
-    get.table = table_;
-    get.key.set(attribute::kId, Value(id));
-    reads.push_back(std::move(get));
-  }
-  auto answers = co_await services_.tables.read_many(std::move(reads));
+  auto answers = co_await parts_.table.read_tasks(ids);
   std::vector<ItemRef> out;
   for (auto& answer : answers) {
     if (!answer) co_return fail(answer.error());

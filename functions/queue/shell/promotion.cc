@@ -58,14 +58,7 @@ void Promotion::delayed(std::string_view id, WallTime written, int64_t not_befor
 Async<bool> Promotion::promote_noted() {
   auto ids = core_.delays.noted_due(boot(), kDelaysAtOnce, settings_.look_around);
   if (ids.empty()) co_return false;
-  std::vector<GetItemInput> reads;
-  for (const auto& id : ids) {
-    GetItemInput get;
-    get.table = table_;
-    get.key.set(attribute::kId, Value(id));
-    reads.push_back(std::move(get));
-  }
-  auto tasks = co_await services_.tables.read_many(std::move(reads));
+  auto tasks = co_await parts_.table.read_tasks(ids);
   std::vector<ItemRef> due;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i] && core_.delays.still_noted(ids[i], tasks[i]->item)) due.push_back(std::move(tasks[i]->item));

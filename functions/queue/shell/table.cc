@@ -201,6 +201,18 @@ Async<Result<Page>> QueueTable::read_index(QueryInput input) {
   return as_read(page.take());
 }
 
+Async<std::vector<Result<ReadOutput>>> QueueTable::read_tasks(const std::vector<std::string>& ids) {
+  std::vector<GetItemInput> reads;
+  reads.reserve(ids.size());
+  for (const auto& id : ids) {
+    GetItemInput get;
+    get.table = table_;
+    get.key.set(attribute::kId, Value(id));
+    reads.push_back(std::move(get));
+  }
+  return services_.tables.read_many(std::move(reads));
+}
+
 Async<Result<Page>> QueueTable::when_read(Async<Result<Page>> work) {
   auto page = co_await work;
   co_return as_read(std::move(page));

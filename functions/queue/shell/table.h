@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "functions/queue/shell/part.h"
 
@@ -39,6 +40,8 @@ class QueueTable : QueuePart {
   // Reads a page of the table or an index for a query of the queue's own. If the store finds the query wrong, the index
   // has changed, and it is looked for.
   Async<Result<Page>> read_index(QueryInput input);
+  // The tasks with these ids, an answer for each, in their order.
+  Async<std::vector<Result<ReadOutput>>> read_tasks(const std::vector<std::string>& ids);
   // Tasks of a status from one end of the index; PENDING ones up to created_bound().
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
   // Tasks that are dated later are not served yet.

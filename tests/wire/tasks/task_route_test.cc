@@ -115,7 +115,7 @@ TEST(TaskRoute, AJobSaysWhatItDoes) {
       validation("'set.payloads' is not known; there are payload, ttlSeconds, deadline, deadlineMs, delayMs, group, "
                  "priority, maxAttempts, cost, attributes"));
   EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"run","states":[]})"),
-            validation("'states' is empty; leave it out for the states that run is for"));
+            validation("'states' must have at least one state"));
   EXPECT_EQ(refusal("GET", "/queues/Q/jobs/first"), validation("the id of a job is a number: 'first'"));
   EXPECT_EQ(refusal("DELETE", "/queues/Q/jobs/-1"), validation("the id of a job is a number: '-1'"));
   EXPECT_EQ(refusal("POST", "/queues/Q/policy", R"({"dryRun":"perhaps","ORDER":"fifo"})"),
