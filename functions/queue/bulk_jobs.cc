@@ -53,7 +53,10 @@ std::optional<Error> wrong(const BulkInput& input) {
   const auto allowed = bulk_states(input.action);
   const std::string action(action_name(input.action));
   std::string what;
-  if (input.states.empty()) what = "'states' must say which tasks to " + action + ": " + join(allowed);
+  if (input.states.empty()) {
+    what = "'states' must say which tasks to " + action + ": " + join(allowed);
+    if (input.action == BulkInput::Action::kDuplicate) what += "; or 'taskIds' must name them";
+  }
   for (const auto& state : input.states) {
     if (std::find(allowed.begin(), allowed.end(), state) != allowed.end()) continue;
     what = "tasks in state '" + state + "' cannot be changed by a " + action + ": it is for " + join(allowed);

@@ -305,7 +305,7 @@ TEST_P(BulkCopies, TasksToCopyMustBeNamedByIdOrState) {
   fill(queue, 0, 2, "eu");
   EXPECT_EQ(start(queue, input(Action::kDuplicate, {})).error().message,
             "'states' must say which tasks to duplicate: DELAYED, PENDING, TAKEN, SUCCESS, FAILURE, DEAD, SHED, "
-            "CANCELLED");
+            "CANCELLED; or 'taskIds' must name them");
   auto named = input(Action::kDuplicate, {});
   named.ids = {"eu-0"};
   EXPECT_EQ(counts(run(queue, named)), "done: 1 matched, 1 changed, 0 moved, 0 failed");
