@@ -49,6 +49,55 @@ TEST_P(QueueCancel, ATaskThatIsCancelledWhileItFailsIsNotStartedAgain) {
   }
 }
 
+// The heartbeat's answer may come after the cancel's. A client that knows of the cancel must not see the task wait.
+TEST_P(QueueCancel, ATaskThatIsCancelledBesideAHeartbeatEndsWhenItFails) {
+  for (const auto kind : {Kind::kFail, Kind::kRelease}) {
+    for (uint64_t seed = 1; seed <= 40; ++seed) {
+      World fresh(GetParam(), seed);
+      Queue& queue = fresh.start();
+      ASSERT_TRUE(fresh.wait(queue.create(named({"a"})))[0]);
+      TakeInput input;
+      auto taken = fresh.wait(queue.take(std::move(input)));
+      ASSERT_EQ(ids(taken), "a");
+      std::vector<Settlement> beat;
+      beat.push_back(settlement(Kind::kHeartbeat, taken->at(0)));
+      auto beating = queue.settle(std::move(beat));
+      auto cancelling = queue.cancel({"a"});
+      fresh.wait(std::move(beating));
+      ASSERT_TRUE(fresh.wait(std::move(cancelling))[0]) << seed;
+      std::vector<Settlement> end;
+      end.push_back(settlement(kind, taken->at(0)));
+      const auto ended = fresh.wait(queue.settle(std::move(end)));
+      ASSERT_TRUE(ended[0]) << seed;
+      EXPECT_EQ(ended[0]->decode().string_or("taskStatus"), "CANCELLED") << seed;
+      EXPECT_FALSE(ended[0]->decode().contains("cancelRequested")) << seed;
+    }
+  }
+}
+
+// As another daemon on the same table does it.
+TEST_P(QueueCancel, AMarkThatThisQueueHasNotSeenEndsTheTaskWhenItFails) {
+  for (const auto kind : {Kind::kFail, Kind::kRelease}) {
+    World fresh(GetParam(), 1);
+    Queue& queue = fresh.start();
+    ASSERT_TRUE(fresh.wait(queue.create(named({"a"})))[0]);
+    TakeInput input;
+    auto taken = fresh.wait(queue.take(std::move(input)));
+    ASSERT_EQ(ids(taken), "a");
+    UpdateItemInput mark;
+    mark.table = "QueueTable";
+    mark.key.set("taskId", Value("a"));
+    mark.update = "SET cancelRequested = :t";
+    mark.placeholders.values.set(":t", Value::boolean(true));
+    ASSERT_TRUE(fresh.wait(fresh.store->update_item(mark)));
+    std::vector<Settlement> end;
+    end.push_back(settlement(kind, taken->at(0)));
+    const auto ended = fresh.wait(queue.settle(std::move(end)));
+    ASSERT_TRUE(ended[0]);
+    EXPECT_EQ(ended[0]->decode().string_or("taskStatus"), "CANCELLED");
+  }
+}
+
 // As a daemon leaves it that dies before it ends such a task.
 TEST_P(QueueCancel, ATakeEndsATaskThatWasCancelledWhileItWasHeld) {
   Queue& queue = world.start();

@@ -6,6 +6,7 @@
 #include "functions/queue/arrows.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/own_write.h"
+#include "runtime/cancel_mark.h"
 #include "runtime/task_cost.h"
 
 namespace freshet {
@@ -82,7 +83,10 @@ void Claims::beaten(const Settlement& settlement, const ItemRef& task, BootTime 
   if (!known || known->token != settlement.lease || beat <= known->beat || FRESHET_PLANTED("heartbeat-not-kept")) {
     return;
   }
-  leases_.start(settlement.id, Lease{settlement.lease, beat, duration_of(task), known->mine, task}, now);
+  // The first image with this beat is the heartbeat's own. Another one with it is later, and may have a mark.
+  const bool known_is_later = int_of(known->task, attribute::kLeaseBeat, 0) >= beat;
+  const ItemRef& newest = known_is_later ? known->task : task;
+  leases_.start(settlement.id, Lease{settlement.lease, beat, duration_of(task), known->mine, newest}, now);
 }
 
 milliseconds Claims::duration_of(const ItemRef& task) const {
@@ -186,7 +190,15 @@ EditItemInput Claims::settling_write(Settlement& settlement, const Outcome& outc
     return heartbeat(table_, task, std::min(beat, kMaxBeat) + 1);
   }
   auto write = end_claim(table_, task, outcome, history_name(settlement.kind), settlement.error, lane, now);
+  // A cancel that this daemon has not seen yet decides otherwise: see was_cancelled().
+  if (outcome.to == state::kPending || outcome.to == state::kDelayed) write.unchanged[2] = attribute::kCancelRequested;
   return kept(std::move(write), settings_.keep, now);
+}
+
+ItemRef Claims::was_cancelled(const Settlement& settlement, const Error& error) {
+  if (error.code != ErrorCode::kConditionalCheckFailed || !needs_lane(settlement)) return {};
+  ItemRef task = task_of(error);
+  return task && is_held_under(task, settlement.lease) && is_cancel_requested(task) ? task : ItemRef();
 }
 
 tl::unexpected<Error> Claims::refusal(const std::string& id, const Error& error) {

@@ -95,6 +95,9 @@ class Claims {
   // The write that settles; the settlement's result is moved into it.
   EditItemInput settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task,
                                std::string_view lane, WallTime now) const;
+  // The task as it is now, if that write was refused only because the task was cancelled meanwhile; else null. The
+  // settlement is then decided again, with this task: it ends as CANCELLED.
+  static ItemRef was_cancelled(const Settlement& settlement, const Error& error);
   // Why that write was refused, as whoever settles is told: kConflict in place of a failed condition.
   static tl::unexpected<Error> refusal(const std::string& id, const Error& error);
   // The name in the task's history of the way in which its claim ended.

@@ -58,9 +58,26 @@ Async<std::vector<Result<ItemRef>>> Settlements::settle(std::vector<Settlement> 
   if (writes.empty()) co_return out;
   auto answers = co_await sure_.edit(std::move(writes), std::move(ends), patience);
   for (size_t i = 0; i < answers.size(); ++i) {
-    out[places[i]] = settled(settlements[places[i]], answers[i]);
+    Settlement& settlement = settlements[places[i]];
+    if (!answers[i]) {
+      if (ItemRef task = Claims::was_cancelled(settlement, answers[i].error())) {
+        auto ended = co_await end_cancelled(settlement, std::move(task));
+        answers[i] = std::move(ended);
+      }
+    }
+    out[places[i]] = settled(settlement, answers[i]);
   }
   co_return out;
+}
+
+// The cancel was stored before the write that was to let the task wait again.
+Async<Result<WriteOutput>> Settlements::end_cancelled(Settlement settlement, ItemRef task) {
+  FRESHET_REACHED("cancelled while it was given back");
+  const Outcome outcome = core_.claims.outcome_of(settlement, task);
+  auto write = core_.claims.settling_write(settlement, outcome, task, {}, wall());
+  if (settlement.cost) write = with_cost(std::move(write), *settlement.cost);
+  auto answer = co_await parts_.table.edit(std::move(write), Claims::end_of(settlement.kind));
+  co_return answer;
 }
 
 // Runs separately, because it looks at other tasks of its key.
@@ -132,8 +149,7 @@ void Settlements::moved(const ItemRef& task) {
   auto status = text_of(task, attribute::kStatus);
   const auto end_if_cancelled = [&] {
     if (!is_cancel_requested(task)) return;
-    // The mark came when it was already decided that the task waits again. A redrive in between removes it.
-    FRESHET_REACHED("cancelled while it was given back");
+    // The mark came when the end of its lease had already been decided. A redrive in between removes it.
     auto write = kept(end_waiting(table_, task, state::kCancelled, {}, {}, wall()), settings_.keep, wall());
     write.unchanged[2] = attribute::kCancelRequested;
     scope_.spawn(without_answer(parts_.table.edit(std::move(write))));

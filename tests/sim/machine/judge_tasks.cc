@@ -91,7 +91,7 @@ void TasksJudge::check_start(const Task& task, const Span& span) {
   verdict_.expect(redrives_ || runs_ || task.not_before <= span.answered + early ||
                       life_began_ >= task.not_before - task.facts.delay,
                   "a task is started before its delay is over", id + ", which waits until " + ms(task.not_before));
-  const bool may_be_anew = redrives_ || ttl_is_over(task, span);
+  const bool may_be_anew = redrives_ || ttl_is_over(task, span) || keep_is_over(task, span);
   verdict_.expect(may_be_anew || !task.cancelled || span.sent <= *task.cancelled, "a cancelled task is started", id);
   if (redrives_ || removals_ || task.replaced_by.empty() || span.sent <= task.replaced) return;
   // Should the newer one go before it could start, the older one has its turn again.
@@ -152,6 +152,12 @@ bool TasksJudge::ttl_is_over(const Task& task, const Span& span) const {
   return last_disturbance_ >= task.created.sent || span.answered + seconds(1) >= task.created.sent + task.facts.ttl;
 }
 
+// The same for a task that was cancelled, in a queue that removes such tasks.
+bool TasksJudge::keep_is_over(const Task& task, const Span& span) const {
+  if (!removals_ || !task.stopped) return false;
+  return !kept_ || last_disturbance_ >= task.created.sent || span.answered + seconds(1) >= *task.stopped + *kept_;
+}
+
 bool TasksJudge::stays_cancelled(const Task& task, const Span& span) const {
   return task.stopped && span.sent > *task.stopped && !redrives_ && !removals_ && !ttl_is_over(task, span);
 }
@@ -209,7 +215,7 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span) {
   if (found == tasks_.end()) return;
   Task& task = found->second;
   verdict_.expect(!paused_since_ || span.sent < *paused_since_, "a paused queue gives out a task", taken.id);
-  const bool is_anew = ttl_is_over(task, span) || (removals_ && task.ended);
+  const bool is_anew = ttl_is_over(task, span) || keep_is_over(task, span) || (removals_ && task.ended);
   verdict_.expect(!task.ended || is_anew, "a task that is SUCCESS is handed out again", taken.id);
   if (is_anew) {
     task.ended = false;

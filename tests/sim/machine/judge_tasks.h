@@ -174,6 +174,7 @@ class TasksJudge {
     std::set<uint64_t> overlapping;
   };
   bool ttl_is_over(const Task& task, const Span& span) const;
+  bool keep_is_over(const Task& task, const Span& span) const;
   // True if it is CANCELLED for sure while that request is under way, and stays so.
   bool stays_cancelled(const Task& task, const Span& span) const;
   void check_order(const Task& task, const Span& span);
