@@ -114,8 +114,9 @@ size_t StreamMemory::forget(ChangeStream& stream, size_t most) {
 size_t ChangeStream::drop_oldest() {
   const size_t bytes = tail_.front().memory;
   const uint64_t sequence = tail_.front().sequence;
-  // If there is no position in the log (trimmed, or no log), records that memory drops are lost.
-  if (marks_.empty() || marks_.front().sequence > sequence) oldest_ = sequence + 1;
+  // If there is no position in the log (trimmed, or no log), records that memory drops are lost. Memory may have some
+  // that were trimmed before: those stay so.
+  if (marks_.empty() || marks_.front().sequence > sequence) oldest_ = std::max(oldest_, sequence + 1);
   tail_.pop_front();
   // These images have not been used for long: load the next ones into the cache before their turn comes.
   if (tail_.size() > kRecordsFetchedAhead) tail_[kRecordsFetchedAhead].keys_of.prefetch();

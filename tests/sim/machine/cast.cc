@@ -109,6 +109,9 @@ void set_expectations(Stage& stage) {
   if (plan.has("keep") && !plan.has("purgers")) tasks.expect_kept(milliseconds(40'000));
   if (plan.has("margins") || plan.has("policy-changes") || plan.has("deploys")) tasks.expect_margins();
   if (plan.has("late-answers")) tasks.expect_slow_starts();
+  for (const char* part : {"disk-full", "disk-refuses", "full-at-last", "little-memory", "little-data"}) {
+    if (plan.has(part)) tasks.expect_full_store();
+  }
   if (plan.has("rate") && !plan.has("policy-changes") && !plan.has("deploys")) tasks.expect_rate(rate_of(plan));
   for (const char* part :
        {"orders", "policy-changes", "margins", "deploys", "redrivers", "index-droppers", "late-answers"}) {

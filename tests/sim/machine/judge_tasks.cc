@@ -94,6 +94,8 @@ void TasksJudge::check_start(const Task& task, const Span& span) {
   const bool may_be_anew = redrives_ || ttl_is_over(task, span) || keep_is_over(task, span);
   verdict_.expect(may_be_anew || !task.cancelled || span.sent <= *task.cancelled, "a cancelled task is started", id);
   if (redrives_ || removals_ || task.replaced_by.empty() || span.sent <= task.replaced) return;
+  // A store that was full may have refused to end the older one. A restart forgets that it was to end.
+  if (store_fills_up_ && task.replaced < life_began_) return;
   // Should the newer one go before it could start, the older one has its turn again.
   const Task& newer = tasks_.at(task.replaced_by);
   const bool stays = !newer.facts.deadline && !newer.facts.has_ttl && !newer.touched_by_cancel;

@@ -42,6 +42,7 @@ class TasksJudge {
   void expect_runs() { runs_ = true; }
   // Ended tasks go after a while (KEEP_MS, and not before), or whenever somebody purges them.
   void expect_removals() { removals_ = true; }
+  void expect_full_store() { store_fills_up_ = true; }
   void expect_kept(milliseconds at_least) { kept_ = at_least; }
   // DEADLINE_MARGIN sheds before the deadline.
   void expect_margins() { margins_ = true; }
@@ -207,6 +208,7 @@ class TasksJudge {
   bool redrives_ = false;
   bool runs_ = false;
   bool removals_ = false;
+  bool store_fills_up_ = false;
   bool margins_ = false;
   std::optional<milliseconds> kept_;
   double rate_ = 0;

@@ -70,5 +70,28 @@ TEST_F(SparseStreamTest, WhoSkipsIsNotLeftWaitingForWhatIsThere) {
   EXPECT_EQ(inserts, (std::vector<uint64_t>{1, 2, 3, 4, end - 1}));
 }
 
+// Memory may still have records that the log has lost. When it drops one of those, later ones stay as readable as
+// before.
+TEST_F(StoreFixture, TheOldestRecordOfAStreamNeverGoesBack) {
+  options.segment_bytes = 16u << 10;
+  options.stream_memory_bytes = 200u << 10;
+  options.stream_max_bytes = 20'000;
+  open();
+  create(queue_definition("Busy"));
+  uint64_t oldest = 1;
+  uint64_t moves = 0;
+  for (int i = 0; i < 400; ++i) {
+    Item item = task("b" + std::to_string(i % 4), "PENDING", i);
+    item.set("pad", Value(std::string(2000, 'x')));
+    ASSERT_TRUE(put("Busy", std::move(item)));
+    turn();
+    const uint64_t now_oldest = now(store->stream_bounds("Busy"))->oldest;
+    ASSERT_GE(now_oldest, oldest) << "after " << i << " writes";
+    moves += now_oldest > oldest;
+    oldest = now_oldest;
+  }
+  EXPECT_GT(moves, 10u);
+}
+
 }  // namespace
 }  // namespace freshet
