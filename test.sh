@@ -77,6 +77,17 @@ node_modules() {
   npm_install build/node/sample client-sns "${sample[@]}" aws-xray-sdk@3.3.3 luxon@1.26.0 uuid@8.3.2
   runtime_client
   browser_driver
+  engines
+}
+
+# A DynamoDB-compatible engine, for the tests of the remote store.
+engines() {
+  local place=build/node/engines wanted
+  wanted=$(pinned engines)
+  [ -x "$place/node_modules/@extenddb/linux-x64/extenddb" ] && return 0
+  mkdir -p "$place"
+  (cd "$place" && npm init -y && npm install --no-audit --no-fund "$wanted") >"$place/log" 2>&1 ||
+    echo "SKIPPED: the tests on ExtendDB: $place/log says why it could not be installed" >&2
 }
 
 # What drives Chromium in the tests of the dashboard.

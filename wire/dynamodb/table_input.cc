@@ -143,6 +143,15 @@ void check_used(const Input& in, const AttributeTypes& types, const std::set<std
   refuse("Some AttributeDefinitions are not used. AttributeDefinitions: [" + defined + "], keys used: [" + keys + "]");
 }
 
+// Zeros stand for a table that is billed by request.
+std::optional<Throughput> shown_throughput(const Input& in) {
+  const auto units = in.structure("ProvisionedThroughput");
+  if (!units) return std::nullopt;
+  const Throughput shown{units->number("ReadCapacityUnits").value_or(0),
+                         units->number("WriteCapacityUnits").value_or(0)};
+  return shown == Throughput{} ? std::nullopt : std::optional(shown);
+}
+
 // Capacity is not metered: the figures are checked as the service does, and shown.
 void read_billing(const Input& in, TableDefinition& table) {
   const std::string mode = in.choice("BillingMode", {"PROVISIONED", "PAY_PER_REQUEST"});
@@ -298,6 +307,26 @@ TableDefinition read_definition(const Input& in) {
   table.settings.tags = read_tags(in, Need::kOptional);
   if (table.settings.tags.size() > kMaxTags) refuse_parameter(in, "A table can have at most 50 tags");
   in.refuse({"ResourcePolicy", "GlobalTableSourceArn", "GlobalTableSettingsReplicationMode"});
+  return table;
+}
+
+TableDefinition read_described(const Input& in) {
+  TableDefinition table;
+  table.name = in.text("TableName", Need::kRequired);
+  const AttributeTypes types = read_attributes(in, Need::kRequired);
+  std::set<std::string> used;
+  table.keys = read_keys(in, types, Keys{true, false}, used);
+  table.settings.throughput = shown_throughput(in);
+  for (const bool local : {true, false}) {
+    for (const Input& index : in.list(local ? "LocalSecondaryIndexes" : "GlobalSecondaryIndexes")) {
+      table.indexes.push_back(read_index(index, local, types, used));
+      const auto throughput = shown_throughput(index);
+      if (throughput) table.settings.index_throughput[table.indexes.back().name] = *throughput;
+    }
+  }
+  if (const auto stream = read_stream(in); stream && stream->enabled) table.stream = stream->view;
+  if (const auto summary = in.structure("TableClassSummary")) table.settings.table_class = read_table_class(*summary);
+  table.settings.deletion_protection = in.flag("DeletionProtectionEnabled");
   return table;
 }
 

@@ -34,4 +34,7 @@ void refuse_system_name(const Input& in);  // Refuses the names of Freshet's own
 // The definition that a CreateTable request asks for.
 TableDefinition read_definition(const Input& in);
 
+// The definition in a description of a table, as DescribeTable answers it; without ttl, books and tags.
+TableDefinition read_described(const Input& in);
+
 }  // namespace freshet::dynamodb

@@ -15,8 +15,6 @@ void append_member(std::string& json, std::string_view name, std::string_view te
   append_json_string(json, text);
 }
 
-namespace {
-
 void append_attribute_definitions(std::string& json, const TableDefinition& table) {
   std::map<std::string, Type> types;
   const auto note = [&](const KeySchema& keys) {
@@ -24,7 +22,7 @@ void append_attribute_definitions(std::string& json, const TableDefinition& tabl
   };
   note(table.keys);
   for (const IndexDefinition& index : table.indexes) note(index.keys);
-  json += "\"AttributeDefinitions\":[";
+  json += json.ends_with('{') ? "\"AttributeDefinitions\":[" : ",\"AttributeDefinitions\":[";
   for (const auto& [name, type] : types) {
     json += json.ends_with('[') ? "{" : ",{";
     append_member(json, "AttributeName", name);
@@ -33,6 +31,8 @@ void append_attribute_definitions(std::string& json, const TableDefinition& tabl
   }
   json += ']';
 }
+
+namespace {
 
 std::optional<Throughput> throughput_of(const TableSettings& settings, const std::string& index) {
   const auto known = settings.index_throughput.find(index);
@@ -134,6 +134,12 @@ void append_sizes_and_names(std::string& json, const TableDescription& table, co
   json += '}';
 }
 
+void append_stream_specification(std::string& json, StreamView view) {
+  json += ",\"StreamSpecification\":{\"StreamEnabled\":true";
+  append_member(json, "StreamViewType", stream_view_name(view));
+  json += '}';
+}
+
 void append_protection(std::string& json, const TableDefinition& table) {
   json += table.settings.deletion_protection ? ",\"DeletionProtectionEnabled\":true"
                                              : ",\"DeletionProtectionEnabled\":false";
@@ -159,6 +165,44 @@ void append_index_infos(std::string& json, const TableDefinition& table, bool lo
     json += '}';
   }
   if (any) json += ']';
+}
+
+void append_asked_index(std::string& json, const TableDefinition& table, const IndexDefinition& index) {
+  append_index_shape(json, index);
+  if (!index.local && table.settings.throughput) {
+    append_units(json, throughput_of(table.settings, index.name));
+    json += '}';
+  }
+  json += '}';
+}
+
+void append_asked_definition(std::string& json, const TableDefinition& table) {
+  json += '{';
+  append_member(json, "TableName", table.name);
+  append_attribute_definitions(json, table);
+  json += ',';
+  append_key_schema(json, table.keys);
+  for (const bool local : {true, false}) {
+    std::string list;
+    for (const IndexDefinition& index : table.indexes) {
+      if (index.local != local) continue;
+      if (!list.empty()) list += ',';
+      append_asked_index(list, table, index);
+    }
+    if (list.empty()) continue;
+    json += local ? ",\"LocalSecondaryIndexes\":[" : ",\"GlobalSecondaryIndexes\":[";
+    json += list + ']';
+  }
+  if (table.settings.throughput) {
+    append_units(json, table.settings.throughput);
+    json += '}';
+  } else {
+    append_member(json, "BillingMode", "PAY_PER_REQUEST");
+  }
+  if (table.stream) append_stream_specification(json, *table.stream);
+  if (!table.settings.table_class.empty()) append_member(json, "TableClass", table.settings.table_class);
+  if (table.settings.deletion_protection) append_protection(json, table);
+  json += '}';
 }
 
 void append_key_schema(std::string& json, const KeySchema& keys) {
@@ -198,9 +242,7 @@ void append_table_json(std::string& json, const TableDescription& table, std::st
   append_indexes(json, table, true, arn);
   append_indexes(json, table, false, arn);
   if (definition.stream) {
-    json += ",\"StreamSpecification\":{\"StreamEnabled\":true";
-    append_member(json, "StreamViewType", stream_view_name(*definition.stream));
-    json += '}';
+    append_stream_specification(json, *definition.stream);
     append_member(json, "LatestStreamLabel", table.stream_label);
     append_member(json, "LatestStreamArn", arn + "/stream/" + table.stream_label);
   }

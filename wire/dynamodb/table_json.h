@@ -19,6 +19,13 @@ void append_table_json(std::string& json, const TableDescription& table, std::st
 // The same without keys, indexes, stream and times: the response of DeleteTable.
 void append_deleted_table_json(std::string& json, const TableDescription& table, const ResponseScope& place);
 
+// The same as a client asks for it: the whole request of CreateTable. Books, tags and backups are not part of it.
+void append_asked_definition(std::string& json, const TableDefinition& table);
+// One index in such a request, or in one of UpdateTable.
+void append_asked_index(std::string& json, const TableDefinition& table, const IndexDefinition& index);
+// Appends "AttributeDefinitions":[...] of all keys, behind a comma if the object has members.
+void append_attribute_definitions(std::string& json, const TableDefinition& table);
+
 void append_member(std::string& json, std::string_view name, std::string_view text);  // Appends ,"name":"text"
 // Appends ,"ProvisionedThroughput":{...}: zeros if the table is billed by request.
 void append_units(std::string& json, const std::optional<Throughput>& throughput);

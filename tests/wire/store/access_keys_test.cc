@@ -1,0 +1,118 @@
+// Where the access keys for a remote store are found, and when they are fetched again.
+#include "wire/store/access_keys.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/runtime/fakes.h"
+
+namespace freshet::remote {
+namespace {
+
+class AccessKeys : public testing::Test {
+ protected:
+  AccessKeySource& source() {
+    if (!source_) {
+      KeyPlaces places;
+      places.environment = [this](const std::string& name) { return find(environment, name); };
+      places.file = [this](const std::string& path) { return find(files, path); };
+      source_ = keys_from(std::move(places), http, clock);
+    }
+    return *source_;
+  }
+  Result<AccessKey> current() { return source().current().take(); }
+  std::string id() {
+    const auto key = current();
+    return key ? key->id + " " + key->secret + " " + key->token : key.error().message;
+  }
+
+  using Texts = std::map<std::string, std::string>;
+  static std::optional<std::string> find(const Texts& texts, const std::string& name) {
+    const auto found = texts.find(name);
+    return found == texts.end() ? std::nullopt : std::optional(found->second);
+  }
+  void answer(const std::string& body) {
+    HttpResponse response;
+    response.body = body;
+    http.answers.push_back(response);
+  }
+
+  Texts environment{{"HOME", "/users/me"}, {"AWS_EC2_METADATA_DISABLED", "true"}};
+  Texts files;
+  FakeHttp http;
+  SimClock clock{WallTime(milliseconds(1'800'000'000'000))};  // 2027-01-15T08:00:00Z
+
+ private:
+  std::unique_ptr<AccessKeySource> source_;
+};
+
+TEST_F(AccessKeys, TheEnvironmentComesFirst) {
+  environment["AWS_ACCESS_KEY_ID"] = "A";
+  environment["AWS_SECRET_ACCESS_KEY"] = "s";
+  environment["AWS_SESSION_TOKEN"] = "t";
+  files["/users/me/.aws/credentials"] = "[default]\naws_access_key_id = B\naws_secret_access_key = s\n";
+  EXPECT_EQ(id(), "A s t");
+}
+
+TEST_F(AccessKeys, ThenTheProfileInTheFile) {
+  files["/users/me/.aws/credentials"] =
+      "# mine\n[default]\naws_access_key_id = B\naws_secret_access_key = s1\n\n"
+      "[ work ]\nregion = eu-west-1\naws_access_key_id=C\naws_secret_access_key= s2\naws_session_token=t2\n";
+  EXPECT_EQ(id(), "B s1 ");
+  environment["AWS_PROFILE"] = "work";
+  EXPECT_EQ(id(), "B s1 ");  // Known keys that do not expire are kept.
+  source().refused();
+  EXPECT_EQ(id(), "C s2 t2");
+}
+
+TEST_F(AccessKeys, AContainersKeysAreFetchedAgainBeforeTheyExpire) {
+  environment["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] = "/v2/credentials/1";
+  environment["AWS_CONTAINER_AUTHORIZATION_TOKEN"] = "word";
+  answer(R"({"AccessKeyId":"D","SecretAccessKey":"s","Token":"t","Expiration":"2027-01-15T09:00:00Z"})");
+  EXPECT_EQ(id(), "D s t");
+  EXPECT_EQ(http.urls.at(0), "http://169.254.170.2/v2/credentials/1");
+  EXPECT_EQ(header(http.requests[0].headers, "Authorization"), "word");
+  EXPECT_EQ(id(), "D s t");
+  EXPECT_EQ(http.urls.size(), 1u);
+  clock.advance(std::chrono::minutes(56));
+  answer(R"({"AccessKeyId":"E","SecretAccessKey":"s","Token":"t","Expiration":"2027-01-15T10:00:00Z"})");
+  EXPECT_EQ(id(), "E s t");
+}
+
+TEST_F(AccessKeys, KeysThatCannotBeFetchedAgainHoldUntilTheyExpire) {
+  environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://127.0.0.1:9/keys";
+  answer(R"({"AccessKeyId":"D","SecretAccessKey":"s","Token":"t","Expiration":"2027-01-15T09:00:00Z"})");
+  EXPECT_EQ(id(), "D s t");
+  http.answer = [](const HttpRequest&) { return fail(ErrorCode::kUnavailable, "gone"); };
+  clock.advance(std::chrono::minutes(58));
+  EXPECT_EQ(id(), "D s t");
+  clock.advance(std::chrono::minutes(3));
+  EXPECT_EQ(id(),
+            "no access key: neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, nor the profile 'default' in "
+            "/users/me/.aws/credentials, nor the endpoint of a container or an instance has one");
+}
+
+TEST_F(AccessKeys, AnInstancesRoleIsAskedForWithAToken) {
+  environment.erase("AWS_EC2_METADATA_DISABLED");
+  answer("token-1");
+  answer("my-role\n");
+  answer(R"({"AccessKeyId":"F","SecretAccessKey":"s","Token":"t","Expiration":"2027-01-15T14:00:00Z"})");
+  EXPECT_EQ(id(), "F s t");
+  ASSERT_EQ(http.urls.size(), 3u);
+  EXPECT_EQ(http.requests[0].method, "PUT");
+  EXPECT_EQ(http.urls[2], "http://169.254.169.254/latest/meta-data/iam/security-credentials/my-role");
+  EXPECT_EQ(header(http.requests[2].headers, "X-aws-ec2-metadata-token"), "token-1");
+}
+
+TEST_F(AccessKeys, BrokenAnswersAreNoKeys) {
+  environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://127.0.0.1:9/keys";
+  for (const char* body :
+       {"", "[]", "{\"AccessKeyId\":\"D\"}", "<html>", "{\"AccessKeyId\":5,\"SecretAccessKey\":{}}"}) {
+    answer(body);
+    EXPECT_EQ(current().error().code, ErrorCode::kAccessDenied) << body;
+  }
+}
+
+}  // namespace
+}  // namespace freshet::remote

@@ -1,0 +1,202 @@
+// How calls of a remote store are repeated, and what their failures become.
+#include "wire/store/caller.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/loop/sim_loop.h"
+#include "tables/tables.h"
+#include "tests/runtime/fakes.h"
+
+namespace freshet::remote {
+namespace {
+
+HttpResponse service_error(int status, const std::string& name, const std::string& more = "") {
+  HttpResponse response;
+  response.status = status;
+  response.body = R"({"__type":"com.amazonaws.dynamodb.v20120810#)" + name + R"(","message":"why")" + more + "}";
+  return response;
+}
+
+HttpResponse accepted(const std::string& body = "{}") {
+  HttpResponse response;
+  response.body = body;
+  return response;
+}
+
+// Another key each time that one is refused.
+class CountedKeys final : public AccessKeySource {
+ public:
+  Async<Result<AccessKey>> current() override {
+    AccessKey key;
+    key.id = "KEY" + std::to_string(number);
+    key.secret = "secret";
+    return Result<AccessKey>(key);
+  }
+  void refused() override { ++number; }
+  int number = 0;
+};
+
+class CallerTest : public testing::Test {
+ protected:
+  Caller& caller() {
+    if (!caller_) {
+      CallerOptions options;
+      options.endpoints = endpoints;
+      caller_.emplace(std::move(options), http, keys, loop, random_);
+    }
+    return *caller_;
+  }
+  Result<std::string> call(Caller::Kind kind, const std::string& operation = "PutItem") {
+    auto work = caller().call(operation, "{}", kind);
+    loop.run_until([&] { return work.is_ready(); }, seconds(300));
+    EXPECT_TRUE(work.is_ready());
+    return work.take();
+  }
+  ErrorCode code(Caller::Kind kind) {
+    const auto answer = call(kind);
+    EXPECT_FALSE(answer);
+    return answer ? ErrorCode::kInternal : answer.error().code;
+  }
+
+  SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
+  SimLoop loop{clock};
+  FakeHttp http;
+  CountedKeys keys;
+  std::vector<std::string> endpoints{"http://one:8000"};
+
+ private:
+  Random random_{1};
+  std::optional<Caller> caller_;
+};
+
+const Error kTimedOut{ErrorCode::kTimeout, "no answer", nullptr};
+constexpr auto kRead = Caller::Kind::kRead;
+constexpr auto kWrite = Caller::Kind::kWrite;
+
+TEST_F(CallerTest, SendsASignedRequestOfTheProtocol) {
+  http.answers.push_back(accepted("{\"a\":1}"));
+  EXPECT_EQ(*call(kWrite), "{\"a\":1}");
+  ASSERT_EQ(http.requests.size(), 1u);
+  const HttpRequest& request = http.requests[0];
+  EXPECT_EQ(http.urls[0], "http://one:8000/");
+  EXPECT_EQ(header(request.headers, "X-Amz-Target"), "DynamoDB_20120810.PutItem");
+  EXPECT_EQ(header(request.headers, "Content-Type"), "application/x-amz-json-1.0");
+  EXPECT_TRUE(header(request.headers, "Authorization")
+                  .starts_with("AWS4-HMAC-SHA256 Credential=KEY0/20270115/us-east-1/"
+                               "dynamodb/aws4_request, SignedHeaders="));
+}
+
+TEST_F(CallerTest, ARefusalIsFinal) {
+  http.answers.push_back(service_error(400, "ValidationException"));
+  const auto answer = call(kWrite);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kValidation);
+  EXPECT_EQ(answer.error().message, "why");
+  EXPECT_EQ(http.requests.size(), 1u);
+}
+
+TEST_F(CallerTest, AFailedConditionHasTheItem) {
+  http.answers.push_back(
+      service_error(400, "ConditionalCheckFailedException", R"(,"Item":{"id":{"S":"a"},"n":{"N":"7"}})"));
+  const auto answer = call(kWrite);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kConditionalCheckFailed);
+  const auto detail = std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
+  ASSERT_TRUE(detail);
+  EXPECT_EQ(detail->item.decode().int_or("n", 0), 7);
+}
+
+TEST_F(CallerTest, AFailedConditionAfterASendingWithoutAnAnswerIsUnknown) {
+  http.answers.push_back(fail(kTimedOut));
+  http.answers.push_back(service_error(400, "ConditionalCheckFailedException"));
+  EXPECT_EQ(code(kWrite), ErrorCode::kUnknownOutcome);
+}
+
+TEST_F(CallerTest, ARequestThatWasWrongAnywayIsNotUnknown) {
+  http.answers.push_back(fail(kTimedOut));
+  http.answers.push_back(service_error(400, "ValidationException"));
+  EXPECT_EQ(code(kWrite), ErrorCode::kValidation);
+}
+
+TEST_F(CallerTest, ThrottlingIsRepeatedAndLeavesNoDoubt) {
+  for (int i = 0; i < 4; ++i) http.answers.push_back(service_error(400, "ThrottlingException"));
+  EXPECT_EQ(code(kWrite), ErrorCode::kThroughputExceeded);
+  EXPECT_EQ(http.requests.size(), 4u);
+  http.answers.push_back(service_error(400, "RequestLimitExceeded"));
+  http.answers.push_back(accepted());
+  EXPECT_TRUE(call(kWrite));
+}
+
+TEST_F(CallerTest, SaysWhyItWasThrottled) {
+  for (int i = 0; i < 4; ++i) {
+    http.answers.push_back(
+        service_error(400, "ProvisionedThroughputExceededException",
+                      R"(,"throttlingReasons":[{"reason":"IndexWriteKeyRangeThroughputExceeded","resource":"arn"}])"));
+  }
+  const auto answer = call(kWrite);
+  EXPECT_EQ(answer.error().message, "why (IndexWriteKeyRangeThroughputExceeded)");
+}
+
+TEST_F(CallerTest, AWriteThatFailedWithinTheStoreIsUnknownAndAReadIsNot) {
+  for (int i = 0; i < 4; ++i) http.answers.push_back(service_error(500, "InternalServerError"));
+  EXPECT_EQ(code(kWrite), ErrorCode::kUnknownOutcome);
+  for (int i = 0; i < 4; ++i) http.answers.push_back(fail(kTimedOut));
+  EXPECT_EQ(code(kRead), ErrorCode::kTimeout);
+}
+
+TEST_F(CallerTest, WhatWasNeverSentLeavesNoDoubt) {
+  for (int i = 0; i < 4; ++i) http.answers.push_back(never_sent(ErrorCode::kUnavailable, "connection refused"));
+  EXPECT_EQ(code(kWrite), ErrorCode::kUnavailable);
+  EXPECT_EQ(http.requests.size(), 4u);
+}
+
+TEST_F(CallerTest, AnotherKeyIsTriedOnce) {
+  http.answers.push_back(service_error(400, "ExpiredTokenException"));
+  http.answers.push_back(accepted());
+  EXPECT_TRUE(call(kWrite));
+  EXPECT_NE(header(http.requests[1].headers, "Authorization").find("Credential=KEY1/"), std::string::npos);
+  http.answers.push_back(service_error(400, "UnrecognizedClientException"));
+  http.answers.push_back(service_error(400, "UnrecognizedClientException"));
+  const auto answer = call(kWrite);
+  EXPECT_EQ(answer.error().code, ErrorCode::kAccessDenied);
+  EXPECT_EQ(answer.error().message, "UnrecognizedClientException: why");
+}
+
+TEST_F(CallerTest, GoesToTheNextEndpointOnceOneFails) {
+  endpoints = {"http://one:8000", "http://two:8000"};
+  http.answers.push_back(accepted());
+  http.answers.push_back(never_sent(ErrorCode::kUnavailable, "connection refused"));
+  http.answers.push_back(accepted());
+  http.answers.push_back(accepted());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(call(kWrite));
+  const std::vector<std::string> expected{"http://one:8000/", "http://one:8000/", "http://two:8000/",
+                                          "http://two:8000/"};
+  EXPECT_EQ(http.urls, expected);
+}
+
+TEST_F(CallerTest, AStoreThatFailsAllTheTimeIsNotAskedFourTimesAsOften) {
+  http.answer = [](const HttpRequest&) { return service_error(500, "InternalServerError"); };
+  constexpr size_t kCalls = 1'000;
+  for (size_t i = 0; i < kCalls; ++i) EXPECT_FALSE(call(kRead));
+  EXPECT_EQ(http.requests.size(), kCalls + RetryQuota::kMost / RetryQuota::kRetryCosts);
+  EXPECT_LT(caller().quota_left(), RetryQuota::kRetryCosts);
+  // As it recovers, so does the quota.
+  http.answer = [](const HttpRequest&) { return accepted(); };
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(call(kRead));
+  EXPECT_GE(caller().quota_left(), 20);
+}
+
+TEST_F(CallerTest, AnswersOfSomethingElseAreSaidToBe) {
+  HttpResponse page;
+  page.status = 404;
+  page.content_type = "text/html";
+  page.body = "<html>not here</html>";
+  http.answers.push_back(page);
+  const auto answer = call(kRead);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().message,
+            "the endpoint answered 404 without an error of the DynamoDB protocol: is it such a store?");
+}
+
+}  // namespace
+}  // namespace freshet::remote

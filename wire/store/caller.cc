@@ -1,0 +1,113 @@
+#include "wire/store/caller.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/url.h"
+#include "wire/auth/sigv4.h"
+#include "wire/store/answers.h"
+
+namespace freshet::remote {
+
+namespace {
+
+// DynamoDB's own in the SDKs' standard mode, which is 20 seconds at most.
+constexpr milliseconds kFirstWait{25};
+constexpr milliseconds kLongestWait{20'000};
+
+// The request itself is at fault: no sending of it can ever be carried out.
+bool is_wrong_anyway(ErrorCode code) {
+  return code == ErrorCode::kValidation || code == ErrorCode::kSerialization;
+}
+
+}  // namespace
+
+// The outcome of one sending.
+struct Caller::Sent {
+  std::string body;
+  std::optional<ServiceError> error;  // Empty: it has succeeded.
+  bool timed_out = false;
+};
+
+Caller::Caller(CallerOptions options, HttpClient& http, AccessKeySource& keys, Scheduler& scheduler, Random& random)
+    : options_(std::move(options)), http_(http), keys_(keys), scheduler_(scheduler), random_(random) {
+  FRESHET_CHECK(!options_.endpoints.empty(), "a store has an endpoint");
+}
+
+Async<Result<std::string>> Caller::call(std::string operation, std::string body, Kind kind) {
+  bool in_doubt = false;
+  bool asked_for_another_key = false;
+  int cost = 0;
+  Error last;
+  for (int tries = 1;; ++tries) {
+    Sent sent = co_await send(operation, body);
+    if (!sent.error) {
+      quota_.succeeded(cost);
+      co_return std::move(sent.body);
+    }
+    last = std::move(sent.error->error);
+    const Failure failure = sent.error->failure;
+    if (failure == Failure::kRefused) break;
+    if (failure == Failure::kUnsure) in_doubt = true;
+    if (failure == Failure::kCredentials) {
+      if (std::exchange(asked_for_another_key, true)) break;
+      keys_.refused();
+    }
+    cost = sent.timed_out ? RetryQuota::kTimeoutCosts : RetryQuota::kRetryCosts;
+    if (tries >= options_.attempts || !quota_.take(cost)) break;
+    co_await back_off(tries);
+  }
+  if (kind == Kind::kWrite && in_doubt && !is_wrong_anyway(last.code)) {
+    co_return fail(ErrorCode::kUnknownOutcome, operation + " may have been carried out: " + last.message);
+  }
+  co_return fail(std::move(last));
+}
+
+Async<Caller::Sent> Caller::send(std::string operation, std::string body) {
+  Sent sent;
+  auto key = co_await keys_.current();
+  if (!key) {
+    sent.error = ServiceError{std::move(key.error()), Failure::kRefused};
+    co_return sent;
+  }
+  const std::string to = endpoint();
+  const auto url = parse_url(to);
+  FRESHET_CHECK(url.has_value(), "an endpoint is a URL");
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/";
+  request.headers.emplace_back("Host", url->host_header);
+  request.headers.emplace_back("Content-Type", "application/x-amz-json-1.0");
+  request.headers.emplace_back("X-Amz-Target", "DynamoDB_20120810." + operation);
+  request.body = std::move(body);
+  const SignatureScope scope{options_.region, "dynamodb"};
+  sign_request(request, *key, scope, scheduler_.clock().wall());
+  auto answer = co_await http_.send(to + "/", std::move(request), options_.timeout);
+  if (!answer) {
+    sent.timed_out = answer.error().code == ErrorCode::kTimeout;
+    const auto failure = was_never_sent(answer.error()) ? Failure::kBusy : Failure::kUnsure;
+    sent.error = ServiceError{std::move(answer.error()), failure};
+    leave(to);
+  } else if (answer->status == 200) {
+    sent.body = std::move(answer->body);
+  } else {
+    sent.error = error_of(*answer);
+    if (sent.error->failure == Failure::kUnsure) leave(to);
+  }
+  co_return sent;
+}
+
+// Another call may have left it already.
+void Caller::leave(const std::string& from) {
+  if (endpoint() == from) endpoint_ = (endpoint_ + 1) % options_.endpoints.size();
+}
+
+Async<void> Caller::back_off(int tries) {
+  const int doublings = std::min(tries - 1, 10);
+  const auto most = std::min<milliseconds>(kFirstWait * (1 << doublings), kLongestWait);
+  const auto wait = nanoseconds(static_cast<int64_t>(random_.unit() * static_cast<double>(nanoseconds(most).count())));
+  co_await sleep_for(scheduler_, wait);
+}
+
+}  // namespace freshet::remote

@@ -1,0 +1,81 @@
+// The item store on a DynamoDB-compatible engine across a network: each call of the seam is a request of its protocol.
+// docs/engines.md says what works on which engine.
+//
+// Every call may fail with kUnavailable, kTimeout, kThroughputExceeded or kAccessDenied after it was repeated in vain
+// (caller.h); writes instead with kUnknownOutcome if one may have been carried out. What the protocol has no words for
+// is kValidation: books, and tables of Freshet itself. Answers of writes have no cost; sizes are of what was read.
+// Streams are not read yet: the traits say so.
+//
+// Loop thread. What it refers to outlives it; it outlives every Async that it returned.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tables/tables.h"
+#include "tables/traits.h"
+#include "wire/store/caller.h"
+
+namespace freshet::remote {
+
+class RemoteTables final : public Tables {
+ public:
+  // `transactions`: the engine has them.
+  RemoteTables(Caller& caller, Random& random, bool transactions = true);
+
+  const StoreTraits& traits() const override { return traits_; }
+
+  // These wait until the table and its indexes can be used: ten minutes at most, then kTimeout. The engine goes on.
+  Async<Result<TableDescription>> create_table(TableDefinition definition) override;
+  Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
+  // Waits until it is gone.
+  Async<Result<TableDescription>> delete_table(std::string table) override;
+  Async<Result<TableDescription>> describe_table(std::string table) override;
+  Async<Result<std::vector<std::string>>> list_tables() override;
+
+  Async<Result<WriteOutput>> put_item(PutItemInput input) override;
+  Async<Result<WriteOutput>> update_item(UpdateItemInput input) override;
+  Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override;
+  // Many requests, 64 under way at a time: the protocol's batches have no conditions.
+  Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
+  Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override;
+  Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override;
+
+  Async<Result<ItemRef>> get_item(GetItemInput input) override;
+  Async<std::vector<Result<ReadOutput>>> read_many(std::vector<GetItemInput> inputs) override;
+  Async<Result<std::vector<ReadOutput>>> transact_get(std::vector<GetItemInput> inputs) override;
+  Async<Result<Page>> query(QueryInput input) override;
+  Async<Result<Page>> scan(ScanInput input) override;
+
+  Async<Result<StreamPage>> read_stream(ReadStreamInput input) override;
+  Async<Result<StreamBounds>> stream_bounds(std::string table) override;
+  Async<Result<Books>> books(std::string table) override;
+  Async<Result<void>> durable() override { return Result<void>(); }  // An answered write is durable.
+
+ private:
+  // The key schema of a table, which never changes while it lives.
+  Async<Result<KeySchema>> keys_of(std::string table);
+  Async<Result<WriteOutput>> write(const char* operation, std::string body);
+  Async<Result<WriteOutput>> write_one(WriteInput input);
+  Async<Result<WriteOutput>> edit_one(EditItemInput input);
+  Async<Result<ReadOutput>> read_one(GetItemInput input);
+  Async<Result<Page>> read_page(const char* operation, std::string body);
+
+  // One BatchGetItem after the other, until all keys of the batch are read.
+  Async<Result<std::map<std::string, ReadOutput>>> read_batch(GetItemInput like, std::vector<Item> keys);
+  Async<void> read_group(std::vector<GetItemInput>& inputs, std::vector<size_t> group,
+                         std::vector<Result<ReadOutput>>& out);
+
+  Async<Result<void>> change(const char* operation, std::string body);
+  Async<Result<void>> set_ttl(std::string table, std::optional<std::string> now, std::optional<std::string> wanted);
+  Async<Result<void>> set_indexes(TableDefinition now, TableDefinition wanted);
+  Async<Result<TableDescription>> when_active(std::string table);
+
+  Caller& caller_;
+  Random& random_;
+  StoreTraits traits_;
+  std::map<std::string, KeySchema> keys_;  // By table.
+};
+
+}  // namespace freshet::remote

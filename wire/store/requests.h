@@ -1,0 +1,38 @@
+// Inputs of the seam (tables/tables.h) as requests of DynamoDB's JSON protocol. Pure functions; any thread.
+//
+// Guards of puts must have been spelled out (tables/edit.h), and edits must have become updates. `cause`, `measure`,
+// `unhurried` and `by_statement` are for the embedded store: they are left out. Source: the API reference, version
+// 2012-08-10.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tables/tables.h"
+
+namespace freshet::remote {
+
+std::string request_of(const PutItemInput& input);
+std::string request_of(const UpdateItemInput& input);
+std::string request_of(const DeleteItemInput& input);
+std::string request_of(const GetItemInput& input);
+std::string request_of(const QueryInput& input);
+std::string request_of(const ScanInput& input);
+// `token` must not be empty: it makes the request safe to repeat.
+std::string request_of(const TransactWriteInput& input);
+std::string request_of(const std::vector<GetItemInput>& transaction);
+
+// BatchGetItem for keys of one table, which all have the projection and the consistency of `like`. No key occurs twice.
+std::string batch_get_request(const GetItemInput& like, std::span<const Item> keys);
+
+// Tables. A definition's books and its other settings than billing, class and protection are not part of the protocol.
+std::string create_request(const TableDefinition& definition);
+std::string table_request(const std::string& table);  // DescribeTable, DeleteTable, DescribeTimeToLive.
+std::string list_request(const std::string& after);   // ListTables: the page behind the table `after`; "": the first.
+std::string ttl_request(const std::string& table, const std::string& attribute, bool enabled);
+std::string stream_request(const std::string& table, std::optional<StreamView> view);  // Empty switches it off.
+std::string add_index_request(const TableDefinition& definition, const IndexDefinition& index);
+std::string drop_index_request(const std::string& table, const std::string& index);
+
+}  // namespace freshet::remote

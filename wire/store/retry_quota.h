@@ -1,0 +1,30 @@
+// Limits how many calls are repeated, as the SDKs' standard retry mode does: while a store fails all the time, clients
+// must not multiply its load. Pure; one thread. Source: AWS SDKs and Tools Reference Guide, "Retry behavior".
+#pragma once
+
+#include <algorithm>
+
+namespace freshet::remote {
+
+class RetryQuota {
+ public:
+  static constexpr int kMost = 500;
+  static constexpr int kRetryCosts = 5;
+  static constexpr int kTimeoutCosts = 10;
+  static constexpr int kFirstSuccessGives = 1;
+
+  // Takes what a repeated call costs; false if there is not enough left.
+  bool take(int cost) {
+    if (left_ < cost) return false;
+    left_ -= cost;
+    return true;
+  }
+  // A call has succeeded: gives back what its last repetition cost, or a little if it was never repeated.
+  void succeeded(int last_cost) { left_ = std::min(kMost, left_ + std::max(last_cost, kFirstSuccessGives)); }
+  int left() const { return left_; }
+
+ private:
+  int left_ = kMost;
+};
+
+}  // namespace freshet::remote
