@@ -23,12 +23,16 @@ std::string to_hex(std::string_view bytes) {
   return out;
 }
 
-std::string sha256_hex(std::string_view data) {
+std::string sha256(std::string_view data) {
   std::string digest(kDigestBytes, '\0');
   const int done = EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(digest.data()), nullptr,
                               EVP_sha256(), nullptr);
   FRESHET_CHECK(done == 1, "SHA-256 cannot fail");
-  return to_hex(digest);
+  return digest;
+}
+
+std::string sha256_hex(std::string_view data) {
+  return to_hex(sha256(data));
 }
 
 std::string uuid_of(std::string_view text) {

@@ -7,6 +7,7 @@
 
 namespace freshet {
 
+std::string sha256(std::string_view data);  // 32 bytes.
 std::string sha256_hex(std::string_view data);
 // SHA-256 of data that arrives in pieces. Use it on one thread.
 class Sha256 {

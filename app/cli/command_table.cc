@@ -30,6 +30,8 @@ constexpr CommandRow kCommandRows[] = {
     {kOperate, "policy", add_policy},
     {kOperate, "sheds", add_sheds},
     {kOperate, "audit", add_audit},
+    {kOperate, "copy", add_copy},
+    {kOperate, "doctor", add_doctor},
     {kOperate, "completions", add_completions},
     {kOperate, "man", add_man},
     {kFunctions, "deploy", add_deploy},

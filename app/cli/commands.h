@@ -47,6 +47,8 @@ void add_purge(Command app, int& exit_status);
 void add_policy(Command app, int& exit_status);
 void add_sheds(Command app, int& exit_status);
 void add_audit(Command app, int& exit_status);
+void add_copy(Command app, int& exit_status);
+void add_doctor(Command app, int& exit_status);
 void add_invoke(Command app, int& exit_status);
 void add_deploy(Command app, int& exit_status);
 void add_logs(Command app, int& exit_status);

@@ -7,7 +7,7 @@
 namespace freshet::cli {
 namespace {
 
-using Value = OptionFacts::Value;
+using OptionValue = OptionFacts::Value;
 
 // Calls `visit` with the program and each command below it, parents first.
 template <class Visit>
@@ -64,8 +64,8 @@ std::string bash_facts(const CommandFacts& program) {
     std::string arguments;
     for (const OptionFacts& option : command.options) {
       options.insert(options.end(), option.names.begin(), option.names.end());
-      if (option.value == Value::kNone) continue;
-      std::string how = option.value == Value::kFile ? "-f" : option.value == Value::kFolder ? "-d" : "";
+      if (option.value == OptionValue::kNone) continue;
+      std::string how = option.value == OptionValue::kFile ? "-f" : option.value == OptionValue::kFolder ? "-d" : "";
       if (!option.choices.empty()) how = "-W " + shell_quoted(joined(option.choices));
       if (option.names.empty()) {
         if (arguments.empty()) arguments = how;
@@ -165,8 +165,8 @@ std::string zsh_text(const std::string& text) {
 
 std::string zsh_action(const OptionFacts& option) {
   if (!option.choices.empty()) return "(" + joined(option.choices) + ")";
-  if (option.value == Value::kFile) return "_files";
-  if (option.value == Value::kFolder) return "_files -/";
+  if (option.value == OptionValue::kFile) return "_files";
+  if (option.value == OptionValue::kFolder) return "_files -/";
   return "";
 }
 
@@ -182,9 +182,9 @@ std::string zsh_specs(const CommandFacts& command) {
     }
     for (const std::string& name : option.names) {
       const std::string others = option.names.size() < 2 ? "" : "(" + joined(option.names) + ")";
-      const char* equals = name.size() > 2 && option.value != Value::kNone ? "=" : "";
+      const char* equals = name.size() > 2 && option.value != OptionValue::kNone ? "=" : "";
       add((option.repeatable ? "*" : others) + name + equals + "[" + zsh_text(option.what) + "]" +
-          (option.value == Value::kNone ? "" : value));
+          (option.value == OptionValue::kNone ? "" : value));
     }
   }
   return specs;
@@ -237,11 +237,11 @@ std::string fish_option(const CommandFacts& command, const OptionFacts& option) 
     line += name.size() == 2 ? " -s " + name.substr(1) : " -l " + name.substr(2);
   if (!option.choices.empty()) {
     line += " -x -a " + shell_quoted(joined(option.choices), true);
-  } else if (option.value == Value::kFile) {
+  } else if (option.value == OptionValue::kFile) {
     line += option.names.empty() ? " -F" : " -r -F";
-  } else if (option.value == Value::kFolder) {
+  } else if (option.value == OptionValue::kFolder) {
     line += " -x -a '(__fish_complete_directories)'";
-  } else if (option.value == Value::kText && !option.names.empty()) {
+  } else if (option.value == OptionValue::kText && !option.names.empty()) {
     line += " -x";
   }
   if (!option.names.empty()) line += " -d " + shell_quoted(first_line(option.what), true);
@@ -263,7 +263,7 @@ std::string fish_completions(const CommandFacts& program) {
     }
     bool arguments = false;
     for (const OptionFacts& option : command.options) {
-      const bool has_action = option.value != Value::kText || !option.choices.empty();
+      const bool has_action = option.value != OptionValue::kText || !option.choices.empty();
       if (option.names.empty() && (arguments || !has_action)) continue;
       arguments = arguments || option.names.empty();
       lines += fish_option(command, option);

@@ -13,7 +13,7 @@
 namespace freshet::cli {
 namespace {
 
-using Value = OptionFacts::Value;
+using OptionValue = OptionFacts::Value;
 
 // The code point that begins at `at`, which moves behind it. Help texts are ours: they are UTF-8.
 uint32_t code_point(const std::string& text, size_t& at) {
@@ -93,7 +93,7 @@ std::string option_head(const OptionFacts& option) {
   std::string head;
   for (const std::string& name : option.names) head += (head.empty() ? "" : ", ") + ("\\fB" + plain(name) + "\\fR");
   if (option.names.empty()) return "\\fI" + plain(option.positional) + "\\fR";
-  if (option.value == Value::kNone) return head;
+  if (option.value == OptionValue::kNone) return head;
   return head + " \\fI" + plain(option.placeholder) + "\\fR";
 }
 

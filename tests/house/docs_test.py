@@ -28,6 +28,7 @@ RUN_BY = {
     "docs/aws-sdks.md": {"fenced": PRINTED},
     "docs/cookbook.md": {"fenced": PRINTED},
     "docs/dashboard.md": {".*": "tests/ui/recording_test.mjs"},
+    "docs/engines.md": {"freshet ": "tests/conformance/engine_commands_test.py"},
     "docs/errors.md": {"freshet logs": "tests/conformance/http_test.py"},
     "docs/filtered-queue.md": {".*": "tests/faults/filtered_test.py"},
     "docs/formats.md": {".*freshet replay": "tests/faults/replay_test.py"},

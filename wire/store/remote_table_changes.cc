@@ -151,7 +151,9 @@ Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefiniti
 
 Async<Result<TableDescription>> RemoteTables::alter_table(TableDefinition definition) {
   if (auto ok = can_be_made(definition); !ok) co_return fail(ok.error());
-  auto described = co_await describe_table(definition.name);
+  auto known = co_await describe_table(definition.name);
+  if (!known) co_return known;
+  auto described = co_await when_active(definition.name);  // Somebody may just have made it.
   if (!described) co_return described;
   const TableDefinition& now = described->definition;
   auto ttl = co_await set_ttl(now.name, now.ttl_attribute, definition.ttl_attribute);

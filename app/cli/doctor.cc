@@ -1,0 +1,127 @@
+// freshet doctor: what a DynamoDB-compatible engine can do, and what a template needs there.
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "app/cli/checks.h"
+#include "app/cli/commands.h"
+#include "app/cli/progress.h"
+#include "app/cli/remote.h"
+#include "app/daemon/plan.h"
+#include "app/engines/doctor.h"
+#include "app/engines/place.h"
+#include "base/plain_text.h"
+
+namespace freshet::cli {
+namespace {
+
+struct DoctorCommand {
+  std::string endpoint;
+  TemplateOptions deploy;
+  std::string region = "us-east-1";
+  std::string ca;
+  bool no_writes = false;
+  bool json = false;
+};
+
+int end_with(const Error& error, int status) {
+  std::cerr << "freshet: " << plain_text(error.message) << '\n';
+  return status;
+}
+
+const char* word_of(engines::Finding::State state) {
+  switch (state) {
+    case engines::Finding::State::kOk:
+      return "ok";
+    case engines::Finding::State::kLacks:
+      return "lacks";
+    case engines::Finding::State::kBad:
+      return "bad";
+  }
+  return "";
+}
+
+void print(const std::vector<engines::Finding>& findings, bool json) {
+  if (json) {
+    Json list = Json::array();
+    for (const auto& finding : findings) {
+      list.push_back({{"state", word_of(finding.state)}, {"what", finding.what}, {"said", finding.said}});
+    }
+    std::cout << Json{{"findings", list}}.dump() << '\n';
+    return;
+  }
+  for (const auto& finding : findings) {
+    std::string word = word_of(finding.state);
+    word.resize(7, ' ');
+    std::cout << word << plain_text(finding.what);
+    if (!finding.said.empty()) std::cout << ": " << plain_text(finding.said);
+    std::cout << '\n';
+  }
+}
+
+Async<void> ask(engines::Place& place, engines::DoctorOptions options, std::vector<engines::Finding>& out) {
+  auto findings = co_await engines::examine(*place.caller(), place.remote(), std::move(options));
+  out = std::move(findings);
+}
+
+int run(const DoctorCommand& command) {
+  engines::DoctorOptions options;
+  if (!command.deploy.path.empty()) {
+    auto deployment = read_deployment(command.deploy);
+    if (!deployment) {
+      std::cerr << "freshet: " << plain_lines(deployment.error().message, plain_text(command.deploy.path) + ":")
+                << '\n';
+      return kUsage;
+    }
+    options.wanted = std::move(deployment->tables);
+  }
+  if (!engines::is_endpoint(command.endpoint)) {
+    return end_with({ErrorCode::kValidation, "--endpoint must be http[s]://HOST[:PORT]", {}}, kUsage);
+  }
+  auto loop = engines::StoreLoop::make(command.ca);
+  if (!loop) return end_with(loop.error(), kUsage);
+  engines::PlaceOptions where;
+  where.region = command.region;
+  auto place = engines::Place::open(command.endpoint, where, **loop);
+  if (!place) return end_with(place.error(), kUsage);
+  Progress progress("endpoint");
+  options.table = "freshet-doctor-" + (*loop)->random().uuid();
+  options.writes = !command.no_writes;
+  options.http = &(*loop)->http();
+  options.url = command.endpoint;
+  options.tell = [&](const std::string& what) { progress.show(plain_text(what)); };
+  std::vector<engines::Finding> findings;
+  (*loop)->run(ask(**place, std::move(options), findings));
+  progress.end();
+  print(findings, command.json);
+  for (const auto& finding : findings) {
+    if (finding.state == engines::Finding::State::kBad) return findings.size() == 1 ? kUnreachable : kDifferent;
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_doctor(Command app, int& exit_status) {
+  auto options = std::make_shared<DoctorCommand>();
+  const Command command = app.add_subcommand("doctor", "Find out what a DynamoDB-compatible engine can do");
+  command.add_option("--endpoint", options->endpoint, "http[s]://HOST[:PORT] of the engine").required();
+  command
+      .add_option("--template", options->deploy.path, "Compare the tables of this template with those that are there")
+      .shipped_file();
+  command.add_option("--region", options->region, "Region that requests are signed for").capture_default_str();
+  command.add_option("--ca", options->ca, "PEM file of certificates to trust besides the system's").file();
+  command.add_flag("--no-writes", options->no_writes, "Make no table: look only at what is there");
+  command.add_flag("--json", options->json, "Print JSON");
+  command.footer(
+      "It makes a table of its own, freshet-doctor-ID, writes to it for some seconds and drops it again. Access keys\n"
+      "are found as the AWS SDKs find them. Exit status 7: something is bad; what an engine lacks is no fault.\n"
+      "Examples:\n"
+      "  freshet doctor --endpoint http://127.0.0.1:8000\n"
+      "  freshet doctor --endpoint https://dynamodb.eu-west-1.amazonaws.com --region eu-west-1 --template "
+      "config/lifo.yaml");
+  command.callback([options, &exit_status] { exit_status = run(*options); });
+}
+
+}  // namespace freshet::cli

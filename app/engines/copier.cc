@@ -1,0 +1,307 @@
+#include "app/engines/copier.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "app/engines/digest.h"
+#include "tables/traits.h"
+#include "tables/value/billed.h"
+#include "tables/value/json.h"
+
+namespace freshet::engines {
+
+namespace {
+
+constexpr uint32_t kPageItems = 1'000;
+constexpr int kWriteTries = 5;  // Sendings of a put of which nobody said what became of it.
+constexpr std::string_view kState = "taskStatus";
+
+using Known = std::map<Fingerprint, Fingerprint>;  // By key: the whole item.
+
+std::string key_text(const ItemRef& item, const KeySchema& keys) {
+  std::string out;
+  for (const auto* attribute : keys.attributes()) {
+    const auto value = item.find(attribute->name);
+    if (!value) continue;
+    out += std::to_string(value->encoded().size()) + ":";
+    out += value->encoded();
+  }
+  return out;
+}
+
+// The key for a person: "id = a".
+std::string shown_key(const ItemRef& item, const KeySchema& keys) {
+  std::string out;
+  for (const auto* attribute : keys.attributes()) {
+    const auto value = item.find(attribute->name);
+    if (!value) continue;
+    std::string text;
+    append_plain_json(text, *value);
+    out += (out.empty() ? "" : ", ") + attribute->name + " = " + text;
+  }
+  return out;
+}
+
+Item key_of(const ItemRef& item, const KeySchema& keys) {
+  Item key;
+  for (const auto* attribute : keys.attributes()) {
+    if (const auto value = item.find(attribute->name)) key.set(attribute->name, value->decode());
+  }
+  return key;
+}
+
+class TableCopy {
+ public:
+  TableCopy(Tables& from, Tables& to, const CopyOptions& options, std::string table)
+      : from_(from), to_(to), options_(options) {
+    out_.table = std::move(table);
+  }
+  TableCopy(const TableCopy&) = delete;
+  TableCopy& operator=(const TableCopy&) = delete;
+
+  Async<Result<CopiedTable>> run() {
+    auto described = co_await from_.describe_table(out_.table);
+    if (!described) co_return fail(described.error());
+    definition_ = std::move(described->definition);
+    if (!to_.traits().has(Trait::kBooks)) definition_.books.reset();
+    // The protocol has no words for them, or other accounts have other ones.
+    definition_.settings.tags.clear();
+    definition_.settings.point_in_time_recovery = false;
+    if (!options_.only_count) {
+      auto made = co_await make_table();
+      if (!made) co_return fail(made.error());
+      if (!out_.created) {
+        auto known = co_await read_known();
+        if (!known) co_return fail(known.error());
+      }
+    }
+    auto copied = co_await copy_items();
+    if (!copied) co_return fail(copied.error());
+    if (options_.only_count) co_return std::move(out_);
+    auto equal = co_await compare();
+    if (!equal) co_return fail(equal.error());
+    auto finished = co_await to_.alter_table(definition_);
+    if (!finished) co_return fail(finished.error());
+    auto durable = co_await to_.durable();
+    if (!durable) co_return fail(durable.error());
+    co_return std::move(out_);
+  }
+
+ private:
+  using Visit = std::function<void(const ItemRef&)>;
+
+  tl::unexpected<Error> conflict(const std::string& what) const {
+    return fail(ErrorCode::kConflict, "table '" + out_.table + "': " + what);
+  }
+
+  // Items do not expire and nobody is told of them while they are copied.
+  TableDefinition quiet() const {
+    TableDefinition quiet = definition_;
+    quiet.stream.reset();
+    quiet.ttl_attribute.reset();
+    quiet.books.reset();
+    return quiet;
+  }
+
+  Async<Result<void>> make_table() {
+    auto there = co_await to_.describe_table(out_.table);
+    if (!there && there.error().code != ErrorCode::kResourceNotFound) co_return fail(there.error());
+    if (!there) {
+      TableDefinition wanted = quiet();
+      auto made = co_await to_.create_table(std::move(wanted));
+      if (!made) co_return fail(made.error());
+      out_.created = true;
+      co_return Result<void>();
+    }
+    const TableDefinition& is = there->definition;
+    if (is.keys != definition_.keys) co_return conflict("it is there with other keys");
+    for (const IndexDefinition& index : definition_.indexes) {
+      const auto* known = is.index(index.name);
+      if (known == nullptr || *known != index) co_return conflict("it is there without the index '" + index.name + "'");
+    }
+    // An engine may still be making it, for a copy that was ended: this waits, and changes nothing.
+    TableDefinition same = is;
+    auto ready = co_await to_.alter_table(std::move(same));
+    if (!ready) co_return fail(ready.error());
+    co_return Result<void>();
+  }
+
+  // Reads all items of a store, a page at a time.
+  Async<Result<void>> each_page(Tables& store, std::function<Async<Result<void>>(std::vector<ItemRef>)> visit) {
+    Item start;
+    do {
+      ScanInput scan;
+      scan.table = out_.table;
+      scan.limit = kPageItems;
+      scan.consistent = true;
+      scan.exclusive_start_key = std::move(start);
+      auto page = co_await store.scan(std::move(scan));
+      if (!page) co_return fail(page.error());
+      start = std::move(page->last_evaluated_key);
+      auto work = visit(std::move(page->items));
+      auto visited = co_await work;
+      if (!visited) co_return visited;
+      if (options_.is_stopped && options_.is_stopped()) co_return fail(ErrorCode::kCancelled, "stopped");
+    } while (!start.empty());
+    co_return Result<void>();
+  }
+
+  Async<Result<void>> read_known() {
+    return each_page(to_, [this](std::vector<ItemRef> items) -> Async<Result<void>> {
+      for (const ItemRef& item : items) {
+        known_.emplace(fingerprint_of(key_text(item, definition_.keys)), fingerprint_of(item.encoded()));
+      }
+      return Result<void>();
+    });
+  }
+
+  Async<Result<void>> copy_items() {
+    return each_page(from_, [this](std::vector<ItemRef> items) { return copy_page(std::move(items)); });
+  }
+
+  Async<Result<void>> copy_page(std::vector<ItemRef> items) {
+    std::vector<ItemRef> missing;
+    for (ItemRef& item : items) {
+      const Fingerprint whole = fingerprint_of(item.encoded());
+      count(item, whole);
+      const auto known = known_.find(fingerprint_of(key_text(item, definition_.keys)));
+      if (known == known_.end()) {
+        missing.push_back(std::move(item));
+      } else if (known->second == whole) {
+        ++out_.there;
+      } else {
+        co_return conflict("the item " + shown_key(item, definition_.keys) + " is there with another content");
+      }
+    }
+    if (!options_.only_count) {
+      auto written = co_await write(std::move(missing));
+      if (!written) co_return written;
+    }
+    if (options_.tell) options_.tell(out_.table, out_.items);
+    co_return Result<void>();
+  }
+
+  void count(const ItemRef& item, const Fingerprint& whole) {
+    source_.add(whole);
+    ++out_.items;
+    out_.bytes += billed_size_of_encoded(item.encoded());
+    if (const auto state = item.find(kState); state && state->type() == Type::kString) {
+      ++out_.states[std::string(state->bytes())];
+    }
+  }
+
+  PutItemInput put_of(const ItemRef& item) const {
+    PutItemInput put;
+    put.table = out_.table;
+    put.item = item.decode();
+    put.only_new = true;
+    return put;
+  }
+
+  Async<Result<void>> write(std::vector<ItemRef> items) {
+    for (int tries = 0; tries < kWriteTries && !items.empty(); ++tries) {
+      std::vector<WriteInput> puts;
+      for (const ItemRef& item : items) puts.emplace_back(put_of(item));
+      auto answers = co_await to_.write_many(std::move(puts));
+      std::vector<ItemRef> doubtful;
+      for (size_t i = 0; i < answers.size(); ++i) {
+        const bool is_there = !answers[i] && answers[i].error().code == ErrorCode::kConditionalCheckFailed;
+        const bool unknown = !answers[i] && answers[i].error().code == ErrorCode::kUnknownOutcome;
+        if (answers[i]) {
+          ++out_.copied;
+        } else if (is_there || unknown) {
+          doubtful.push_back(items[i]);
+        } else {
+          co_return fail(answers[i].error());
+        }
+      }
+      auto left = co_await not_there(std::move(doubtful));
+      if (!left) co_return fail(left.error());
+      items = std::move(*left);
+    }
+    if (!items.empty()) co_return fail(ErrorCode::kUnknownOutcome, "the store does not say what became of some writes");
+    auto durable = co_await to_.durable();
+    co_return durable;
+  }
+
+  // Those of the items that are not in the target. One that is there must be equal.
+  Async<Result<std::vector<ItemRef>>> not_there(std::vector<ItemRef> items) {
+    std::vector<ItemRef> out;
+    for (const ItemRef& item : items) {
+      GetItemInput get;
+      get.table = out_.table;
+      get.key = key_of(item, definition_.keys);
+      auto found = co_await to_.get_item(std::move(get));
+      if (!found) co_return fail(found.error());
+      if (!*found) {
+        out.push_back(item);
+      } else if (found->same_bytes(item)) {
+        ++out_.copied;
+      } else {
+        co_return conflict("the item " + shown_key(item, definition_.keys) + " is there with another content");
+      }
+    }
+    co_return out;
+  }
+
+  // Both sides are read again.
+  Async<Result<void>> compare() {
+    ItemsDigest target;
+    auto read = co_await digest(to_, target);
+    if (!read) co_return read;
+    ItemsDigest again;
+    auto reread = co_await digest(from_, again);
+    if (!reread) co_return reread;
+    if (again != source_) co_return conflict("the source has changed meanwhile: copy it while nobody writes");
+    if (target == source_) co_return Result<void>();
+    co_return conflict("the target has " + std::to_string(target.items()) + " items and the source " +
+                       std::to_string(source_.items()) +
+                       (target.items() == source_.items() ? ", and they differ" : ""));
+  }
+
+  Async<Result<void>> digest(Tables& store, ItemsDigest& into) {
+    return each_page(store, [&into](std::vector<ItemRef> items) -> Async<Result<void>> {
+      for (const ItemRef& item : items) into.add(fingerprint_of(item.encoded()));
+      return Result<void>();
+    });
+  }
+
+  Tables& from_;
+  Tables& to_;
+  const CopyOptions& options_;
+  TableDefinition definition_;
+  Known known_;
+  ItemsDigest source_;
+  CopiedTable out_;
+};
+
+Async<Result<std::vector<std::string>>> chosen(Tables& from, std::vector<std::string> named) {
+  auto all = co_await from.list_tables();
+  if (!all) co_return fail(all.error());
+  for (const std::string& name : named) {
+    if (std::find(all->begin(), all->end(), name) != all->end()) continue;
+    co_return fail(ErrorCode::kNotFound, "there is no table '" + name + "'");
+  }
+  if (!named.empty()) co_return named;
+  std::erase_if(*all, [](const std::string& name) { return name.starts_with(kSystemTablePrefix); });
+  co_return std::move(*all);
+}
+
+}  // namespace
+
+Async<Result<std::vector<CopiedTable>>> copy_tables(Tables& from, Tables& to, CopyOptions options) {
+  auto tables = co_await chosen(from, options.tables);
+  if (!tables) co_return fail(tables.error());
+  std::sort(tables->begin(), tables->end());
+  std::vector<CopiedTable> out;
+  for (const std::string& table : *tables) {
+    TableCopy copy(from, to, options, table);
+    auto copied = co_await copy.run();
+    if (!copied) co_return fail(copied.error());
+    out.push_back(std::move(*copied));
+  }
+  co_return out;
+}
+
+}  // namespace freshet::engines

@@ -1,0 +1,336 @@
+#include "app/engines/doctor.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <utility>
+
+#include "tables/traits.h"
+
+namespace freshet::engines {
+
+namespace {
+
+constexpr milliseconds kPatience{3'000};
+constexpr seconds kClocksMayDiffer{60};  // Signatures may be five minutes old, deadlines may not.
+constexpr int kRoundTrips = 10;
+constexpr int kLagProbes = 10;
+constexpr seconds kLongestLag{10};
+constexpr milliseconds kLagStep{2};
+constexpr int kSlots = 64;         // Writes that are under way at once where speed is measured.
+constexpr int kWritesOfATask = 3;  // Created, taken, completed.
+constexpr size_t kTaskBytes = 1'000;
+constexpr const char* kIndex = "by-state";
+
+using State = Finding::State;
+
+std::string ms(nanoseconds time) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f ms", std::chrono::duration<double, std::milli>(time).count());
+  return text;
+}
+
+// "Sat, 28 Nov 2026 08:00:00 GMT".
+std::optional<WallTime> time_of(const std::string& date) {
+  std::tm parts{};
+  if (strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts) == nullptr) return std::nullopt;
+  return WallTime(seconds(timegm(&parts)));
+}
+
+nanoseconds median(std::vector<nanoseconds> times) {
+  std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
+bool is_unsupported(const Error& error) {
+  return error.code == ErrorCode::kUnknownOperation || error.code == ErrorCode::kInternal;
+}
+
+// Names the first difference between a table that is there and the wanted one; empty if there is none.
+std::string difference(const TableDefinition& is, const TableDefinition& wanted) {
+  if (is.keys != wanted.keys) return "it has other keys";
+  for (const IndexDefinition& index : wanted.indexes) {
+    const auto* known = is.index(index.name);
+    if (known == nullptr) return "it lacks the index '" + index.name + "'";
+    if (*known != index) return "its index '" + index.name + "' has other keys or another projection";
+  }
+  if (wanted.stream && is.stream != wanted.stream) return "its stream is off, or has another view";
+  if (wanted.ttl_attribute && is.ttl_attribute != wanted.ttl_attribute) return "its ttl is off";
+  return {};
+}
+
+class Doctor {
+ public:
+  Doctor(remote::Caller& caller, remote::RemoteTables& tables, DoctorOptions options)
+      : caller_(caller), tables_(tables), options_(std::move(options)) {}
+  Doctor(const Doctor&) = delete;
+  Doctor& operator=(const Doctor&) = delete;
+
+  Async<std::vector<Finding>> run() {
+    const bool reached = co_await reach();
+    if (!reached) co_return std::move(findings_);
+    co_await compare_clocks();
+    co_await compare_wanted();
+    if (options_.writes) {
+      const bool made = co_await make_table();
+      if (made) co_await probe();
+      if (made) co_await drop_table();
+    }
+    co_return std::move(findings_);
+  }
+
+ private:
+  Scheduler& scheduler() { return caller_.scheduler(); }
+  BootTime now() { return scheduler().clock().boot(); }
+
+  void begin(const std::string& what) {
+    if (options_.tell) options_.tell(what);
+  }
+  void found(State state, std::string what, std::string said = {}) {
+    findings_.push_back({state, std::move(what), std::move(said)});
+  }
+
+  Async<bool> reach() {
+    begin("endpoint");
+    std::vector<nanoseconds> times;
+    for (int i = 0; i < kRoundTrips; ++i) {
+      const BootTime sent = now();
+      auto listed = co_await tables_.list_tables();
+      if (!listed) {
+        found(State::kBad, listed.error().code == ErrorCode::kAccessDenied ? "access key" : "endpoint",
+              listed.error().message);
+        co_return false;
+      }
+      times.push_back(now() - sent);
+    }
+    found(State::kOk, "endpoint", "it answers within " + ms(median(std::move(times))) + " (median of ListTables)");
+    found(State::kOk, "access key", "accepted");
+    co_return true;
+  }
+
+  Async<void> compare_clocks() {
+    if (options_.http == nullptr) co_return;
+    HttpRequest request;
+    request.method = "GET";
+    std::string url = options_.url;
+    auto answer = co_await options_.http->send(std::move(url), std::move(request), kPatience);
+    const auto theirs = answer ? time_of(std::string(header(answer->headers, "Date"))) : std::nullopt;
+    if (!theirs) co_return found(State::kLacks, "clock", "it does not say what time it is");
+    const auto off = std::chrono::duration_cast<seconds>(*theirs - scheduler().clock().wall());
+    const std::string said = "it is " + std::to_string(off.count()) + " s ahead of this machine's (to the second)";
+    found(std::chrono::abs(off) > kClocksMayDiffer ? State::kBad : State::kOk, "clock", said);
+  }
+
+  Async<void> compare_wanted() {
+    for (const TableDefinition& wanted : options_.wanted) {
+      begin("table " + wanted.name);
+      auto described = co_await tables_.describe_table(wanted.name);
+      const std::string what = "table '" + wanted.name + "'";
+      if (!described && described.error().code == ErrorCode::kResourceNotFound) {
+        found(State::kLacks, what, "it is not there yet");
+      } else if (!described) {
+        found(State::kBad, what, described.error().message);
+      } else if (const auto text = difference(described->definition, wanted); !text.empty()) {
+        found(State::kBad, what, text);
+      } else {
+        found(State::kOk, what, "as the template has it");
+      }
+    }
+  }
+
+  TableDefinition definition() const {
+    TableDefinition d;
+    d.name = options_.table;
+    d.keys.partition = {"id", Type::kString};
+    IndexDefinition index;
+    index.name = kIndex;
+    index.keys.partition = {"state", Type::kString};
+    index.keys.sort = KeyAttribute{"n", Type::kNumber};
+    d.indexes.push_back(index);
+    return d;
+  }
+
+  Async<bool> make_table() {
+    begin("a table with an index");
+    const BootTime sent = now();
+    auto wanted = definition();
+    auto made = co_await tables_.create_table(std::move(wanted));
+    if (!made) {
+      found(State::kBad, "tables", "none can be made: " + made.error().message);
+      co_return false;
+    }
+    found(State::kOk, "tables", "one with an index was ready after " + ms(now() - sent));
+    co_return true;
+  }
+
+  Async<void> drop_table() {
+    begin("the table's end");
+    auto dropped = co_await tables_.delete_table(options_.table);
+    if (!dropped) {
+      found(State::kBad, "tables", "'" + options_.table + "' could not be dropped: " + dropped.error().message);
+    }
+  }
+
+  Async<void> probe() {
+    co_await probe_conditions();
+    co_await probe_transactions();
+    co_await probe_lag();
+    co_await probe_changes();
+    co_await probe_speed();
+  }
+
+  PutItemInput put_of(std::string id, int64_t n) const {
+    PutItemInput put;
+    put.table = options_.table;
+    put.item = Item{{"id", Value(std::move(id))}, {"state", Value("NEW")}, {"n", Value::number(n)}};
+    put.only_new = true;
+    put.return_item_on_failure = true;
+    return put;
+  }
+
+  Async<void> probe_conditions() {
+    begin("conditional writes");
+    auto put = put_of("one", 1);
+    auto first = co_await tables_.put_item(std::move(put));
+    auto same = put_of("one", 2);
+    auto second = co_await tables_.put_item(std::move(same));
+    if (!first) {
+      found(State::kBad, "conditional writes", first.error().message);
+    } else if (second || second.error().code != ErrorCode::kConditionalCheckFailed) {
+      found(State::kBad, "conditional writes",
+            second ? "a condition that does not hold was ignored" : second.error().message);
+    } else {
+      const bool has_item = std::dynamic_pointer_cast<const ConditionFailed>(second.error().detail) != nullptr;
+      found(State::kOk, "conditional writes");
+      found(has_item ? State::kOk : State::kLacks, "the item in a refusal",
+            has_item ? "" : "a refused write costs one more read");
+    }
+  }
+
+  Async<void> probe_transactions() {
+    begin("transactions");
+    TransactWriteInput both;
+    both.actions.emplace_back(put_of("two", 1));
+    both.actions.emplace_back(put_of("one", 2));
+    auto refused = co_await tables_.transact_write(std::move(both));
+    if (refused) {
+      found(State::kBad, "transactions", "one was carried out although a condition does not hold");
+    } else if (refused.error().code == ErrorCode::kTransactionCanceled) {
+      found(State::kOk, "transactions");
+    } else if (is_unsupported(refused.error())) {
+      found(State::kLacks, "transactions", "filtered queues, counters and priority queues need them");
+    } else {
+      found(State::kBad, "transactions", refused.error().message);
+    }
+  }
+
+  Async<Result<bool>> index_shows(int64_t n) {
+    QueryInput query;
+    query.table = options_.table;
+    query.index = kIndex;
+    query.key_condition = "#s = :s AND n = :n";
+    query.placeholders.names = {{"#s", "state"}};
+    query.placeholders.values.set(":s", Value("NEW"));
+    query.placeholders.values.set(":n", Value::number(n));
+    auto page = co_await tables_.query(std::move(query));
+    if (!page) co_return fail(page.error());
+    co_return page->count > 0;
+  }
+
+  Async<void> probe_lag() {
+    begin("the lag of an index");
+    std::vector<nanoseconds> lags;
+    for (int i = 0; i < kLagProbes; ++i) {
+      const int64_t n = 100 + i;
+      auto put = put_of("lag-" + std::to_string(i), n);
+      auto written = co_await tables_.put_item(std::move(put));
+      if (!written) co_return found(State::kBad, "indexes", written.error().message);
+      const BootTime answered = now();
+      for (bool shown = false; !shown;) {
+        auto look = co_await index_shows(n);
+        if (!look) co_return found(State::kBad, "indexes", look.error().message);
+        shown = *look;
+        if (!shown && now() - answered > kLongestLag) {
+          co_return found(State::kBad, "indexes", "one does not show a write within ten seconds");
+        }
+        if (!shown) co_await sleep_for(scheduler(), kLagStep);
+      }
+      lags.push_back(now() - answered);
+    }
+    const auto longest = *std::max_element(lags.begin(), lags.end());
+    found(State::kOk, "indexes",
+          "one shows a write after " + ms(median(std::move(lags))) + ", at most " + ms(longest) + ", a query included");
+  }
+
+  // Stream and ttl, each switched on.
+  Async<void> probe_changes() {
+    begin("stream and ttl");
+    auto with_stream = definition();
+    with_stream.stream = StreamView::kNewAndOldImages;
+    auto streamed = co_await tables_.alter_table(with_stream);
+    const bool has_stream = streamed && !streamed->stream_label.empty();
+    found(has_stream ? State::kOk : State::kLacks, "change streams",
+          has_stream ? "" : "tasks that SDK clients put are found by scans alone");
+    auto with_ttl = std::move(with_stream);
+    if (!has_stream) with_ttl.stream.reset();
+    with_ttl.ttl_attribute = "ttl";
+    auto expiring = co_await tables_.alter_table(std::move(with_ttl));
+    const bool has_ttl = expiring && expiring->definition.ttl_attribute.has_value();
+    found(has_ttl ? State::kOk : State::kLacks, "ttl", has_ttl ? "" : "ended tasks stay until they are purged");
+  }
+
+  Async<void> write_until(BootTime end, std::string name, uint64_t& written, std::string& fault) {
+    for (int64_t i = 0; now() < end && fault.empty(); ++i) {
+      auto put = put_of(name + std::to_string(i), 1'000 + i);
+      put.item.set("payload", Value(std::string(kTaskBytes, 'x')));
+      auto done = co_await tables_.put_item(std::move(put));
+      if (done) {
+        ++written;
+      } else if (done.error().code != ErrorCode::kUnknownOutcome) {
+        fault = done.error().message;
+      }
+    }
+  }
+
+  Async<double> writes_a_second(int slots, std::string& fault) {
+    uint64_t written = 0;
+    const BootTime began = now();
+    std::vector<Async<void>> running;
+    for (int i = 0; i < slots; ++i) {
+      std::string name = std::to_string(slots) + "-" + std::to_string(i) + "-";
+      running.push_back(write_until(began + options_.measured_for, std::move(name), written, fault));
+    }
+    for (auto& one : running) co_await one;
+    const double time = std::chrono::duration<double>(now() - began).count();
+    co_return time > 0 ? static_cast<double>(written) / time : 0;
+  }
+
+  Async<void> probe_speed() {
+    begin("speed");
+    std::string fault;
+    const double alone = co_await writes_a_second(1, fault);
+    const double many = co_await writes_a_second(kSlots, fault);
+    if (!fault.empty()) co_return found(State::kBad, "speed", fault);
+    char text[200];
+    std::snprintf(text, sizeof(text),
+                  "%.0f conditional writes of 1 KB a second one after the other, %.0f with %d at a time: at most %.0f "
+                  "tasks a second, as each takes three writes",
+                  alone, many, kSlots, many / kWritesOfATask);
+    found(State::kOk, "speed", text);
+  }
+
+  remote::Caller& caller_;
+  remote::RemoteTables& tables_;
+  const DoctorOptions options_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+Async<std::vector<Finding>> examine(remote::Caller& caller, remote::RemoteTables& tables, DoctorOptions options) {
+  Doctor doctor(caller, tables, std::move(options));
+  auto findings = co_await doctor.run();
+  co_return findings;
+}
+
+}  // namespace freshet::engines

@@ -1,0 +1,60 @@
+#include "app/engines/place.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "base/url.h"
+
+namespace freshet::engines {
+
+bool is_endpoint(const std::string& where) {
+  return where.starts_with("http://") || where.starts_with("https://");
+}
+
+Result<std::unique_ptr<Place>> Place::open(const std::string& where, const PlaceOptions& options, StoreLoop& loop) {
+  std::unique_ptr<Place> place(new Place(loop));
+  auto opened =
+      is_endpoint(where) ? place->open_endpoint(where, options.region) : place->open_folder(where, options.writable);
+  if (!opened) return fail(opened.error());
+  return place;
+}
+
+Place::~Place() {
+  if (in_loop_) loop_.loop().remove(*store_);
+}
+
+Result<void> Place::open_folder(const std::string& folder, bool writable) {
+  std::error_code ignored;
+  if (!writable && !std::filesystem::is_directory(folder, ignored)) {
+    return fail(ErrorCode::kNotFound, "there is no data folder " + folder);
+  }
+  EmbeddedOptions options;
+  options.directory = folder;
+  auto opened = open_embedded(files_.get(), loop_.loop(), loop_.random(), std::move(options));
+  if (!opened) return fail(opened.error());
+  store_ = std::move(*opened);
+  // Without turns of the loop nothing is ever written.
+  if (writable) loop_.loop().add(*store_);
+  in_loop_ = writable;
+  return {};
+}
+
+Result<void> Place::open_endpoint(const std::string& where, const std::string& region) {
+  std::string url = where;
+  while (url.ends_with('/')) url.pop_back();
+  const auto parsed = parse_url(url);
+  if (!parsed) return fail(parsed.error());
+  if (parsed->target != "/") return invalid(where + ": an endpoint is http[s]://HOST[:PORT], without a path");
+  keys_ = remote::keys_from(remote::own_places(), loop_.http(), loop_.clock());
+  remote::CallerOptions options;
+  options.endpoints = {url};
+  options.region = region;
+  // A command that a person waits for is patient with an engine that is busy.
+  options.timeout = milliseconds(10'000);
+  options.attempts = 8;
+  caller_ = std::make_unique<remote::Caller>(std::move(options), loop_.http(), *keys_, loop_.loop(), loop_.random());
+  remote_ = std::make_unique<remote::RemoteTables>(*caller_, loop_.random());
+  return {};
+}
+
+}  // namespace freshet::engines

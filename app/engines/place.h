@@ -1,0 +1,51 @@
+// A place with tables: a data folder, or an endpoint that speaks the DynamoDB protocol.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/engines/store_loop.h"
+#include "base/files.h"
+#include "tables/engine/embedded.h"
+#include "wire/store/remote_tables.h"
+
+namespace freshet::engines {
+
+struct PlaceOptions {
+  std::string region = "us-east-1";  // The region in signatures, for an endpoint.
+  bool writable = false;             // For a folder: make it if it is not there, and write to it.
+};
+
+// True for http://... and https://...
+bool is_endpoint(const std::string& where);
+
+class Place {
+ public:
+  // A folder that is only read stays as it is: nothing expires meanwhile. kNotFound if it is not there, kConflict if a
+  // daemon has it open, kValidation for a URL with a path or without a host. An endpoint is not called yet. `loop`
+  // outlives the place, and the place outlives all work on it.
+  static Result<std::unique_ptr<Place>> open(const std::string& where, const PlaceOptions& options, StoreLoop& loop);
+  ~Place();
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  Tables& tables() { return remote_ ? static_cast<Tables&>(*remote_) : *store_; }
+  // For an endpoint only.
+  remote::Caller* caller() { return caller_.get(); }
+  remote::RemoteTables& remote() { return *remote_; }
+
+ private:
+  explicit Place(StoreLoop& loop) : loop_(loop) {}
+  Result<void> open_folder(const std::string& folder, bool writable);
+  Result<void> open_endpoint(const std::string& url, const std::string& region);
+
+  StoreLoop& loop_;
+  std::unique_ptr<Files> files_ = make_posix_files();
+  std::unique_ptr<EmbeddedTables> store_;
+  bool in_loop_ = false;
+  std::unique_ptr<remote::AccessKeySource> keys_;
+  std::unique_ptr<remote::Caller> caller_;
+  std::unique_ptr<remote::RemoteTables> remote_;
+};
+
+}  // namespace freshet::engines
