@@ -17,7 +17,6 @@ Async<Reply> ask(Stage& stage, const PriorityPlace& place, const char* call, Jso
 }
 
 Async<void> enqueue(Stage& stage, Random& random, const PriorityPlace& place, std::string id) {
-  place.judge.may_be_enqueued(id);
   for (int i = 0; i < 4 && !stage.verdict.is_broken(); ++i) {
     Json input = {{"id", id}};
     if (random.below(2) == 0) input["priority"] = static_cast<int64_t>(random.below(20)) - 10;
@@ -26,7 +25,9 @@ Async<void> enqueue(Stage& stage, Random& random, const PriorityPlace& place, st
       delay = milliseconds(static_cast<int64_t>(random.below(5'000)));
       input["delayMs"] = delay.count();
     }
+    place.judge.begin_enqueue(id);
     const Reply reply = co_await ask(stage, place, "enqueue", std::move(input));
+    place.judge.end_enqueue(id);
     if (reply.kind == Reply::Kind::kDone) {
       place.judge.enqueued(id, delay, reply.span);
       ++stage.operations;

@@ -21,6 +21,9 @@ class EventsJudge {
   void refused(const std::string& id);
   // Each daemon that ends may leave an attempt uncounted.
   void life_begins() { ++lives_; }
+  void clock_stepped(milliseconds by) {
+    if (by < milliseconds(0)) set_back_ -= by;
+  }
   // A program gave up a request for an event, and the daemon may have sent it one: an attempt without a start.
   void lost_event() { ++lost_; }
 
@@ -41,7 +44,12 @@ class EventsJudge {
 
   Verdict& verdict_;
   std::map<std::string, Event> events_;
-  std::map<std::string, std::string> scheduled_;  // The id of the event of each time.
+  struct Scheduled {
+    std::string id;
+    milliseconds set_back{0};  // How far the wall clock had been set back before, in all.
+  };
+  std::map<std::string, Scheduled> scheduled_;  // The event of each time.
+  milliseconds set_back_{0};
   int lives_ = 0;
   int lost_ = 0;
 };

@@ -78,7 +78,8 @@ void PriorityJudge::restored(const std::string& id, const std::string& receipt, 
                              const Span& span) {
   Record& record = records_[id];
   check_receipt(record, receipt, span, "a stale receipt restores a record", id);
-  if (!record.may_come_again && !is_dead && record.peeked < span.sent) record.hidden = hide(delay, span);
+  if (record.enqueues > 0 || record.may_come_again || is_dead || record.peeked >= span.sent) return;
+  record.hidden = hide(delay, span);
 }
 
 std::optional<PriorityJudge::Hidden> PriorityJudge::begin_extend(const std::string& id, const std::string& receipt) {

@@ -22,7 +22,13 @@ class PriorityJudge {
   // Strict mode.
   void expect_one_at_a_time() { strict_ = true; }
 
-  void may_be_enqueued(const std::string& id) { records_[id]; }
+  // An enqueue is about to be sent, and its answer has come or never will. One of a delayed record ends the delay.
+  void begin_enqueue(const std::string& id) {
+    Record& record = records_[id];
+    ++record.enqueues;
+    record.hidden.reset();
+  }
+  void end_enqueue(const std::string& id) { --records_[id].enqueues; }
   void enqueued(const std::string& id, milliseconds delay, const Span& span);
   // It may arrive yet, and put a record that was removed into the queue again.
   void enqueue_unknown(const std::string& id) { records_[id].may_come_again = true; }
@@ -62,6 +68,7 @@ class PriorityJudge {
  private:
   struct Record {
     bool enqueued = false;
+    int enqueues = 0;  // Those that are under way.
     bool removed = false;
     bool may_come_again = false;
     bool may_be_restored = false;

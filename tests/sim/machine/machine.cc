@@ -149,6 +149,7 @@ class Machine {
     tasks_.life_begins(now());
     judges_.filtered.life_begins();
     judges_.events.life_begins();
+    world_.programs().daemon_ends = false;
     judges_.wall.life_begins(now());
     stage_.last_fault = now();
     progress_.life_begins(now());
@@ -300,6 +301,7 @@ class Machine {
 
   void drain() {
     fault("drain");
+    world_.programs().daemon_ends = true;
     daemon_->loop().post([this] { daemon_->stop(); });
     // Its own deadline and the last sync; and turns enough to see them, as the machine may have paused.
     const BootTime deadline = now() + milliseconds(options_.drain_ms) + seconds(30);
@@ -318,6 +320,7 @@ class Machine {
     SimFiles& files = world_.sim_files();
     const bool power = ending == Ending::kPower;
     fault(power ? "power" : "kill");
+    world_.programs().daemon_ends = true;
     files.on_call(nullptr);
     files.crash_at(files.calls());  // Nothing that its destruction does reaches the disk.
     if (power) world_.sim_network().freeze_some(1000);
@@ -463,6 +466,7 @@ class Machine {
   void set_wall(milliseconds by) {
     world_.sim_clock().step_wall(by);
     judges_.wall.stepped(now(), by);
+    judges_.events.clock_stepped(by);
     tasks_.clock_stepped(by, now());
     disturbed();
   }

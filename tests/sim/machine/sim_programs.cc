@@ -65,6 +65,7 @@ class StayingProgram final : public Program {
     scope_.spawn(serve());
   }
   ~StayingProgram() override {
+    if (asks_ && !play_.daemon_ends) play_.lost_event();
     play_.outside->cancel(end_);
     for (const TimerId timer : flushes_) play_.outside->cancel(timer);
   }
@@ -91,7 +92,9 @@ class StayingProgram final : public Program {
       HttpRequest asks;
       asks.method = "GET";
       std::string url = api_ + "/2018-06-01/runtime/invocation/next";
+      asks_ = true;
       auto event = co_await play_.http->send(std::move(url), std::move(asks), std::chrono::minutes(10));
+      asks_ = false;
       if (!event || event->status != 200) {
         play_.lost_event();
         co_return end(Fate::kError);
@@ -119,6 +122,7 @@ class StayingProgram final : public Program {
   ProgramWatcher& watcher_;
   ProgramPlay& play_;
   const std::string api_;
+  bool asks_ = false;  // For an event, whose answer may be on its way.
   TimerId end_ = 0;
   std::vector<TimerId> flushes_;
   Scope scope_;

@@ -18,7 +18,9 @@ struct ProgramPlay {
   Random random{0};
   std::function<bool()> calm;                             // They work well from now on.
   std::function<void(const std::string& input)> started;  // One has read its input.
-  std::function<void()> lost_event;  // One gave up a request for an event: the daemon may have sent one.
+  // One gave up a request for an event, or was ended while it waited: the daemon may have sent one.
+  std::function<void()> lost_event;
+  bool daemon_ends = false;  // With its programs: no attempt is counted for what they wait for.
   std::function<void(const std::string& what)> saw;
   // The machine outside of the daemon, where programs that outlive it run.
   Scheduler* outside = nullptr;
