@@ -85,6 +85,7 @@ int run(const CopyCommand& command) {
   engines::CopyOptions copying;
   copying.tables = command.tables;
   copying.only_count = command.dry_run;
+  copying.scheduler = &(*loop)->loop();
   copying.is_stopped = [] { return interrupted(); };
   copying.tell = [&](const std::string& table, uint64_t items) {
     progress.show(plain_text(table) + ": " + std::to_string(items) + " items");
@@ -93,7 +94,8 @@ int run(const CopyCommand& command) {
   (*loop)->run(copy((*from)->tables(), target, std::move(copying), copied));
   progress.end();
   if (!copied && copied.error().code == ErrorCode::kCancelled) {
-    std::cerr << "freshet: stopped: the same command goes on where this one ended\n";
+    std::cerr << "freshet: stopped" << (command.dry_run ? "" : ": the same command goes on where this one ended")
+              << '\n';
     return kFailed;
   }
   if (!copied) return tell_failure(copied.error());
@@ -118,7 +120,8 @@ void add_copy(Command app, int& exit_status) {
   command.add_flag("--dry-run", options->dry_run, "Count the items, and copy nothing");
   command.footer(
       "Nobody may write meanwhile: stop the daemon first. Afterwards both sides are read again and compared.\n"
-      "The same command goes on where one ended before. Access keys are found as the AWS SDKs find them.\n"
+      "The same command goes on where one ended before. Access keys come from the environment, ~/.aws/credentials,\n"
+      "or the credentials endpoint of a container or an instance.\n"
       "Examples:\n"
       "  freshet copy ./data http://127.0.0.1:8000\n"
       "  freshet copy https://dynamodb.eu-west-1.amazonaws.com ./data --region eu-west-1 --table QueueTable");

@@ -6,6 +6,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
 #include "app/daemon/plan.h"
@@ -85,18 +86,21 @@ int run(const DoctorCommand& command) {
   where.region = command.region;
   auto place = engines::Place::open(command.endpoint, where, **loop);
   if (!place) return end_with(place.error(), kUsage);
+  hear_interrupts();
   Progress progress("endpoint");
   options.table = "freshet-doctor-" + (*loop)->random().uuid();
   options.writes = !command.no_writes;
   options.http = &(*loop)->http();
   options.url = command.endpoint;
+  options.is_stopped = [] { return interrupted(); };
   options.tell = [&](const std::string& what) { progress.show(plain_text(what)); };
   std::vector<engines::Finding> findings;
   (*loop)->run(ask(**place, std::move(options), findings));
   progress.end();
   print(findings, command.json);
   for (const auto& finding : findings) {
-    if (finding.state == engines::Finding::State::kBad) return findings.size() == 1 ? kUnreachable : kDifferent;
+    const bool unusable = finding.what == "endpoint" || finding.what == "access key";
+    if (finding.state == engines::Finding::State::kBad) return unusable ? kUnreachable : kDifferent;
   }
   return kDone;
 }
@@ -115,8 +119,10 @@ void add_doctor(Command app, int& exit_status) {
   command.add_flag("--no-writes", options->no_writes, "Make no table: look only at what is there");
   command.add_flag("--json", options->json, "Print JSON");
   command.footer(
-      "It makes a table of its own, freshet-doctor-ID, writes to it for some seconds and drops it again. Access keys\n"
-      "are found as the AWS SDKs find them. Exit status 7: something is bad; what an engine lacks is no fault.\n"
+      "It makes a table of its own, freshet-doctor-ID, writes to it for some seconds, and drops it. Access keys come "
+      "from\n"
+      "the environment, ~/.aws/credentials, or the credentials endpoint of a container or an instance. Exit status 7: "
+      "something is bad; what an engine lacks is no fault.\n"
       "Examples:\n"
       "  freshet doctor --endpoint http://127.0.0.1:8000\n"
       "  freshet doctor --endpoint https://dynamodb.eu-west-1.amazonaws.com --region eu-west-1 --template "

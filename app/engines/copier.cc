@@ -8,6 +8,7 @@
 #include "tables/traits.h"
 #include "tables/value/billed.h"
 #include "tables/value/json.h"
+#include "wire/store/remote_tables.h"
 
 namespace freshet::engines {
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr uint32_t kPageItems = 1'000;
 constexpr int kWriteTries = 5;  // Sendings of a put of which nobody said what became of it.
+constexpr milliseconds kCapacityWait{500};
 constexpr std::string_view kState = "taskStatus";
 
 using Known = std::map<Fingerprint, Fingerprint>;  // By key: the whole item.
@@ -51,6 +53,10 @@ Item key_of(const ItemRef& item, const KeySchema& keys) {
   return key;
 }
 
+bool is_throttled(const Error& error) {
+  return error.code == ErrorCode::kThroughputExceeded || error.code == ErrorCode::kRequestLimitExceeded;
+}
+
 class TableCopy {
  public:
   TableCopy(Tables& from, Tables& to, const CopyOptions& options, std::string table)
@@ -81,7 +87,7 @@ class TableCopy {
     if (options_.only_count) co_return std::move(out_);
     auto equal = co_await compare();
     if (!equal) co_return fail(equal.error());
-    auto finished = co_await to_.alter_table(definition_);
+    auto finished = co_await to_.alter_table(wanted_at_end());
     if (!finished) co_return fail(finished.error());
     auto durable = co_await to_.durable();
     if (!durable) co_return fail(durable.error());
@@ -104,6 +110,23 @@ class TableCopy {
     return quiet;
   }
 
+  // A table that was there gets what it lacks, and loses nothing.
+  TableDefinition wanted_at_end() const {
+    if (!there_) return definition_;
+    TableDefinition wanted = *there_;
+    if (!wanted.stream) wanted.stream = definition_.stream;
+    if (!wanted.ttl_attribute) wanted.ttl_attribute = definition_.ttl_attribute;
+    return wanted;
+  }
+
+  // Waits if the error passes by itself; false if it does not.
+  Async<bool> wait_for_capacity(Error error) {
+    if (!is_throttled(error) || options_.scheduler == nullptr || (options_.is_stopped && options_.is_stopped()))
+      co_return false;
+    co_await sleep_for(*options_.scheduler, kCapacityWait);
+    co_return true;
+  }
+
   Async<Result<void>> make_table() {
     auto there = co_await to_.describe_table(out_.table);
     if (!there && there.error().code != ErrorCode::kResourceNotFound) co_return fail(there.error());
@@ -114,11 +137,13 @@ class TableCopy {
       out_.created = true;
       co_return Result<void>();
     }
-    const TableDefinition& is = there->definition;
+    there_ = there->definition;
+    const TableDefinition& is = *there_;
     if (is.keys != definition_.keys) co_return conflict("it is there with other keys");
     for (const IndexDefinition& index : definition_.indexes) {
       const auto* known = is.index(index.name);
-      if (known == nullptr || *known != index) co_return conflict("it is there without the index '" + index.name + "'");
+      if (known == nullptr || !remote::is_same_index(*known, index))
+        co_return conflict("it is there without the index '" + index.name + "'");
     }
     // An engine may still be making it, for a copy that was ended: this waits, and changes nothing.
     TableDefinition same = is;
@@ -136,8 +161,14 @@ class TableCopy {
       scan.limit = kPageItems;
       scan.consistent = true;
       scan.exclusive_start_key = std::move(start);
+      ScanInput again = scan;
       auto page = co_await store.scan(std::move(scan));
-      if (!page) co_return fail(page.error());
+      while (!page) {
+        const bool goes_on = co_await wait_for_capacity(page.error());
+        if (!goes_on) co_return fail(page.error());
+        ScanInput same = again;
+        page = co_await store.scan(std::move(same));
+      }
       start = std::move(page->last_evaluated_key);
       auto work = visit(std::move(page->items));
       auto visited = co_await work;
@@ -201,6 +232,8 @@ class TableCopy {
 
   Async<Result<void>> write(std::vector<ItemRef> items) {
     for (int tries = 0; tries < kWriteTries && !items.empty(); ++tries) {
+      std::vector<ItemRef> refused;
+      std::optional<Error> throttled;
       std::vector<WriteInput> puts;
       for (const ItemRef& item : items) puts.emplace_back(put_of(item));
       auto answers = co_await to_.write_many(std::move(puts));
@@ -212,13 +245,24 @@ class TableCopy {
           ++out_.copied;
         } else if (is_there || unknown) {
           doubtful.push_back(items[i]);
+        } else if (is_throttled(answers[i].error())) {
+          refused.push_back(items[i]);
+          throttled = answers[i].error();
         } else {
-          co_return fail(answers[i].error());
+          co_return fail(answers[i].error().code, "table '" + out_.table + "', item " +
+                                                      shown_key(items[i], definition_.keys) + ": " +
+                                                      answers[i].error().message);
         }
+      }
+      if (throttled) {
+        const bool goes_on = co_await wait_for_capacity(*throttled);
+        if (!goes_on) co_return fail(std::move(*throttled));
+        tries = 0;
       }
       auto left = co_await not_there(std::move(doubtful));
       if (!left) co_return fail(left.error());
       items = std::move(*left);
+      items.insert(items.end(), refused.begin(), refused.end());
     }
     if (!items.empty()) co_return fail(ErrorCode::kUnknownOutcome, "the store does not say what became of some writes");
     auto durable = co_await to_.durable();
@@ -271,6 +315,7 @@ class TableCopy {
   Tables& to_;
   const CopyOptions& options_;
   TableDefinition definition_;
+  std::optional<TableDefinition> there_;  // The target's table, if it was there before.
   Known known_;
   ItemsDigest source_;
   CopiedTable out_;

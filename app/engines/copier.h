@@ -20,6 +20,8 @@ struct CopyOptions {
   bool only_count = false;          // Reads the source and changes nothing.
   // Called with the number of items of the table that were looked at so far.
   std::function<void(const std::string& table, uint64_t items)> tell;
+  // Waits here while a store has no capacity: as long as it takes. Null: a throttled copy ends.
+  Scheduler* scheduler = nullptr;
   std::function<bool()> is_stopped;  // True ends the copy after the page that is under way.
 };
 
@@ -34,9 +36,10 @@ struct CopiedTable {
 };
 
 // One entry for each table, in the order of their names. Afterwards both sides have been read again and are equal, item
-// by item. Streams and ttl are switched on at the end, so that nothing happens to items while they are copied.
-// kNotFound: a named table is not in the source. kConflict: the target has the table with other keys or indexes, or an
-// item with another content; or the two differ at the end, as somebody wrote meanwhile. kCancelled: is_stopped().
+// by item. Streams and ttl of new tables are switched on at the end, so that nothing happens to items while they are
+// copied. kNotFound: a named table is not in the source. kConflict: the target has the table with other keys or
+// indexes, or an item with another content; or the two differ at the end, as somebody wrote meanwhile. kCancelled:
+// is_stopped().
 Async<Result<std::vector<CopiedTable>>> copy_tables(Tables& from, Tables& to, CopyOptions options);
 
 }  // namespace freshet::engines

@@ -14,6 +14,8 @@ namespace {
 constexpr milliseconds kPatience{3'000};
 constexpr seconds kClocksMayDiffer{60};  // Signatures may be five minutes old, deadlines may not.
 constexpr int kRoundTrips = 10;
+constexpr int kDropTries = 60;
+constexpr milliseconds kDropWait{1'000};
 constexpr int kLagProbes = 10;
 constexpr seconds kLongestLag{10};
 constexpr milliseconds kLagStep{2};
@@ -52,10 +54,12 @@ std::string difference(const TableDefinition& is, const TableDefinition& wanted)
   for (const IndexDefinition& index : wanted.indexes) {
     const auto* known = is.index(index.name);
     if (known == nullptr) return "it lacks the index '" + index.name + "'";
-    if (*known != index) return "its index '" + index.name + "' has other keys or another projection";
+    if (!remote::is_same_index(*known, index))
+      return "its index '" + index.name + "' has other keys or another projection";
   }
   if (wanted.stream && is.stream != wanted.stream) return "its stream is off, or has another view";
-  if (wanted.ttl_attribute && is.ttl_attribute != wanted.ttl_attribute) return "its ttl is off";
+  if (wanted.ttl_attribute && is.ttl_attribute != wanted.ttl_attribute)
+    return "its ttl is off, or has another attribute";
   return {};
 }
 
@@ -67,9 +71,9 @@ class Doctor {
   Doctor& operator=(const Doctor&) = delete;
 
   Async<std::vector<Finding>> run() {
+    co_await compare_clocks();  // First: a clock that is off is why a signature is refused.
     const bool reached = co_await reach();
     if (!reached) co_return std::move(findings_);
-    co_await compare_clocks();
     co_await compare_wanted();
     if (options_.writes) {
       const bool made = co_await make_table();
@@ -115,9 +119,11 @@ class Doctor {
     std::string url = options_.url;
     auto answer = co_await options_.http->send(std::move(url), std::move(request), kPatience);
     const auto theirs = answer ? time_of(std::string(header(answer->headers, "Date"))) : std::nullopt;
+    if (!answer) co_return;  // The next question says why.
     if (!theirs) co_return found(State::kLacks, "clock", "it does not say what time it is");
     const auto off = std::chrono::duration_cast<seconds>(*theirs - scheduler().clock().wall());
-    const std::string said = "it is " + std::to_string(off.count()) + " s ahead of this machine's (to the second)";
+    const std::string said = "it is " + std::to_string(std::chrono::abs(off).count()) +
+                             (off < seconds(0) ? " s behind" : " s ahead of") + " this machine's (to the second)";
     found(std::chrono::abs(off) > kClocksMayDiffer ? State::kBad : State::kOk, "clock", said);
   }
 
@@ -157,6 +163,9 @@ class Doctor {
     auto made = co_await tables_.create_table(std::move(wanted));
     if (!made) {
       found(State::kBad, "tables", "none can be made: " + made.error().message);
+      // It may be there all the same.
+      auto there = co_await tables_.describe_table(options_.table);
+      if (there || there.error().code != ErrorCode::kResourceNotFound) co_await drop_table();
       co_return false;
     }
     found(State::kOk, "tables", "one with an index was ready after " + ms(now() - sent));
@@ -166,17 +175,24 @@ class Doctor {
   Async<void> drop_table() {
     begin("the table's end");
     auto dropped = co_await tables_.delete_table(options_.table);
-    if (!dropped) {
+    for (int tries = 1; !dropped && dropped.error().code == ErrorCode::kResourceInUse && tries < kDropTries; ++tries) {
+      co_await sleep_for(scheduler(), kDropWait);  // A change of it is under way.
+      dropped = co_await tables_.delete_table(options_.table);
+    }
+    if (!dropped && dropped.error().code != ErrorCode::kResourceNotFound) {
       found(State::kBad, "tables", "'" + options_.table + "' could not be dropped: " + dropped.error().message);
     }
   }
 
+  bool is_stopped() const { return options_.is_stopped && options_.is_stopped(); }
+
   Async<void> probe() {
     co_await probe_conditions();
-    co_await probe_transactions();
-    co_await probe_lag();
-    co_await probe_changes();
-    co_await probe_speed();
+    if (!is_stopped()) co_await probe_transactions();
+    if (!is_stopped()) co_await probe_lag();
+    if (!is_stopped()) co_await probe_changes();
+    if (!is_stopped()) co_await probe_speed();
+    if (is_stopped()) found(State::kBad, "stopped", "not all was examined");
   }
 
   PutItemInput put_of(std::string id, int64_t n) const {
@@ -269,6 +285,8 @@ class Doctor {
     with_stream.stream = StreamView::kNewAndOldImages;
     auto streamed = co_await tables_.alter_table(with_stream);
     const bool has_stream = streamed && !streamed->stream_label.empty();
+    if (!streamed && !is_unsupported(streamed.error()))
+      co_return found(State::kBad, "change streams", streamed.error().message);
     found(has_stream ? State::kOk : State::kLacks, "change streams",
           has_stream ? "" : "tasks that SDK clients put are found by scans alone");
     auto with_ttl = std::move(with_stream);
@@ -276,6 +294,7 @@ class Doctor {
     with_ttl.ttl_attribute = "ttl";
     auto expiring = co_await tables_.alter_table(std::move(with_ttl));
     const bool has_ttl = expiring && expiring->definition.ttl_attribute.has_value();
+    if (!expiring && !is_unsupported(expiring.error())) co_return found(State::kBad, "ttl", expiring.error().message);
     found(has_ttl ? State::kOk : State::kLacks, "ttl", has_ttl ? "" : "ended tasks stay until they are purged");
   }
 

@@ -1,4 +1,4 @@
-// Finds out what a DynamoDB-compatible engine can do, with a table of its own that it makes and drops again.
+// Finds out what a DynamoDB-compatible engine can do, with a table of its own that it makes and then drops.
 //
 // Loop thread. Caller, store and clock outlive the work.
 #pragma once
@@ -29,6 +29,7 @@ struct DoctorOptions {
   // Asks `url` for its clock, which the Date of its answer shows, to the second. Null: it is not asked.
   HttpClient* http = nullptr;
   std::string url;
+  std::function<bool()> is_stopped;  // True ends the examination early; the table is dropped all the same.
   std::function<void(const std::string& what)> tell;  // Called as each examination begins.
 };
 

@@ -136,6 +136,7 @@ class Commands(unittest.TestCase):
             self.assertEqual(findings[what]["state"], "ok", findings[what])
         # It leaves nothing behind.
         left = freshet("copy", self.url, self.place / "left", "--dry-run")
+        self.assertEqual(left.returncode, 0, left)
         self.assertNotIn("freshet-doctor", left.stdout)
 
     def test_the_doctor_compares_a_template(self):

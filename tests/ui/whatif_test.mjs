@@ -52,7 +52,7 @@ async function choose(page, asked = []) {
   });
   await page.show(`queues/${QUEUE}/recording`);
   await page.getByLabel('Setting for policy 1').selectOption('ORDER');
-  await form(page).locator('#whatif-1-ORDER').selectOption('deadline');
+  await form(page).locator('select#whatif-1-ORDER').selectOption('deadline');
   return asked;
 }
 
@@ -156,7 +156,7 @@ tests['the daemon itself is asked'] = () => shown(async (page) => {
   }
   await page.show(`queues/${QUEUE}/recording`);
   await page.getByLabel('Setting for policy 1').selectOption('ORDER');
-  await form(page).locator('#whatif-1-ORDER').selectOption('fifo');
+  await form(page).locator('select#whatif-1-ORDER').selectOption('fifo');
   const [response] = await Promise.all([page.waitForResponse((one) => one.url().endsWith('/whatif'), { timeout: 90_000 }), page.getByRole('button', { name: 'Compare' }).click()]);
   const answer = await response.json();
   equal(response.status(), 200, answer);

@@ -1,6 +1,6 @@
 // Access keys for requests to a remote store, from the places in which the SDKs look for them, in their order: the
-// environment, the profile in the credentials file, the endpoint of a container, that of an instance. Source: AWS SDKs
-// and Tools Reference Guide, "Standardized credential providers".
+// environment, the profile in the credentials file, a container's or an instance's credentials endpoint. Source: AWS
+// SDKs and Tools Reference Guide, "Standardized credential providers".
 //
 // Loop thread. Messages never repeat a secret.
 #pragma once

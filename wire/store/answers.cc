@@ -15,7 +15,7 @@ tl::unexpected<Error> broken(const Error& error) {
   return fail(ErrorCode::kInternal, "the store's answer is not of the protocol: " + error.message);
 }
 
-// The item in a member; null if it is absent. An item without attributes is none, as for the embedded store.
+// The item in a member; null if it is absent.
 Result<ItemRef> item_in(const JsonView& body, std::string_view member) {
   const auto json = body.find(member);
   if (!json) return ItemRef();
@@ -70,11 +70,11 @@ std::optional<ErrorCode> code_named(std::string_view name) {
 
 // The names that the SDKs' standard retry mode takes for throttling, and those of conflicts that pass.
 bool is_busy(std::string_view name) {
-  return is_one_of(name, {"BandwidthLimitExceeded", "EC2ThrottledException", "PriorRequestNotComplete",
-                          "ProvisionedThroughputExceededException", "ReplicatedWriteConflictException",
-                          "RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "SlowDown",
-                          "Throttling", "ThrottlingException", "ThrottledException", "TooManyRequestsException",
-                          "TransactionConflictException", "TransactionInProgressException"});
+  return is_one_of(
+      name, {"BandwidthLimitExceeded", "EC2ThrottledException", "PriorRequestNotComplete",
+             "ProvisionedThroughputExceededException", "ReplicatedWriteConflictException", "RequestLimitExceeded",
+             "RequestThrottled", "RequestThrottledException", "SlowDown", "Throttling", "ThrottlingException",
+             "ThrottledException", "TooManyRequestsException", "TransactionConflictException"});
 }
 
 bool is_of_credentials(std::string_view name) {
@@ -87,6 +87,7 @@ bool is_of_credentials(std::string_view name) {
 Failure failure_of(int status, std::string_view name) {
   if (is_busy(name)) return Failure::kBusy;
   if (is_of_credentials(name)) return Failure::kCredentials;
+  if (name == "TransactionInProgressException") return Failure::kUnsure;  // An earlier sending of it.
   return status >= 500 ? Failure::kUnsure : Failure::kRefused;
 }
 
@@ -133,6 +134,21 @@ std::shared_ptr<const ErrorDetail> detail_of(ErrorCode code, const JsonView& bod
     detail->reasons.push_back(std::move(reason));
   }
   return detail;
+}
+
+// True if nothing but other transactions and throttling stood in its way.
+bool passes(const JsonView& body) {
+  const auto reasons = body.find("CancellationReasons");
+  if (!reasons) return false;
+  bool any = false;
+  for (const JsonView each : *reasons) {
+    const auto code = each.find("Code");
+    const std::string_view name = code ? code->text() : std::string_view("None");
+    if (name == "None") continue;
+    if (!is_one_of(name, {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})) return false;
+    any = true;
+  }
+  return any;
 }
 
 void read_index_states(const dynamodb::Input& in, DescribedTable& out) {
@@ -289,9 +305,10 @@ ServiceError error_of(const HttpResponse& response) {
             response.status >= 500 ? Failure::kUnsure : Failure::kRefused};
   }
   const std::string_view name = bare_name(type->text());
-  const Failure failure = failure_of(response.status, name);
+  const bool in_the_way = name == "TransactionCanceledException" && passes(*json);
+  const Failure failure = in_the_way ? Failure::kBusy : failure_of(response.status, name);
   Error error;
-  error.code = code_of(name, failure);
+  error.code = in_the_way ? ErrorCode::kTransactionConflict : code_of(name, failure);
   error.message = message_in(*json);
   if (!code_named(name)) error.message = std::string(name) + ": " + error.message;
   if (const auto reasons = throttling_reasons(*json); !reasons.empty()) error.message += " (" + reasons + ")";

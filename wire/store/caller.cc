@@ -16,11 +16,6 @@ namespace {
 constexpr milliseconds kFirstWait{25};
 constexpr milliseconds kLongestWait{20'000};
 
-// The request itself is at fault: no sending of it can ever be carried out.
-bool is_wrong_anyway(ErrorCode code) {
-  return code == ErrorCode::kValidation || code == ErrorCode::kSerialization;
-}
-
 }  // namespace
 
 // The outcome of one sending.
@@ -58,7 +53,7 @@ Async<Result<std::string>> Caller::call(std::string operation, std::string body,
     if (tries >= options_.attempts || !quota_.take(cost)) break;
     co_await back_off(tries);
   }
-  if (kind == Kind::kWrite && in_doubt && !is_wrong_anyway(last.code)) {
+  if (kind == Kind::kWrite && in_doubt) {
     co_return fail(ErrorCode::kUnknownOutcome, operation + " may have been carried out: " + last.message);
   }
   co_return fail(std::move(last));

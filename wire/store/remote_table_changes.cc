@@ -24,10 +24,19 @@ Result<void> can_be_made(const TableDefinition& definition) {
 }
 
 bool has(const TableDefinition& definition, const IndexDefinition& index) {
-  return std::find(definition.indexes.begin(), definition.indexes.end(), index) != definition.indexes.end();
+  const auto* known = definition.index(index.name);
+  return known != nullptr && is_same_index(*known, index);
 }
 
 }  // namespace
+
+bool is_same_index(const IndexDefinition& one, const IndexDefinition& other) {
+  IndexDefinition a = one;
+  IndexDefinition b = other;
+  std::sort(a.included.begin(), a.included.end());
+  std::sort(b.included.begin(), b.included.end());
+  return a == b;
+}
 
 // Says only whether it was done: a change of a table has no answer that anybody needs.
 Async<Result<void>> RemoteTables::change(const char* operation, std::string body) {
@@ -55,7 +64,7 @@ Async<Result<TableDescription>> RemoteTables::describe_table(std::string table) 
     if (!ttl) co_return fail(ttl.error());
     described->table.definition.ttl_attribute = std::move(*ttl);
   }
-  keys_.insert_or_assign(table, described->table.definition.keys);
+  know_keys(described->table.definition);
   co_return std::move(described->table);
 }
 

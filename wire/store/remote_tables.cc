@@ -15,7 +15,9 @@ namespace {
 
 constexpr size_t kAtOnce = 64;         // Requests of one call that are under way.
 constexpr size_t kLargestBatch = 100;  // Keys in one BatchGetItem.
-constexpr int kBatchTries = 10;        // Answers in a row in which the store reads no key of a batch.
+// Somebody else may drop a table and make it again with other keys.
+constexpr seconds kKeysKnownFor{60};
+constexpr int kBatchTries = 10;  // Answers in a row in which the store reads no key of a batch.
 
 StoreTraits traits_of(bool transactions) {
   StoreTraits traits;
@@ -63,6 +65,11 @@ std::string encoded_key(const Item& item, const KeySchema& keys) {
   return out;
 }
 
+bool has_keys(const ItemRef& item, const KeySchema& keys) {
+  const auto all = keys.attributes();
+  return std::all_of(all.begin(), all.end(), [&](const auto* key) { return item.find(key->name).has_value(); });
+}
+
 // Reads of these two can be in one batch.
 bool are_alike(const GetItemInput& one, const GetItemInput& other) {
   return one.table == other.table && one.consistent == other.consistent;
@@ -74,20 +81,30 @@ RemoteTables::RemoteTables(Caller& caller, Random& random, bool transactions)
     : caller_(caller), random_(random), traits_(traits_of(transactions)) {}
 
 Async<Result<KeySchema>> RemoteTables::keys_of(std::string table) {
-  if (const auto known = keys_.find(table); known != keys_.end()) co_return known->second;
+  const BootTime now = caller_.scheduler().clock().boot();
+  if (const auto known = keys_.find(table); known != keys_.end() && now - known->second.at < kKeysKnownFor) {
+    co_return known->second.keys;
+  }
   auto request = table_request(table);
   auto answer = co_await caller_.call("DescribeTable", std::move(request), Caller::Kind::kRead);
   if (!answer) co_return fail(answer.error());
   auto described = description_of(*answer);
   if (!described) co_return fail(described.error());
-  co_return keys_.insert_or_assign(table, described->table.definition.keys).first->second;
+  know_keys(described->table.definition);
+  co_return std::move(described->table.definition.keys);
+}
+
+void RemoteTables::know_keys(const TableDefinition& definition) {
+  keys_.insert_or_assign(definition.name, KnownKeys{definition.keys, caller_.scheduler().clock().boot()});
 }
 
 Async<Result<WriteOutput>> RemoteTables::write(const char* operation, std::string body) {
   std::string name = operation;
   auto answer = co_await caller_.call(std::move(name), std::move(body), Caller::Kind::kWrite);
   if (!answer) co_return fail(answer.error());
-  co_return write_output_of(*answer);
+  auto output = write_output_of(*answer);
+  if (!output) co_return fail(ErrorCode::kUnknownOutcome, output.error().message);
+  co_return output;
 }
 
 Async<Result<WriteOutput>> RemoteTables::put_item(PutItemInput input) {
@@ -123,6 +140,7 @@ Async<std::vector<Result<WriteOutput>>> RemoteTables::write_many(std::vector<Wri
 Async<Result<WriteOutput>> RemoteTables::edit_one(EditItemInput input) {
   auto keys = co_await keys_of(input.table);
   if (!keys) co_return fail(keys.error());
+  if (!has_keys(input.seen, *keys)) co_return invalid("table '" + input.table + "' has other keys than the item");
   auto request = request_of(to_update(input, *keys));
   auto written = co_await write("UpdateItem", std::move(request));
   co_return written;
@@ -145,6 +163,9 @@ Async<Result<TransactWriteOutput>> RemoteTables::transact_write(TransactWriteInp
   auto request = request_of(input);
   auto answer = co_await caller_.call("TransactWriteItems", std::move(request), Caller::Kind::kWrite);
   if (!answer) co_return fail(answer.error());
+  if (auto output = write_output_of(*answer); !output) {
+    co_return fail(ErrorCode::kUnknownOutcome, output.error().message);
+  }
   TransactWriteOutput out;
   out.outputs.resize(input.actions.size());
   co_return out;
@@ -163,9 +184,8 @@ Async<Result<ItemRef>> RemoteTables::get_item(GetItemInput input) {
   co_return std::move(read->item);
 }
 
-Async<Result<std::map<std::string, ReadOutput>>> RemoteTables::read_batch(GetItemInput like, std::vector<Item> keys) {
-  auto schema = co_await keys_of(like.table);
-  if (!schema) co_return fail(schema.error());
+Async<Result<std::map<std::string, ReadOutput>>> RemoteTables::read_batch(GetItemInput like, std::vector<Item> keys,
+                                                                          KeySchema schema) {
   std::map<std::string, ReadOutput> out;
   int tries = 0;
   while (!keys.empty()) {
@@ -178,7 +198,7 @@ Async<Result<std::map<std::string, ReadOutput>>> RemoteTables::read_batch(GetIte
       ReadOutput read;
       read.bytes = billed_size(item);
       read.item = ItemRef::encode(item);
-      out.insert_or_assign(encoded_key(item, *schema), std::move(read));
+      out.insert_or_assign(encoded_key(item, schema), std::move(read));
     }
     const bool none_read = part->left.size() == keys.size();
     keys = std::move(part->left);
@@ -195,15 +215,19 @@ Async<Result<std::map<std::string, ReadOutput>>> RemoteTables::read_batch(GetIte
 Async<void> RemoteTables::read_group(std::vector<GetItemInput>& inputs, std::vector<size_t> group,
                                      std::vector<Result<ReadOutput>>& out) {
   auto schema = co_await keys_of(inputs[group.front()].table);
+  if (!schema) {
+    for (const size_t at : group) out[at] = fail(schema.error());
+    co_return;
+  }
   std::vector<std::string> names;
   std::vector<Item> keys;
   std::set<std::string> seen;
   for (const size_t at : group) {
-    names.push_back(schema ? encoded_key(inputs[at].key, *schema) : std::string());
+    names.push_back(encoded_key(inputs[at].key, *schema));
     if (seen.insert(names.back()).second) keys.push_back(inputs[at].key);
   }
   GetItemInput like = inputs[group.front()];
-  auto found = co_await read_batch(std::move(like), std::move(keys));
+  auto found = co_await read_batch(std::move(like), std::move(keys), std::move(*schema));
   for (size_t i = 0; i < group.size(); ++i) {
     if (!found) {
       out[group[i]] = fail(found.error());

@@ -4,7 +4,8 @@
 // Every call may fail with kUnavailable, kTimeout, kThroughputExceeded or kAccessDenied after it was repeated in vain
 // (caller.h); writes instead with kUnknownOutcome if one may have been carried out. What the protocol has no words for
 // is kValidation: books, and tables of Freshet itself. Answers of writes have no cost; sizes are of what was read.
-// Streams are not read yet: the traits say so.
+// Streams are not read yet: the traits say so. A request whose answer is lost is sent again, so only writes with a
+// condition, or of the same value, are safe: others may be carried out twice.
 //
 // Loop thread. What it refers to outlives it; it outlives every Async that it returned.
 #pragma once
@@ -18,6 +19,9 @@
 #include "wire/store/caller.h"
 
 namespace freshet::remote {
+
+// Equal, in whatever order the projected attributes are named: engines return them in an order of their own.
+bool is_same_index(const IndexDefinition& one, const IndexDefinition& other);
 
 class RemoteTables final : public Tables {
  public:
@@ -54,8 +58,13 @@ class RemoteTables final : public Tables {
   Async<Result<void>> durable() override { return Result<void>(); }  // An answered write is durable.
 
  private:
-  // The key schema of a table, which never changes while it lives.
+  struct KnownKeys {
+    KeySchema keys;
+    BootTime at{};  // When the table was described.
+  };
+  // The key schema of a table, as it was at most a minute ago.
   Async<Result<KeySchema>> keys_of(std::string table);
+  void know_keys(const TableDefinition& definition);
   Async<Result<WriteOutput>> write(const char* operation, std::string body);
   Async<Result<WriteOutput>> write_one(WriteInput input);
   Async<Result<WriteOutput>> edit_one(EditItemInput input);
@@ -63,7 +72,8 @@ class RemoteTables final : public Tables {
   Async<Result<Page>> read_page(const char* operation, std::string body);
 
   // One BatchGetItem after the other, until all keys of the batch are read.
-  Async<Result<std::map<std::string, ReadOutput>>> read_batch(GetItemInput like, std::vector<Item> keys);
+  Async<Result<std::map<std::string, ReadOutput>>> read_batch(GetItemInput like, std::vector<Item> keys,
+                                                              KeySchema schema);
   Async<void> read_group(std::vector<GetItemInput>& inputs, std::vector<size_t> group,
                          std::vector<Result<ReadOutput>>& out);
 
@@ -75,7 +85,7 @@ class RemoteTables final : public Tables {
   Caller& caller_;
   Random& random_;
   StoreTraits traits_;
-  std::map<std::string, KeySchema> keys_;  // By table.
+  std::map<std::string, KnownKeys> keys_;  // By table.
 };
 
 }  // namespace freshet::remote

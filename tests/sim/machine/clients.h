@@ -32,6 +32,11 @@ struct Judges {
         events(verdict) {
     strict.expect_one_at_a_time();
   }
+  void clock_stepped(milliseconds by, BootTime now) {
+    wall.stepped(now, by);
+    events.clock_stepped(by);
+    tasks.clock_stepped(by, now);
+  }
   WallHistory wall;
   ItemsJudge items;
   TasksJudge tasks;

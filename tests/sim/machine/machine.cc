@@ -465,9 +465,7 @@ class Machine {
 
   void set_wall(milliseconds by) {
     world_.sim_clock().step_wall(by);
-    judges_.wall.stepped(now(), by);
-    judges_.events.clock_stepped(by);
-    tasks_.clock_stepped(by, now());
+    judges_.clock_stepped(by, now());
     disturbed();
   }
 

@@ -112,10 +112,27 @@ TEST_F(CallerTest, AFailedConditionAfterASendingWithoutAnAnswerIsUnknown) {
   EXPECT_EQ(code(kWrite), ErrorCode::kUnknownOutcome);
 }
 
-TEST_F(CallerTest, ARequestThatWasWrongAnywayIsNotUnknown) {
+// An update may be valid for the item as it was, and not for what it has made of it.
+TEST_F(CallerTest, AnyRefusalAfterASendingWithoutAnAnswerIsUnknown) {
   http.answers.push_back(fail(kTimedOut));
   http.answers.push_back(service_error(400, "ValidationException"));
-  EXPECT_EQ(code(kWrite), ErrorCode::kValidation);
+  EXPECT_EQ(code(kWrite), ErrorCode::kUnknownOutcome);
+}
+
+TEST_F(CallerTest, ATransactionThatIsStillRunningMayBeCarriedOut) {
+  for (int i = 0; i < 4; ++i) http.answers.push_back(service_error(400, "TransactionInProgressException"));
+  EXPECT_EQ(code(kWrite), ErrorCode::kUnknownOutcome);
+}
+
+TEST_F(CallerTest, AConflictOfTransactionsPasses) {
+  http.answers.push_back(service_error(400, "TransactionCanceledException",
+                                       R"(,"CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}])"));
+  http.answers.push_back(accepted());
+  EXPECT_TRUE(call(kWrite));
+  http.answers.push_back(
+      service_error(400, "TransactionCanceledException",
+                    R"(,"CancellationReasons":[{"Code":"ConditionalCheckFailed"},{"Code":"TransactionConflict"}])"));
+  EXPECT_EQ(code(kWrite), ErrorCode::kTransactionCanceled);
 }
 
 TEST_F(CallerTest, ThrottlingIsRepeatedAndLeavesNoDoubt) {

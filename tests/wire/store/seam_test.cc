@@ -42,7 +42,7 @@ const Engine kLate{"Late", true};
 const Engine kLossy{"Lossy", true, SimFaults::some()};
 const Engine kStale{"StaleIndexes", true, {}, milliseconds(1500)};
 const Engine kAllAtOnce{"LossyWithStaleIndexes", true, SimFaults::some(), milliseconds(100)};
-// Freshet's own protocol, and whatever answers at FRESHET_SEAM_ENDPOINT (tests/conformance/seam_test.py).
+// Freshet's own protocol, and whatever answers at FRESHET_SEAM_ENDPOINT (tests/conformance/engines_test.py).
 const Engine kWire{"Wire", false, {}, {}, Engine::Wire::kLoopedBack};
 const Engine kLossyWire{"LossyWire", false, {}, {}, Engine::Wire::kLoopedBack, WireFaults::some()};
 const Engine kEndpoint{"Endpoint", false, {}, {}, Engine::Wire::kEndpoint};
