@@ -183,7 +183,7 @@ const failed = await run({
         await signIn(page, ADMIN);
         await page.getByRole('button', { name: 'Purge …' }).waitFor();
         await brief.kill();
-        await page.getByText('The daemon does not answer').waitFor();
+        await page.getByText('The daemon has not answered').waitFor();
         await brief.start();
         await page.getByRole('heading', { name: 'Sign in' }).waitFor();
         await page.getByText('the session has ended').waitFor();
@@ -203,7 +203,7 @@ const failed = await run({
         await signIn(page, ADMIN);
         await page.has(QUEUE);
         await page.context().setOffline(true);
-        await page.getByText('The daemon does not answer').waitFor();
+        await page.getByText('The daemon has not answered').waitFor();
         await new Promise((resolve) => setTimeout(resolve, IDLE_MS + 500)); // At least: then it is over, however slow all is.
         await page.context().setOffline(false);
         await page.getByText('the session has ended').waitFor();

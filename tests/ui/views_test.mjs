@@ -362,9 +362,9 @@ tests['the daemon dies and comes back, and the page goes on'] = () => shown(asyn
   await page.show(`queues/${QUEUE}`);
   await page.getByRole('img', { name: /^Waiting/ }).waitFor();
   await daemon.kill();
-  await page.getByText('The daemon does not answer').waitFor();
+  await page.getByText('The daemon has not answered').waitFor();
   await daemon.start();
-  await until(async () => (await page.getByText('The daemon does not answer').count()) === 0, 'the message goes');
+  await until(async () => (await page.getByText('The daemon has not answered').count()) === 0, 'the message goes');
   await daemon.put({ taskId: 'after' });
   const waiting = await depth('PENDING');
   await until(async () => (await page.getByRole('img', { name: /^Waiting/ }).getAttribute('aria-label')).includes(`waiting ${waiting},`), 'the charts go on');

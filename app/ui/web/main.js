@@ -19,7 +19,7 @@ function Connection() {
   useEffect(() => onConnection(setNow), []);
   useTick();
   if (now.state === 'away') {
-    return html`<div class="banner bad" role="alert"><strong>${isFile ? 'freshet ui' : 'The daemon'} does not answer</strong> since ${format.age(Date.now() - now.since)}. What is shown is from before; this page goes on by itself when it is back.</div>`;
+    return html`<div class="banner bad" role="alert"><strong>${isFile ? 'freshet ui' : 'The daemon'} has not answered</strong> for ${format.age(Date.now() - now.since)}. What is shown is from before; this page goes on by itself when it is back.</div>`;
   }
   return null;
 }
