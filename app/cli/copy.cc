@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/progress.h"

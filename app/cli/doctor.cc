@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/progress.h"
@@ -119,10 +118,9 @@ void add_doctor(Command app, int& exit_status) {
   command.add_flag("--no-writes", options->no_writes, "Make no table: look only at what is there");
   command.add_flag("--json", options->json, "Print JSON");
   command.footer(
-      "It makes a table of its own, freshet-doctor-ID, writes to it for some seconds, and drops it. Access keys come "
-      "from\n"
-      "the environment, ~/.aws/credentials, or the credentials endpoint of a container or an instance. Exit status 7: "
-      "something is bad; what an engine lacks is no fault.\n"
+      "It makes a table of its own, freshet-doctor-ID, writes to it for some seconds, and drops it.\n"
+      "Access keys come from the environment, ~/.aws/credentials, or the credentials endpoint of a\n"
+      "container or an instance. Exit status 7: something is bad; what an engine lacks is no fault.\n"
       "Examples:\n"
       "  freshet doctor --endpoint http://127.0.0.1:8000\n"
       "  freshet doctor --endpoint https://dynamodb.eu-west-1.amazonaws.com --region eu-west-1 --template "

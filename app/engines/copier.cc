@@ -15,7 +15,7 @@ namespace freshet::engines {
 namespace {
 
 constexpr uint32_t kPageItems = 1'000;
-constexpr int kWriteTries = 5;  // Sendings of a put of which nobody said what became of it.
+constexpr int kWriteTries = 5;  // How often a put is sent whose outcome stays unknown.
 constexpr milliseconds kCapacityWait{500};
 constexpr std::string_view kState = "taskStatus";
 
@@ -95,13 +95,11 @@ class TableCopy {
   }
 
  private:
-  using Visit = std::function<void(const ItemRef&)>;
-
   tl::unexpected<Error> conflict(const std::string& what) const {
     return fail(ErrorCode::kConflict, "table '" + out_.table + "': " + what);
   }
 
-  // Items do not expire and nobody is told of them while they are copied.
+  // While items are copied, the table has no TTL, stream or books: nothing expires, and no function runs for them.
   TableDefinition quiet() const {
     TableDefinition quiet = definition_;
     quiet.stream.reset();
@@ -264,7 +262,9 @@ class TableCopy {
       items = std::move(*left);
       items.insert(items.end(), refused.begin(), refused.end());
     }
-    if (!items.empty()) co_return fail(ErrorCode::kUnknownOutcome, "the store does not say what became of some writes");
+    if (!items.empty())
+      co_return fail(ErrorCode::kUnknownOutcome,
+                     "the outcome of some writes is unknown: the store did not answer; run the copy again");
     auto durable = co_await to_.durable();
     co_return durable;
   }

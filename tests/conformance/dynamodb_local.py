@@ -11,9 +11,6 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import pins  # noqa: E402
 
-STOP_SECONDS = 20
-
-
 
 def need():
     pins.need(("maven", "local"), tools=("java", "javac"))
@@ -28,16 +25,11 @@ class DynamoDBLocal:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = self.process.stdout.readline().strip()
         if not self.url:
-            raise RuntimeError(f"{command} did not start: status {self.process.wait(STOP_SECONDS)}")
+            raise RuntimeError(f"{command} did not start: status {self.process.wait(pins.STOP_SECONDS)}")
         return self
 
     def __exit__(self, *unused):
-        self.process.terminate()
-        try:
-            self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:  # It has nothing to lose.
-            self.process.kill()
-            self.process.wait()
+        pins.stop(self.process)
         self.process.stdout.close()
 
 

@@ -4,6 +4,7 @@
   tests/conformance/engine_commands_test.py freshet|extenddb|dynamodb_local
 
 Everything is started on free ports and stopped. An engine that is not installed is skipped by name."""
+import http.client
 import http.server
 import json
 import os
@@ -15,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
+import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -29,7 +30,7 @@ from daemon import Daemon  # noqa: E402
 BINARY = os.environ.get("FRESHET_BINARY", str(ROOT / "build/release/freshet"))
 SECONDS = 300
 TASKS = 2500
-KILLS = 4
+KILLED_AT = (1, 3, 20, 900)  # Requests of a copy, of some 2,500 that it sends.
 
 
 def freshet(*words, secret=extenddb.SECRET, key=extenddb.KEY, start_only=False):
@@ -39,6 +40,58 @@ def freshet(*words, secret=extenddb.SECRET, key=extenddb.KEY, start_only=False):
     if start_only:
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
+
+
+class Between:
+    """Passes requests on to an engine for the time of a `with`, and calls `reached` once at the n-th of them."""
+
+    def __init__(self, engine, number, reached):
+        self.engine, self.left, self.reached = urllib.parse.urlsplit(engine).netloc, number, reached
+        self.lock = threading.Lock()
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def _handler(self):
+        between = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                between.count()
+                other = http.client.HTTPConnection(between.engine)
+                try:
+                    other.request("POST", self.path, body, dict(self.headers))
+                    answer = other.getresponse()
+                    text = answer.read()
+                    self.send_response(answer.status)
+                    self.send_header("Content-Length", str(len(text)))
+                    self.end_headers()
+                    self.wfile.write(text)
+                except OSError:
+                    self.close_connection = True  # The client was killed.
+                finally:
+                    other.close()
+
+            def log_message(self, *unused):
+                pass
+
+        return Handler
+
+    def count(self):
+        with self.lock:
+            self.left -= 1
+            if self.left == 0:
+                self.reached()
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *unused):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 class Commands(unittest.TestCase):
@@ -81,12 +134,9 @@ class Commands(unittest.TestCase):
         expected = self.states(counted.stdout)
         self.assertEqual(sum(expected.values()), TASKS)
         self.assertEqual(expected["SUCCESS"], 40)
-        # Killed at any moment, the next one goes on.
-        for number in range(KILLS):
-            process = freshet("copy", store, self.url, start_only=True)
-            time.sleep(0.1 * (number + 1))
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
+        # The next copy goes on where one was killed.
+        for number in KILLED_AT:
+            self.kill_at(number, store)
         copied = freshet("copy", store, self.url)
         self.assertEqual(copied.returncode, 0, copied.stderr)
         self.assertIn("both sides are equal", copied.stdout)
@@ -106,6 +156,19 @@ class Commands(unittest.TestCase):
             self.assertEqual(sum(depth.values()), TASKS)
         finally:
             daemon.stop()
+
+    def kill_at(self, number, store):
+        started = threading.Event()
+
+        def kill():
+            started.wait()
+            process.kill()
+
+        with Between(self.url, number, kill) as between:
+            process = freshet("copy", store, between.url, start_only=True)
+            started.set()
+            process.communicate()
+        self.assertEqual(process.returncode, -signal.SIGKILL, number)
 
     def test_refusals_say_why(self):
         store = self.tasks("refused")

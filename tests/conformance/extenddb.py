@@ -13,12 +13,13 @@ import time
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import pins  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("FRESHET_NODE_MODULES", ROOT / "build" / "node"), "engines", "node_modules", "@extenddb",
                        "linux-x64", "extenddb")
-SKIPPED = 77
 START_SECONDS = 60
-STOP_SECONDS = 20
 # Signatures are checked, against the example key of AWS's documentation, which its log names.
 KEY = "AKIAIOSFODNN7EXAMPLE"
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
@@ -27,7 +28,7 @@ SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 def need():
     if not PROGRAM.exists():
         print("SKIPPED: not installed: npm engines (./test.sh installs what can be had)", file=sys.stderr)
-        sys.exit(SKIPPED)
+        sys.exit(pins.SKIPPED)
 
 
 def free_port():
@@ -71,10 +72,5 @@ class ExtendDB:
         return re.search(r"Password: (\S+)", self.log.read_text()).group(1)
 
     def __exit__(self, *unused):
-        self.process.terminate()
-        try:
-            self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:  # It has nothing to lose.
-            self.process.kill()
-            self.process.wait()
+        pins.stop(self.process)
         self.folder.cleanup()

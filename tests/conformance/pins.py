@@ -10,6 +10,7 @@ FILE = ROOT / "config" / "clients.txt"
 CLIENTS = ROOT / "build" / "clients"
 SKIPPED = 77  # ctest's exit status for a suite that is skipped; it lists such suites by name.
 COMPILE_SECONDS = 300
+STOP_SECONDS = 20
 
 
 def pins():
@@ -69,3 +70,13 @@ def go_command(name):
 def python_environment(place, environment=None):
     """The environment in which Debian's Python finds the packages of a folder before its own."""
     return {**(environment or os.environ), "PYTHONPATH": str(folder("pypi", place) / "lib")}
+
+
+def stop(process):
+    """Ends an engine that keeps nothing: it is killed if it does not end by itself."""
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
