@@ -351,7 +351,7 @@ Result<void> Recovery::sync_kept() {
     if (segment.id < std::max(out_.durable.segment, out_.first_unretired) && segment.id != end_.segment) continue;
     auto file = files_.open(path(segment.id), OpenMode::kReadWrite);
     if (!file) return fail(std::move(file.error()));
-    if (options_.distrust_page_cache && !FRESHET_PLANTED("page-cache-trusted")) {
+    if (!FRESHET_PLANTED("page-cache-trusted")) {
       const uint64_t from = segment.id == out_.durable.segment ? out_.durable.offset : 0;
       const uint64_t to = segment.id == end_.segment ? end_.offset : segment.bytes;
       if (auto done = write_again(**file, from, to); !done) return done;

@@ -29,13 +29,11 @@ struct Recovered {
 struct RecoveryOptions {
   std::string directory;
   bool accept_loss = false;  // As in LogOptions.
-  // Writes again everything that is not known to be durable before it syncs. Otherwise, data that a failed sync of an
-  // earlier process left only in the page cache would pass for durable. It costs one write of that part of the log.
-  bool distrust_page_cache = true;
 };
 
 // Checks and replays the segments of a directory; `names` lists its files. Changes nothing until everything has been
-// checked. Then cuts the torn tail, if any, and makes everything that it returns durable.
+// checked. Then cuts the torn tail, if any, and makes everything that it returns durable: what is not known to be
+// durable is written again, with every durability.
 Result<Recovered> recover(Files& files, const RecoveryOptions& options, const std::vector<std::string>& names,
                           const BatchVisitor& replay);
 

@@ -89,8 +89,7 @@ Result<void> SegmentLog::open(const BatchVisitor& replay) {
   if (auto locked = lock(); !locked) return locked;
   const auto names = files_.list(options_.directory);
   if (!names) return fail(names.error());
-  const bool promises = options_.durability.mode != DurabilityMode::kNone;
-  auto recovered = recover(files_, {options_.directory, options_.accept_loss, promises}, *names, replay);
+  auto recovered = recover(files_, {options_.directory, options_.accept_loss}, *names, replay);
   if (!recovered) return fail(std::move(recovered.error()));
   const bool is_cut = recovered->cut_bytes > 0 || !recovered->missing.empty();
   if (is_cut && options_.on_cut) {
@@ -138,11 +137,11 @@ Result<void> SegmentLog::go_on_in_last_segment() {
   // On a full disk it stays as it is; the next batch that does not fit asks for a segment. Its size may have outlived
   // its allocation, so ask even if it has it.
   const uint64_t whole = std::max(last.allocated, segment_bytes_);
-  if (whole > last.allocated && whole - last.allocated > room()) return {};
-  const auto allocated = file_->preallocate(whole);
+  const uint64_t wanted = whole - last.allocated > room() ? last.allocated : whole;
+  const auto allocated = file_->preallocate(wanted);
   if (allocated) {
-    allocated_ += whole - last.allocated;
-    last.allocated = whole;
+    allocated_ += wanted - last.allocated;
+    last.allocated = wanted;
   } else if (allocated.error().code == ErrorCode::kDiskFull) {
     last.allocated = last.bytes;
   } else {

@@ -149,6 +149,7 @@ class SimFile final : public File {
     if (auto ok = call("allocate space for", true); !ok) return ok;
     if (auto ok = files_.claim(*inode_, bytes, path_); !ok) return ok;
     if (bytes > inode_->now.size) inode_->change(SimFiles::Inode::Change::Kind::kGrow, bytes, {});
+    inode_->allocated = std::max(inode_->allocated, bytes);  // A truncation may have made it longer before.
     return {};
   }
 

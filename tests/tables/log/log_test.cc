@@ -347,6 +347,37 @@ TEST_F(LogTest, WhatAFailedSyncLeftInThePageCacheIsWrittenAgainAtTheNextStart) {
   }
 }
 
+// Durability `none` promises nothing of a power cut, but the log opens after it: what a header calls durable must be.
+TEST_F(LogTest, WhatAFailedSyncLeftIsWrittenAgainWithoutSyncsToo) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    log.reset();
+    SimFiles disk(seed);
+    const auto reopen = [&](DurabilityMode mode) {
+      log.reset();
+      payloads.clear();
+      options.durability = {mode, {}};
+      auto opened = open_log(disk, options, [&](const LogBatch& batch) -> Result<void> {
+        payloads.emplace_back(batch.payload);
+        return {};
+      });
+      ASSERT_TRUE(opened) << opened.error().message;
+      log = std::move(*opened);
+    };
+    reopen(DurabilityMode::kSync);
+    append("in the page cache");
+    disk.fail_sync(1);
+    ASSERT_FALSE(log->sync(clock.boot(), Waiting::kMany, log->last_sequence()));
+    disk.restart_process();
+    reopen(DurabilityMode::kNone);
+    ASSERT_TRUE(log->roll());
+    disk.restart();
+    reopen(DurabilityMode::kNone);
+    EXPECT_EQ(payloads, Strings{"in the page cache"});
+    log.reset();
+  }
+}
+
 TEST_F(LogTest, AFailedWriteIsFinalAndItsPartIsCut) {
   open();
   append("kept");
