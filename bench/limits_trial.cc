@@ -58,7 +58,7 @@ struct Cell {
 struct Figures {
   double taken[3] = {};
   double refused[3] = {};
-  double stalled = 0, counted = 0;  // Time in which the next start is more than a second away.
+  double stalled[3] = {}, counted[3] = {};  // Time in which a task that is worthless after 2 s is lost.
 };
 
 LimiterSpec spec_of(const Cell& cell) {
@@ -248,8 +248,8 @@ class Run {
     if (answer.granted) {
       if (counts) {
         const double gap = at - last_;
-        figures_.stalled += std::max(0.0, gap - 1);
-        figures_.counted += gap;
+        figures_.stalled[phase] += std::max(0.0, gap - 1.8);
+        figures_.counted[phase] += gap;
       }
       last_ = at;
     }
@@ -331,19 +331,22 @@ void run_cell(LimiterKind kind, Headers headers, const Options& options) {
     for (int p = 0; p < 3; ++p) {
       all.taken[p] += learner.taken[p], all.refused[p] += learner.refused[p], best.taken[p] += oracle.taken[p];
     }
-    all.stalled += learner.stalled, all.counted += learner.counted;
+    for (int at = 0; at < 3; ++at) all.stalled[at] += learner.stalled[at], all.counted[at] += learner.counted[at];
     worst = std::min(worst, sum(learner.taken) / sum(oracle.taken));
     if (options.each) print_seed(cell, learner, oracle);
   }
   const double share = 100 * sum(all.taken) / sum(best.taken);
   const double refused = 100 * sum(all.refused) / (sum(all.taken) + sum(all.refused));
   std::printf(
-      "%-13s %-12s %6.1f (worst %5.1f; %5.1f %5.1f %5.1f) refused %5.2f %% (%4.1f %4.1f %4.1f) stalled %4.1f %% %s%s\n",
+      "%-13s %-12s %6.1f (worst %5.1f; %5.1f %5.1f %5.1f) refused %5.2f %% (%4.1f %4.1f %4.1f) stalled %4.2f %% (%4.1f "
+      "%4.1f %4.1f) %s%s\n",
       std::string(name_of(kind)).c_str(), kHeaders[static_cast<int>(headers)], share, 100 * worst,
       100 * all.taken[0] / best.taken[0], 100 * all.taken[1] / best.taken[1], 100 * all.taken[2] / best.taken[2],
       refused, 100 * all.refused[0] / (all.taken[0] + all.refused[0]),
       100 * all.refused[1] / (all.taken[1] + all.refused[1]), 100 * all.refused[2] / (all.taken[2] + all.refused[2]),
-      100 * all.stalled / all.counted, share < 95 ? "SHARE " : "",
+      100 * (all.stalled[0] + all.stalled[1] + all.stalled[2]) / (all.counted[0] + all.counted[1] + all.counted[2]),
+      100 * all.stalled[0] / all.counted[0], 100 * all.stalled[1] / all.counted[1],
+      100 * all.stalled[2] / all.counted[2], share < 95 ? "SHARE " : "",
       refused > (headers == Headers::kNone ? 2 : 1) ? "REFUSED" : "");
 }
 

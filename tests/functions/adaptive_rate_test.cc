@@ -414,6 +414,33 @@ TEST(AdaptiveRate, AMinuteIsNotUsedUpAtOnce) {
 }
 
 // Refused for minutes, it finds its rate again within half a minute, and asks at least every 10 s before.
+// The next windows spend what is sure first, and find the rest in their last seconds.
+TEST(AdaptiveRate, AWindowThatAllowsMoreIsNotUsedUpEarly) {
+  Window window(60, false);
+  LimitHints hints;
+  double last = 0, longest = 0;
+  const Flood came(660, 900, [&](double now, long) {
+    const bool takes = window.take(now, now < 480 ? 10 : 40, hints);
+    if (takes && now > 540) longest = std::max(longest, now - last);
+    if (takes) last = now;
+    return Reply{takes};
+  });
+  EXPECT_GE(came.taken, 0.95 * 40);
+  EXPECT_LE(longest, 5) << "seconds in which nothing was taken";
+}
+
+TEST(AdaptiveRate, AnOutageOfAWholeWindowLeavesTheWindowAsItWas) {
+  for (const double length : {65.0, 75.0, 85.0}) {
+    Window window(60, false);
+    LimitHints hints;
+    const Flood came(420, 480, [&](double now, long) {
+      const bool takes = window.take(now, 20, hints);
+      return Reply{takes && (now < 290 || now >= 290 + length)};
+    });
+    EXPECT_GE(came.taken, 0.9 * 20) << length;
+  }
+}
+
 TEST(AdaptiveRate, AnOutageSaysNothingOfTheRate) {
   for (const double length : {5.0, 60.0, 600.0, 3600.0}) {
     for (const double begins : {0.0, 120.0}) {

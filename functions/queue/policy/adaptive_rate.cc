@@ -114,7 +114,8 @@ double AdaptiveRate::pace(BootTime now) const {
   if (paced_by_cap()) return most_;
   double pace = limit_;
   if (growing_ && grew_at_ != BootTime{}) {
-    pace *= searching_ ? std::exp2(grown_ / kDoubling) : growth(grown_, steepness_, most_growth());
+    if (!may_be_next_window(now))
+      pace *= searching_ ? std::exp2(grown_ / kDoubling) : growth(grown_, steepness_, most_growth());
   } else if (!growing_ && window_ > 0 && edge_units_ < quota_) {
     const double left = spread_ * window_ - in_seconds(now - edge_at_);
     pace = std::max((quota_ - edge_units_) / std::max(left, 0.02 * window_), 0.95 * quota_ / window_);
@@ -187,7 +188,7 @@ AdaptiveRate::Start AdaptiveRate::started(BootTime now, double units) {
   const BootTime due = this->due(now);
   if (last_start_ == BootTime{}) {
     new_cycle(now);
-    grew_at_ = now;
+    free_at_ = grew_at_ = now;
   } else if (const auto late = now - std::max(base_ + of_seconds(owed_ / pace(now)), paused_until_);
              late > milliseconds(20) && late > of_seconds(0.2 / pace(now))) {
     idle_ += late;
@@ -195,6 +196,7 @@ AdaptiveRate::Start AdaptiveRate::started(BootTime now, double units) {
   }
   if (window_ > 0 && in_seconds(now - edge_at_) >= window_) pass_edge();
   edge_units_ += units;
+  free_units_ += units;
   if (run_ > 0 && since_refusal_ > 0 && now >= tried_until()) end_run(last_start_);
   ++since_refusal_;
   base_ = std::max(due, std::min(base_ + of_seconds(owed_ / pace(now)), now));
@@ -238,7 +240,7 @@ void AdaptiveRate::pay(BootTime now, double units) {
 // take far too much before they refuse anything, are not overrun.
 bool AdaptiveRate::grown_far(BootTime now) {
   const double pace = this->pace(now);
-  if (searching_ || paced_by_cap() || pace < kStage * limit_) return false;
+  if (searching_ || sprints_ || paced_by_cap() || pace < kStage * limit_) return false;
   limit_ = std::min(pace, 2 * recent_.rate(now));
   new_cycle(now);
   return true;
@@ -292,6 +294,7 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
   cycle_units_ -= start.units;
   units_ -= start.units;
   edge_units_ -= start.units;
+  free_units_ -= start.units;
   recent_.add(now, -start.units);
   long_.add(now, -start.units);
   sliding_.add(now, -start.units);
@@ -344,6 +347,9 @@ void AdaptiveRate::end_run(BootTime at) {
   const nanoseconds run = at - run_at_;
   const bool sure = std::exchange(run_, 0) >= kSureRun || asked_long_;
   meet_edge(at, run, sure);
+  free_at_ = at;
+  free_units_ = 1;
+  first_run_ = false;
   if (run > kOutage && window_ == 0) return end_outage(at);
   if (lasted < kLeastCycle) return cut_again(at);
   cuts_ = 0;

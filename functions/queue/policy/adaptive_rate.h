@@ -124,11 +124,15 @@ class AdaptiveRate {
   bool grown_far(BootTime now);
   bool knows_edge() const;
   double most_growth() const;
+  bool may_be_next_window(BootTime now) const;
   void end_run(BootTime at);
   void end_outage(BootTime at);
   void pass_edge();
   std::optional<double> longest_probe_near_edge(BootTime now) const;
   double steepness_before_edge(BootTime now) const;
+  double window_used_at_once(BootTime at, BootTime refused_at) const;
+  bool edge_was_early(BootTime at) const;
+  BootTime last_refusal() const;
   void note_edge(BootTime at, BootTime refused_at, bool again);
   void meet_edge(BootTime at, nanoseconds run, bool sure);
   void cut_again(BootTime now);
@@ -206,6 +210,9 @@ class AdaptiveRate {
   uint32_t run_ = 0;
   uint32_t since_refusal_ = 0;
   BootTime run_at_{};
+  BootTime free_at_{};            // The end of the run before, or the first start;
+  double free_units_ = 0;         // so much was accepted since then.
+  bool first_run_ = true;         // No run has ended yet.
   BootTime counted_at_{};         // When the last one of `run_` came.
   nanoseconds refusal_takes_{0};  // From a start to its refusal, as long as it took of late.
   double lost_ = 0;               // Seconds of pauses in this cycle.
@@ -231,6 +238,9 @@ class AdaptiveRate {
   double edge_within_ = 0;    // It began at most so many seconds earlier.
   bool quota_known_ = false;  // It was counted between two edges that are known well.
   double spread_ = kSpread;   // The quota is used up in that share of it.
+  bool edge_proven_ = false;  // Two edges were as far apart as its length says.
+  uint32_t short_runs_ = 0;   // Since the last edge.
+  bool sprints_ = false;      // The quota has risen, and nobody knows how far.
   double edge_length_ = 0;    // Seconds between the last two ends of long runs.
 
   // A limit of calls under way.

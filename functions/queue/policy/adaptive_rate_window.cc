@@ -11,28 +11,46 @@ namespace freshet {
 namespace {
 
 constexpr double kTwice = 2.2;        // The most that the rate grows at the end of a window whose end is known.
+constexpr double kSprint = 16;        // The same if the quota is known to have risen, and
+constexpr double kSprintAt = 0.85;    // the share of the window at which that growth begins.
 constexpr double kNearEdge = 0.06;    // The last part of a window, as a share of it. If all calls are refused in it,
 constexpr double kNearProbe = 0.008;  // this is the longest time between two of them, also as a share.
+constexpr seconds kLongRun{15};       // A shorter run of refusals may be of a window that slides.
+
+constexpr double kRoundLengths[] = {30, 60, 120, 300, 600, 900, 1800, 3600};
 
 // The round length that is about as long as the measured one. Most limits have windows of such a length.
 double rounded_window(double length) {
   constexpr double kAbout = 0.05;
-  for (const double round : {30., 60., 120., 300., 600., 900., 1800., 3600.}) {
+  for (const double round : kRoundLengths) {
     if (std::abs(length - round) < kAbout * round) return round;
   }
   return length;
 }
 
+double next_round_length(double least) {
+  for (const double round : kRoundLengths) {
+    if (round >= least) return round;
+  }
+  return least;
+}
+
 }  // namespace
 
 // The end of the window is known so well that calls beyond the quota that are accepted before it show that the quota
-// has risen. The rate grows quickly then, as there is little time, and to about twice the limit at most.
+// has risen. The rate grows quickly then, as there is little time.
 bool AdaptiveRate::knows_edge() const {
   constexpr double kWell = 0.012;
   return window_ > 0 && edge_within_ < kWell * window_;
 }
 double AdaptiveRate::most_growth() const {
+  if (sprints_) return kSprint;
   return knows_edge() ? kTwice : kStage;
+}
+
+// What a sprint takes then may count for the next window.
+bool AdaptiveRate::may_be_next_window(BootTime now) const {
+  return sprints_ && in_seconds(now - edge_at_) > window_ - edge_within_;
 }
 
 // The least steepness (kSteep) of growth from now to the end of the window. 0 if the end or the quota is not known
@@ -40,24 +58,47 @@ double AdaptiveRate::most_growth() const {
 double AdaptiveRate::steepness_before_edge(BootTime now) const {
   if (!knows_edge() || !quota_known_) return 0;
   const double left = std::max(window_ - in_seconds(now - edge_at_) - edge_within_, 0.005 * window_);
-  return std::log(kTwice) / (left * left);
+  return std::log(most_growth()) / (left * left);
 }
 
-// The most seconds between two calls while everything is refused, near the end of a window. Empty: none ends about now.
-// As long as the length is not known, it is taken to be a round one.
+// The most seconds until the next call while everything is refused. Calls are frequent near the end of a window, so
+// that its end is learnt well. A length that is not known is taken to be a round one. Empty: no end is expected.
 std::optional<double> AdaptiveRate::longest_probe_near_edge(BootTime now) const {
-  if (edge_at_ == BootTime{}) return std::nullopt;
+  if (edge_at_ == BootTime{} || (window_ == 0 && now - run_at_ < kLongRun)) return std::nullopt;
   const double passed = in_seconds(now - edge_at_);
-  const double length = window_ > 0 ? window_ : rounded_window(passed);
-  const bool is_near = std::abs(length - passed) < kNearEdge * length && (window_ > 0 || length != passed);
-  return is_near ? std::optional(kNearProbe * passed) : std::nullopt;
+  const double length = window_ > 0 ? window_ : next_round_length(passed / (1 + kNearEdge));
+  if (passed > (1 + kNearEdge) * length) return std::nullopt;
+  const double first = length - std::max(kNearEdge * length, edge_within_ + 2 * kNearProbe * length);
+  return std::max(first - passed, kNearProbe * length);
+}
+
+// The window that was believed to have begun refused nearly everything at once: it begins only now. A call whose
+// refusal was still under way was taken for an accepted one.
+bool AdaptiveRate::edge_was_early(BootTime at) const {
+  constexpr double kLittle = 0.1;
+  return window_ > 0 && edge_before_ < 0 && in_seconds(at - edge_at_) < kNearEdge * window_ &&
+         edge_units_ < kLittle * quota_;
+}
+
+// Retry-After is rounded up to whole seconds, so the window ended in the last second of the pause.
+BootTime AdaptiveRate::last_refusal() const {
+  return asked_long_ ? std::max(counted_at_, paused_until_ - seconds(1)) : counted_at_;
 }
 
 // A long run of refusals ends where a window of a minute or so does. From one such end to the next, what was accepted
 // is what the window allows. From then on it is spread over the window, and more is asked for when it is used up.
-// After a run that may have been an outage, the same time has to pass between two ends for a second time.
+// After a run that may have been an outage, the same time has to pass between two ends for a second time. Several short
+// runs in between are of a bucket or of a window that slides.
 void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
-  constexpr double kLeastWindow = 20, kMostWindow = 4000, kLate = 0.15;
+  constexpr double kLeastWindow = 20, kMostWindow = 4000, kLate = 0.15, kMostOfIt = 0.8;
+  constexpr milliseconds kShortRun{500};
+  constexpr uint32_t kMostShortRuns = 5;
+  const BootTime refused_at = last_refusal();
+  if (edge_was_early(at)) {
+    note_edge(at, refused_at, false);
+    edge_units_ = 1;
+    return;
+  }
   double length = in_seconds(at - edge_at_);
   double units = edge_units_;
   // The window that was believed to have begun, as its time was over, begins only now.
@@ -65,27 +106,48 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
     length += window_;
     units += edge_before_;
   }
+  // Nothing was accepted in the whole window: an outage, or windows are longer.
+  if (window_ > 0 && run_at_ < edge_at_ && in_seconds(run) > kMostOfIt * window_) {
+    if (edge_proven_) return;
+    window_ = 0;
+    length = in_seconds(at - free_at_);
+    units = free_units_;
+  }
   const bool near = window_ > 0 && length > 0.9 * window_;
   const bool longer = run >= seconds(3) && sure;
   if (!near && !longer) {
     window_ = 0;
+    short_runs_ += run >= kShortRun ? 1 : 0;
     return;
   }
   const bool again = std::abs(length - edge_length_) < 0.1 * length;
   edge_length_ = length;
-  const bool fits =
-      edge_at_ != BootTime{} && length > kLeastWindow && length < kMostWindow && (run <= kOutage || near || again);
-  window_ = !fits ? 0 : rounded_window(near ? (window_ + length) / 2 : length);
-  quota_ = units - 1;
-  // Retry-After is rounded up to whole seconds, so the window ended in the last second of the pause.
-  const BootTime refused_at = asked_long_ ? std::max(counted_at_, paused_until_ - seconds(1)) : counted_at_;
+  const bool alone = std::exchange(short_runs_, 0) <= kMostShortRuns || near;
+  const bool fits = alone && edge_at_ != BootTime{} && length > kLeastWindow && length < kMostWindow &&
+                    (run <= kOutage || near || again);
+  window_ = fits ? rounded_window(near ? (window_ + length) / 2 : length) : window_used_at_once(at, refused_at);
+  quota_ = (fits ? units : free_units_) - 1;
   const bool knew = knows_edge();
   const bool began_with_edge = edge_before_ < 0;
   note_edge(at, refused_at, near);
+  edge_proven_ = near;
   quota_known_ = (knew || began_with_edge) && knows_edge();
   edge_units_ = 1;
   edge_before_ = -1;
   spread_ = kSpread;
+  sprints_ = false;
+}
+
+// The length of a window whose whole quota was taken in a moment: one long run of refusals shows it then, as only one
+// round length fits. 0: none does. The first window may have begun before the first call.
+double AdaptiveRate::window_used_at_once(BootTime at, BootTime refused_at) const {
+  constexpr double kMostDoubt = 1.4;  // Two round lengths are farther apart.
+  constexpr double kLeastFirst = 40;
+  const double least = in_seconds(refused_at - run_at_);
+  const double most = in_seconds(at - free_at_);
+  const double length = next_round_length(least);
+  const bool fits = top_ == 0 && length <= most && most <= kMostDoubt * least && at - run_at_ <= kOutage;
+  return fits && (!first_run_ || length > kLeastFirst) ? length : 0;
 }
 
 // The window began between `refused_at` and `at`. `again`: its length was known before, so that it must also have begun
@@ -100,22 +162,24 @@ void AdaptiveRate::note_edge(BootTime at, BootTime refused_at, bool again) {
   edge_within_ = in_seconds(edge_at_ - (agrees ? earliest : refused_at));
 }
 
-// A window is over, and nothing was refused at its end. If the rate has grown far, the quota is believed to be as much
-// more. If it was just a little that was taken beyond it, the next window may have begun already, unless its edge is
-// known well. In each case the quota is spread over the next one; after little it ends earlier, so that more is asked
-// for in time: just a bit if it may be the edge that is wrong, and by far if the quota is known to have risen.
+// A window is over, and nothing was refused at its end. Its quota is at least what was accepted in it.
+// - The quota is known to have risen, and not how far. The next window spends what is sure first and grows fast at its
+//   end: if the quota is used up there, only the last seconds are lost.
+// - The rate has grown far, and the edge is not known well: the quota is believed to be as much more.
+// - It was just a little more, so that the next window may have begun already: the quota is spent earlier in the next
+//   one, so that more is asked for in time.
 void AdaptiveRate::pass_edge() {
-  constexpr double kFar = 1.3, kEarlier = 0.08, kRisen = 0.92, kEarliest = 0.5;
+  constexpr double kFar = 1.3, kEarlier = 0.08, kEarliest = 0.5;
   edge_at_ += of_seconds(window_);
   edge_before_ = std::exchange(edge_units_, 0);
-  if (!growing_) return;
+  const bool grew = std::exchange(growing_, false);
   const double grown = limit_ * growth(grown_, steepness_, most_growth());
-  const bool risen = quota_known_ && knows_edge() && edge_before_ - quota_ > 1.2 * grown * edge_within_ + 2;
-  const bool far = grown > kFar * quota_ / window_ && (risen || !knows_edge());
+  sprints_ = grew && quota_known_ && knows_edge() && edge_before_ - quota_ > 1.2 * grown * edge_within_ + 2;
+  if (!grew) return;
+  const bool far = grown > kFar * quota_ / window_ && !knows_edge();
   quota_ = std::max({quota_, edge_before_, far ? grown * window_ : 0.0});
-  if (far) limit_ = std::clamp(quota_ / window_, least_, most_);
-  growing_ = false;
-  spread_ = far ? kSpread : std::max(std::min(spread_ - kEarlier, risen ? kRisen : 1), kEarliest);
+  if (far || sprints_) limit_ = std::clamp(quota_ / window_, least_, most_);
+  spread_ = sprints_ ? kSprintAt : far ? kSpread : std::max(spread_ - kEarlier, kEarliest);
 }
 
 }  // namespace freshet
