@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/points.h"
 #include "wire/http/cors.h"
 #include "wire/http/request_ids.h"
 
@@ -457,6 +458,7 @@ void Connection::flush() {
         hang_up();
         return;
       }
+      FRESHET_REACHED("an answer waits for its reader");
       break;
     }
     since_ = owner_.io().now();
@@ -516,7 +518,10 @@ void Connection::check_timeout(BootTime now) {
   if (lingering_) {
     if (past > (owner_.stopping() ? kStopLinger : kLinger)) close();
   } else if (!out_.empty()) {
-    if (past > (owner_.is_full() ? std::min(options.write_timeout, kPatience) : options.write_timeout)) hang_up();
+    if (past > (owner_.is_full() ? std::min(options.write_timeout, kPatience) : options.write_timeout)) {
+      FRESHET_REACHED("nobody reads an answer");
+      hang_up();
+    }
   } else if (!slots_.empty() || refusing_) {
     probe();  // The duration of an exchange is not limited.
   } else if (parser_.started() || !unread_.empty()) {

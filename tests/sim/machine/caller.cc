@@ -10,7 +10,8 @@ namespace freshet::sim {
 
 namespace {
 
-constexpr const char* kUrl = "http://127.0.0.1:7070";
+constexpr const char* kHost = "http://127.0.0.1:7070";
+constexpr const char* kSlowHost = "http://127.0.0.2:7070";
 constexpr size_t kShown = 200;
 
 // The beginning of a body, for the trace. A run has the same trace wherever the sources lie, so it names a template
@@ -70,6 +71,16 @@ std::string text_of(const nlohmann::json& from, const char* name) {
   return found != from.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+Caller::Caller(HttpClient& http, Scheduler& scheduler, Trace& trace, Verdict& verdict)
+    : http_(http), scheduler_(scheduler), trace_(trace), verdict_(verdict), host_(kHost) {}
+
+Caller Caller::over_a_slow_line() const {
+  Caller other(http_, scheduler_, trace_, verdict_);
+  other.host_ = kSlowHost;
+  other.line_ = "slow ";
+  return other;
+}
+
 // Every refusal has a name and a sentence, and says when to come again if that helps (docs/errors.md).
 void Caller::check_refusal(const std::string& what, const Reply& reply, const HttpResponse& answer) {
   verdict_.expect(!reply.error.empty() && !reply.message.empty(), "a refusal has no name or no message",
@@ -91,7 +102,7 @@ Async<void> Caller::repeat(std::string what, HttpRequest request, milliseconds a
   co_await sleep_for(scheduler_, after);
   if (verdict_.is_broken()) co_return;
   trace_.note("> again " + what + " " + shown(request.body));
-  std::string url = kUrl + request.target;
+  std::string url = host_ + request.target;
   const Result<HttpResponse> answer = co_await http_.send(std::move(url), std::move(request), kPatience);
   trace_.saw("again " + what + (answer ? " " + std::to_string(answer->status) : " unknown"));
 }
@@ -103,12 +114,12 @@ Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds ti
   const Clock& clock = scheduler_.clock();
   reply.span.sent = clock.boot();
   reply.span.wall_sent = clock.wall();
-  trace_.note("> " + std::to_string(number) + " " + what + " " + shown(request.body));
+  trace_.note("> " + line_ + std::to_string(number) + " " + what + " " + shown(request.body));
   if (repeatable && repeats_ && repeats_->below(8) == 0) {
     reply.repeated = true;
     copies_->spawn(repeat(what, request, milliseconds(repeats_->below(repeats_->below(2) == 0 ? 5 : 8'000))));
   }
-  std::string url = kUrl + request.target;
+  std::string url = host_ + request.target;
   Result<HttpResponse> answer = co_await http_.send(std::move(url), std::move(request), timeout);
   reply.span.answered = clock.boot();
   reply.span.wall_answered = clock.wall();
@@ -120,13 +131,13 @@ Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds ti
       read_error(reply, *answer);
       check_refusal(what, reply, *answer);
     }
-    trace_.saw(what + " " + std::to_string(reply.status) + (reply.error.empty() ? "" : " " + reply.error));
-    trace_.note("< " + std::to_string(number) + " " + std::to_string(reply.status) + " " +
+    trace_.saw(line_ + what + " " + std::to_string(reply.status) + (reply.error.empty() ? "" : " " + reply.error));
+    trace_.note("< " + line_ + std::to_string(number) + " " + std::to_string(reply.status) + " " +
                 answer->body.substr(0, kShown));
   } else {
     reply.error = error_name(answer.error().code);
-    trace_.saw(what + (reply.kind == Reply::Kind::kUnknown ? " unknown" : " not sent"));
-    trace_.note("< " + std::to_string(number) + " " + answer.error().message);
+    trace_.saw(line_ + what + (reply.kind == Reply::Kind::kUnknown ? " unknown" : " not sent"));
+    trace_.note("< " + line_ + std::to_string(number) + " " + answer.error().message);
   }
   // The other one may have been carried out, or may be yet: and what it did may be why this one was refused.
   if (reply.repeated && reply.kind == Reply::Kind::kRefused) {

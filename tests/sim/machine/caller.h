@@ -38,8 +38,10 @@ std::string text_of(const nlohmann::json& from, const char* name);
 // Loop thread of the clients. What it refers to outlives it.
 class Caller {
  public:
-  Caller(HttpClient& http, Scheduler& scheduler, Trace& trace, Verdict& verdict)
-      : http_(http), scheduler_(scheduler), trace_(trace), verdict_(verdict) {}
+  Caller(HttpClient& http, Scheduler& scheduler, Trace& trace, Verdict& verdict);
+
+  // Another one, whose answers arrive slowly (SimNetwork).
+  Caller over_a_slow_line() const;
 
   // Requests that may be sent twice without harm: from now on some of them are, as clients and what lies between do
   // it. The second one may come early or late. `copies` outlives this.
@@ -73,6 +75,8 @@ class Caller {
   Scheduler& scheduler_;
   Trace& trace_;
   Verdict& verdict_;
+  std::string host_;
+  std::string line_;  // Goes before names of calls.
   uint64_t calls_ = 0;
   std::optional<Random> repeats_;
   Scope* copies_ = nullptr;

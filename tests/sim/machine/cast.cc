@@ -97,6 +97,7 @@ void begin_clients(Stage& stage, const std::function<Random()>& fork, Scope& cli
   }
   if (plan.has("run-nows")) clients.spawn(run_delayed_tasks(stage, fork()));
   if (plan.has("priority-hands")) use_priority_queues_further(stage, fork, clients);
+  for (int i = 0; i < plan.how_many("slow-readers"); ++i) clients.spawn(read_slowly(stage, fork()));
 }
 
 void set_expectations(Stage& stage) {
@@ -158,6 +159,7 @@ Async<Reply> ask_if_ready(Stage& stage, Random& random) {
 
 Async<bool> judge_others(Stage& stage) {
   const Plan& plan = stage.plan;
+  if (stage.slow_readers > 0) co_return false;
   if (plan.has("priority-queue")) {
     const PriorityPlace express{"/priority/Express/", stage.priority};
     const bool rests = co_await judge_priority_rest(stage, express);

@@ -81,6 +81,7 @@ struct Stage {
   bool all_is_read = false;  // Nothing changes any more: who follows the stream comes to its end.
   bool foreign_items_gone = false;
   int at_filtered_queues = 0;  // Clients.
+  int slow_readers = 0;        // Those that have not read everything once more.
   BootTime last_fault{};
   uint64_t operations = 0;
 };
@@ -103,6 +104,8 @@ Async<void> put_and_delete(Stage& stage, Random random, std::string name);
 Async<void> follow_stream(Stage& stage, Random random);
 // An event of a function shows changes: what it has shown stays.
 void judge_event(Stage& stage, const nlohmann::json& event);
+// Large answers over a slow line, until the end, and then once more.
+Async<void> read_slowly(Stage& stage, Random random);
 // Reads every item once. For the end.
 Async<void> read_all_items(Stage& stage);
 

@@ -3,15 +3,20 @@
 #include <utility>
 #include <vector>
 
-#include "tests/sim/machine/clients.h"
+#include "tests/sim/machine/items_read.h"
 
 namespace freshet::sim {
 
 namespace {
-
 using Json = nlohmann::json;
+}  // namespace
 
-constexpr const char* kTable = "Items";
+SeenItem seen_in(const Json& item) {
+  if (!item.is_object() || !item.contains("version")) return {};
+  return {std::stoull(item["version"]["N"].get<std::string>()), item["value"]["S"].get<std::string>()};
+}
+
+namespace {
 
 Json key_of(const std::string& key) {
   return {{"id", {{"S", key}}}};
@@ -36,29 +41,19 @@ bool is_huge(const std::string& key) {
 }
 
 Json put_of(const std::string& key, uint64_t version, const std::string& value) {
-  Json put = {{"TableName", kTable}, {"Item", item_of(key, version, value)}};
+  Json put = {{"TableName", kItemsTable}, {"Item", item_of(key, version, value)}};
   if (is_huge(key)) put["Item"]["room"] = {{"S", std::string(360'000 + version % 10'000, 'x')}};
   add_condition(put, version);
   return put;
 }
 
-struct Seen {
-  uint64_t version = 0;
-  std::string value;
-};
-
-Seen seen_in(const Json& item) {
-  if (!item.is_object() || !item.contains("version")) return {};
-  return {std::stoull(item["version"]["N"].get<std::string>()), item["value"]["S"].get<std::string>()};
-}
-
-Seen seen_in_answer(const Json& answer) {
+SeenItem seen_in_answer(const Json& answer) {
   const auto item = answer.find("Item");
-  return item == answer.end() ? Seen() : seen_in(*item);
+  return item == answer.end() ? SeenItem() : seen_in(*item);
 }
 
 Async<Reply> read_item(Stage& stage, std::string key) {
-  Json input = {{"TableName", kTable}, {"Key", key_of(key)}, {"ConsistentRead", true}};
+  Json input = {{"TableName", kItemsTable}, {"Key", key_of(key)}, {"ConsistentRead", true}};
   if (is_huge(key)) {  // Without what only takes room.
     input["ProjectionExpression"] = "version, #v";
     input["ExpressionAttributeNames"] = {{"#v", "value"}};
@@ -72,7 +67,7 @@ Async<uint64_t> find_version(Stage& stage, Random& random, std::string key) {
     const uint64_t known = stage.items.known(key);
     const Reply reply = co_await read_item(stage, key);
     if (reply.kind == Reply::Kind::kDone) {
-      const Seen seen = seen_in_answer(reply.body);
+      const SeenItem seen = seen_in_answer(reply.body);
       stage.items.observed(key, seen.version, seen.value, known);
       ++stage.operations;
       co_return seen.version;
@@ -97,7 +92,7 @@ Async<void> rest(Stage& stage, Random& random, milliseconds least, milliseconds 
 Async<void> make_items_table(Stage& stage) {
   Random random(stage.plan.seed);
   while (!stage.verdict.is_broken()) {
-    Json input = {{"TableName", kTable},
+    Json input = {{"TableName", kItemsTable},
                   {"KeySchema", {{{"AttributeName", "id"}, {"KeyType", "HASH"}}}},
                   {"AttributeDefinitions", {{{"AttributeName", "id"}, {"AttributeType", "S"}}}},
                   {"BillingMode", "PAY_PER_REQUEST"},
@@ -208,12 +203,12 @@ Async<void> write_pairs(Stage& stage, Random random, std::string name) {
     }
     const uint64_t known = stage.items.known(left);
     Json read = {{"TransactItems",
-                  {{{"Get", {{"TableName", kTable}, {"Key", key_of(left)}}}},
-                   {{"Get", {{"TableName", kTable}, {"Key", key_of(right)}}}}}}};
+                  {{{"Get", {{"TableName", kItemsTable}, {"Key", key_of(left)}}}},
+                   {{"Get", {{"TableName", kItemsTable}, {"Key", key_of(right)}}}}}}};
     const Reply both = co_await stage.caller.store("TransactGetItems", std::move(read), kPatience);
     if (both.kind == Reply::Kind::kDone) {
-      const Seen one = seen_in_answer(both.body["Responses"][0]);
-      const Seen other = seen_in_answer(both.body["Responses"][1]);
+      const SeenItem one = seen_in_answer(both.body["Responses"][0]);
+      const SeenItem other = seen_in_answer(both.body["Responses"][1]);
       stage.verdict.expect(one.version == other.version && one.value == other.value, "a transaction is done in part",
                            left + " and " + right + " differ");
       stage.items.observed(left, one.version, one.value, known);
@@ -319,7 +314,7 @@ Async<void> count_up(Stage& stage, Random random, std::string name) {
   const Writing writing(stage);
   const std::string key = "c-" + name;
   while (!stage.calm && !stage.verdict.is_broken()) {
-    Json input = {{"TableName", kTable},
+    Json input = {{"TableName", kItemsTable},
                   {"Key", key_of(key)},
                   {"UpdateExpression", "ADD n :one"},
                   {"ExpressionAttributeValues", {{":one", {{"N", "1"}}}}},
@@ -348,7 +343,7 @@ struct Coming {
 };
 
 Async<void> put_or_delete(Stage& stage, std::string key, Coming& coming) {
-  Json input = {{"TableName", kTable}};
+  Json input = {{"TableName", kItemsTable}};
   const char* operation = coming.there ? "DeleteItem" : "PutItem";
   if (coming.there) {
     input["Key"] = key_of(key);
@@ -388,19 +383,8 @@ Async<void> put_and_delete(Stage& stage, Random random, std::string name) {
   }
 }
 
-namespace {
-
-// A reader's place in the stream: it goes on behind the last record that it has seen.
-struct Place {
-  std::string stream;
-  std::string shard;
-  std::string last;
-  std::string iterator;
-  bool begins_late = false;
-};
-
-Async<bool> find_shard(Stage& stage, Place& place) {
-  Json input = {{"TableName", kTable}};
+Async<bool> find_shard(Stage& stage, StreamPlace& place) {
+  Json input = {{"TableName", kItemsTable}};
   const Reply table = co_await stage.caller.store("DescribeTable", std::move(input), kPatience);
   if (table.kind != Reply::Kind::kDone || !table.body["Table"].contains("LatestStreamArn")) co_return false;
   place.stream = table.body["Table"]["LatestStreamArn"].get<std::string>();
@@ -413,7 +397,9 @@ Async<bool> find_shard(Stage& stage, Place& place) {
   co_return true;
 }
 
-Async<bool> find_iterator(Stage& stage, Place& place) {
+namespace {
+
+Async<bool> find_iterator(Stage& stage, StreamPlace& place) {
   if (place.shard.empty()) {
     const bool found = co_await find_shard(stage, place);
     if (!found) co_return false;
@@ -434,11 +420,11 @@ Async<bool> find_iterator(Stage& stage, Place& place) {
   co_return true;
 }
 
-void judge_record(Stage& stage, const Json& record, Place& place) {
+void judge_record(Stage& stage, const Json& record, StreamPlace& place) {
   const Json& change = record["dynamodb"];
   place.last = change["SequenceNumber"].get<std::string>();
   const std::string key = change["Keys"]["id"]["S"].get<std::string>();
-  const Seen seen = seen_in(change.value("NewImage", Json()));
+  const SeenItem seen = seen_in(change.value("NewImage", Json()));
   if (seen.version > 0) stage.items.streamed(key, seen.version, seen.value, place.begins_late);
   ++stage.operations;
 }
@@ -448,7 +434,7 @@ void judge_record(Stage& stage, const Json& record, Place& place) {
 void judge_event(Stage& stage, const Json& event) {
   for (const Json& record : event["Records"]) {
     const Json& change = record["dynamodb"];
-    const Seen seen = seen_in(change.value("NewImage", Json()));
+    const SeenItem seen = seen_in(change.value("NewImage", Json()));
     if (seen.version == 0) continue;
     stage.items.told(change["Keys"]["id"]["S"].get<std::string>(), seen.version, seen.value);
     ++stage.operations;
@@ -456,7 +442,7 @@ void judge_event(Stage& stage, const Json& event) {
 }
 
 Async<void> follow_stream(Stage& stage, Random random) {
-  Place place;
+  StreamPlace place;
   int empty_pages = 0;
   while (!stage.verdict.is_broken() && (!stage.all_is_read || empty_pages < 3)) {
     if (place.iterator.empty()) {

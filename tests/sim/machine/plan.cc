@@ -104,6 +104,7 @@ constexpr Part kLaterParts[] = {
     // Where there are functions.
     {"events", 60, 1, 3},
     {"run-nows", 20, 1, 1},
+    {"slow-readers", 15, 1, 2},
 };
 
 // Every eighth seed is about the disk: many short lives, most of which end by a power cut within a call, and clients

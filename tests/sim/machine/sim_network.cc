@@ -12,7 +12,8 @@
 namespace freshet::sim {
 
 namespace {
-constexpr size_t kSocketWindow = 64u << 10;  // Bytes that one direction holds before its sender blocks.
+constexpr seconds kAbsence{45};  // Longer than a server waits for a reader.
+constexpr uint32_t kSlowAddress = 0x7f000002;
 }  // namespace
 
 class SimPoller final : public Poller {
@@ -92,7 +93,7 @@ class SimSocket final : public Socket, public SimWatchable {
     const size_t size = std::min(room, in.arrived.size());
     std::memcpy(place, in.arrived.data(), size);
     in.arrived.erase(0, size);
-    if (in.sender_blocked && in.arrived.size() + in.in_flight < kSocketWindow / 2) {
+    if (in.sender_blocked && in.arrived.size() + in.in_flight < in.window / 2) {
       in.sender_blocked = false;
       if (SimSocket* sender = other().socket) sender->ring(false, true, false);
     }
@@ -104,7 +105,7 @@ class SimSocket final : public Socket, public SimWatchable {
     if (end().reset || fault_ != 0) return fail_with(EPIPE);
     if (!link.established) return fail_with(EAGAIN);
     SimNetwork::End& out = other();
-    size_t room = kSocketWindow - std::min(kSocketWindow, out.arrived.size() + out.in_flight);
+    size_t room = out.window - std::min(out.window, out.arrived.size() + out.in_flight);
     std::string bytes;
     for (size_t i = 0; i < count && room > 0; ++i) {
       const size_t size = std::min(room, parts[i].iov_len);
@@ -201,7 +202,8 @@ Result<void> SimPoller::watch(Watchable& socket, SocketHandler& handler) {
   return {};
 }
 
-SimNetwork::SimNetwork(const Clock& clock, uint64_t seed) : clock_(clock), random_(seed) {}
+SimNetwork::SimNetwork(const Clock& clock, uint64_t seed)
+    : clock_(clock), random_(seed), slow_random_(seed ^ 0xa0761d6478bd642full) {}
 SimNetwork::~SimNetwork() = default;
 
 Result<std::unique_ptr<Acceptor>> SimNetwork::bind(const std::string& address, uint16_t port) {
@@ -219,6 +221,13 @@ Result<std::unique_ptr<Acceptor>> SimNetwork::bind(const std::string& address, u
   return std::make_unique<SimAcceptor>(*this, port);
 }
 
+namespace {
+bool is_slow(const SocketAddress& address) {
+  return address.storage.ss_family == AF_INET &&
+         ntohl(reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_addr.s_addr) == kSlowAddress;
+}
+}  // namespace
+
 std::unique_ptr<Socket> SimNetwork::connect(const SocketAddress& address) {
   const uint16_t port =
       ntohs(address.storage.ss_family == AF_INET ? reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_port
@@ -226,6 +235,7 @@ std::unique_ptr<Socket> SimNetwork::connect(const SocketAddress& address) {
   const uint64_t id = ++last_link_;
   auto link = std::make_unique<Link>();
   link->id = id;
+  if (is_slow(address)) make_slow(link->ends[0]);
   links_.emplace(id, std::move(link));
   auto socket = std::make_unique<SimSocket>(*this, id, 0);
   at(clock_.boot() + delay(), [this, id, port] { try_connect(id, port); });
@@ -270,20 +280,39 @@ BootTime SimNetwork::arrival(End& to) {
   return to.last_arrival;
 }
 
+void SimNetwork::make_slow(End& end) {
+  end.window = 512u << slow_random_.below(6);
+  end.piece = 1 + end.window / (1 + slow_random_.below(8));
+  end.rest = milliseconds(1 + static_cast<int64_t>(slow_random_.below(60)));
+}
+
+nanoseconds SimNetwork::draw_rest(const End& end) {
+  if (end.rest == nanoseconds(0)) return end.rest;
+  if (slow_random_.below(1'500) == 0) return kAbsence;
+  const nanoseconds most = slow_random_.below(200) == 0 ? nanoseconds(seconds(3)) : end.rest;
+  return nanoseconds(static_cast<int64_t>(slow_random_.below(static_cast<uint64_t>(most.count()))));
+}
+
 void SimNetwork::send(Link& link, int from, std::string bytes) {
   const int to = 1 - from;
+  End& end = link.ends[to];
   bytes_ += bytes.size();
-  link.ends[to].in_flight += bytes.size();
-  at(arrival(link.ends[to]), [this, id = link.id, to, moved = std::move(bytes)] {
-    Link* found = find(id);
-    if (found == nullptr || found->frozen) return;
-    End& end = found->ends[to];
-    end.in_flight -= moved.size();
-    if (end.reset) return;
-    if (end.closed) return reset(*found, to);  // Nobody is there: the sender learns it.
-    end.arrived += moved;
-    if (end.socket) end.socket->ring(true, false, false);
-  });
+  end.in_flight += bytes.size();
+  for (size_t sent = 0; sent < bytes.size(); sent += end.piece) {
+    end.last_arrival = arrival(end) + draw_rest(end);
+    at(end.last_arrival, [this, id = link.id, to, piece = bytes.substr(sent, end.piece)] { arrive(id, to, piece); });
+  }
+}
+
+void SimNetwork::arrive(uint64_t link, int to, const std::string& bytes) {
+  Link* found = find(link);
+  if (found == nullptr || found->frozen) return;
+  End& end = found->ends[to];
+  end.in_flight -= bytes.size();
+  if (end.reset) return;
+  if (end.closed) return reset(*found, to);  // Nobody is there: the sender learns it.
+  end.arrived += bytes;
+  if (end.socket) end.socket->ring(true, false, false);
 }
 
 void SimNetwork::end_stream(Link& link, int from) {

@@ -2,7 +2,8 @@
 //
 // Bytes take a drawn time to arrive, in order within a connection. A sender blocks when the receiver does not read. A
 // connection can be cut (both ends see a reset) or frozen (nothing arrives any more, and nobody is told: a peer whose
-// machine has lost its power or its cable). One thread.
+// machine has lost its power or its cable). Whoever connects to 127.0.0.2 reads slowly: a small window, a few bytes at
+// a time, and rests in between, a few of which are longer than a server waits. One thread.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +55,7 @@ class SimNetwork final : public Network {
   friend class SimAcceptor;
   friend class SimPoller;
   friend class SimWatchable;
+  static constexpr size_t kWindow = 64u << 10;
   // A direction's end, at its receiver.
   struct End {
     std::string arrived;                // Received and not read.
@@ -64,6 +66,9 @@ class SimNetwork final : public Network {
     bool sender_blocked = false;        // The sender was told EAGAIN.
     class SimSocket* socket = nullptr;  // Null: closed here, or not accepted yet.
     bool closed = false;                // By its owner.
+    size_t window = kWindow;            // Bytes that are held here before the sender blocks.
+    size_t piece = kWindow;             // Bytes that arrive at a time.
+    nanoseconds rest{0};                // Between two pieces, at most; of a slow reader.
   };
   struct Link {
     uint64_t id = 0;
@@ -84,7 +89,10 @@ class SimNetwork final : public Network {
   }
   nanoseconds delay();
   BootTime arrival(End& to);
+  void make_slow(End& end);
+  nanoseconds draw_rest(const End& end);
   void send(Link& link, int from, std::string bytes);
+  void arrive(uint64_t link, int to, const std::string& bytes);
   void end_stream(Link& link, int from);
   void reset(Link& link, int from);
   void arrive_reset(Link& link, int at_end);
@@ -96,6 +104,7 @@ class SimNetwork final : public Network {
 
   const Clock& clock_;
   Random random_;
+  Random slow_random_;  // Of its own, so that a seed stays what it was but for slow readers.
   nanoseconds least_{20'000};
   nanoseconds most_{200'000};
   uint64_t refused_per_thousand_ = 0;
