@@ -24,7 +24,7 @@ struct Judges {
   Judges(Verdict& verdict, WallTime start)
       : wall(start),
         items(verdict),
-        tasks(verdict),
+        tasks(verdict, wall),
         priority(verdict, wall),
         strict(verdict, wall),
         filtered(verdict),

@@ -111,6 +111,8 @@ Async<void> redrive_tasks(Stage& stage, Random random) {
 
 namespace {
 
+constexpr seconds kLongestWay{3};  // Of a request.
+
 // A queue that was resumed is not paused, whatever daemon has it.
 Async<void> look_if_resumed(Stage& stage, BootTime resumed) {
   if (stage.tasks.life_began() < resumed) co_return;
@@ -144,13 +146,19 @@ Async<void> pause_queue(Stage& stage, Random random) {
     const milliseconds longest(random.below(3) == 0 ? 30'000 : 3'000);
     co_await rest(stage, random, milliseconds(10), longest);
     stage.tasks.resuming();
-    // Until it is known not to be paused: a request without an answer may have been carried out, now or before.
+    // Until it is known not to be paused: a request without an answer may have been carried out, now or before, or may
+    // be on its way yet.
+    bool may_come = reply.kind == Reply::Kind::kUnknown;
     for (;;) {
       Json all = Json::object();
       const Reply resumed = co_await stage.caller.queue("resume", std::move(all), kPatience);
       waits = hasty && reply.kind == Reply::Kind::kUnknown;
       resumed_at = resumed.span.answered;
-      if (resumed.kind == Reply::Kind::kDone || resumed.error == "ConflictException") break;
+      if (resumed.kind == Reply::Kind::kDone) break;
+      if (resumed.error == "ConflictException") {
+        if (!std::exchange(may_come, false)) break;
+        co_await sleep_for(stage.caller.scheduler(), kLongestWay);
+      }
       if (stage.verdict.is_broken()) co_return;
       co_await rest(stage, random, milliseconds(50), milliseconds(500));
     }

@@ -14,6 +14,7 @@ std::string ms(BootTime time) {
 constexpr milliseconds kShortestLease{500};
 constexpr seconds kTravel{150};            // The way of a task to its runner, a pause of the machine included.
 constexpr milliseconds kSmallStep{1'000};  // Delays follow a step of the wall clock that is no larger.
+constexpr seconds kLongestLook{200};  // Between two looks of a daemon at the clock, a pause of the machine included.
 constexpr size_t kLately = 40;
 constexpr milliseconds kRateWindow{5'000};
 constexpr std::chrono::hours kFar{24 * 365};
@@ -86,10 +87,11 @@ void TasksJudge::judge_new_of_key(const Task& task, const Span& span) {
 // Tasks that must not be started in any state.
 void TasksJudge::check_start(const Task& task, const Span& span) {
   const std::string& id = task.facts.id;
-  const bool nudged = nudged_ >= task.not_before - task.facts.delay;
-  const milliseconds early = nudged ? kSmallStep : milliseconds(2);
-  verdict_.expect(redrives_ || runs_ || task.not_before <= span.answered + early ||
-                      life_began_ >= task.not_before - task.facts.delay,
+  const BootTime delayed = task.not_before - task.facts.delay;
+  const bool nudged = nudged_ >= delayed;
+  // A delay is stored as a wall time, and ends earlier where that clock goes faster (docs/lifecycle.md).
+  const milliseconds early = (nudged ? kSmallStep : milliseconds(2)) + wall_.ran_ahead(delayed, span.answered);
+  verdict_.expect(redrives_ || runs_ || task.not_before <= span.answered + early || life_began_ >= delayed,
                   "a task is started before its delay is over", id + ", which waits until " + ms(task.not_before));
   const bool may_be_anew = redrives_ || ttl_is_over(task, span) || keep_is_over(task, span);
   verdict_.expect(may_be_anew || !task.cancelled || span.sent <= *task.cancelled, "a cancelled task is started", id);
@@ -151,13 +153,17 @@ void TasksJudge::create_refused(const std::string& id) {
 // It may have been removed then, and made anew by a repeated create.
 bool TasksJudge::ttl_is_over(const Task& task, const Span& span) const {
   if (!task.facts.has_ttl) return false;
-  return last_disturbance_ >= task.created.sent || span.answered + seconds(1) >= task.created.sent + task.facts.ttl;
+  const milliseconds ahead = wall_.ran_ahead(task.created.sent, span.answered);
+  return last_disturbance_ >= task.created.sent ||
+         span.answered + seconds(1) + ahead >= task.created.sent + task.facts.ttl;
 }
 
 // The same for a task that was cancelled, in a queue that removes such tasks.
 bool TasksJudge::keep_is_over(const Task& task, const Span& span) const {
   if (!removals_ || !task.stopped) return false;
-  return !kept_ || last_disturbance_ >= task.created.sent || span.answered + seconds(1) >= *task.stopped + *kept_;
+  const milliseconds ahead = wall_.ran_ahead(task.created.sent, span.answered);
+  return !kept_ || last_disturbance_ >= task.created.sent ||
+         span.answered + seconds(1) + ahead >= *task.stopped + *kept_;
 }
 
 bool TasksJudge::stays_cancelled(const Task& task, const Span& span) const {
@@ -362,7 +368,9 @@ void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime 
 }
 
 void TasksJudge::clock_stepped(milliseconds by, BootTime now) {
-  if (by <= kSmallStep && by >= -kSmallStep) nudged_ = now;
+  // A drift since the daemon looked last is seen together with it.
+  const milliseconds small = kSmallStep + wall_.strayed(now - kLongestLook, now);
+  if (by <= small && by >= -small) nudged_ = now;
 }
 
 bool TasksJudge::has_ended(const std::string& id) const {
@@ -381,7 +389,8 @@ bool TasksJudge::is_too_early(const Task& task, milliseconds time, const Span& s
   const bool judged = doubted_ && task.acknowledged && task.created.sent > disturbance_before_ &&
                       task.created.answered < last_disturbance_ && life_began_ < task.created.sent &&
                       span.answered < last_disturbance_ + kDoubtful;
-  return judged && span.answered - task.created.sent < time - seconds(1);
+  return judged &&
+         span.answered - task.created.sent < time - seconds(1) - wall_.ran_ahead(task.created.sent, span.answered);
 }
 
 void TasksJudge::seen(const std::string& id, const std::optional<std::string>& status, bool had_ended,
@@ -401,7 +410,8 @@ void TasksJudge::seen(const std::string& id, const std::optional<std::string>& s
                     id + " is " + *status);
     // Delayed beyond its deadline, it can never start.
     const auto& deadline = task.facts.deadline;
-    const bool hopeless = deadline && task.created.wall_answered + task.facts.delay + seconds(1) >= *deadline;
+    const milliseconds slack = seconds(1) + wall_.ran_ahead(task.created.sent, span.answered);
+    const bool hopeless = deadline && task.created.wall_answered + task.facts.delay + slack >= *deadline;
     const bool may_be_shed = margins_ || (hopeless && task.facts.delayed) || redrives_ || !task.acknowledged ||
                              task.facts.has_ttl || last_disturbance_ >= task.created.sent ||
                              (task.earliest_deadline && span.wall_answered >= *task.earliest_deadline);

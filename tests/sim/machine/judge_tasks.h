@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "tests/sim/machine/verdict.h"
+#include "tests/sim/machine/wall_history.h"
 
 namespace freshet::sim {
 
@@ -33,7 +34,8 @@ struct TakenTask {
 
 class TasksJudge {
  public:
-  explicit TasksJudge(Verdict& verdict) : verdict_(verdict) {}
+  // `wall` outlives it.
+  TasksJudge(Verdict& verdict, const WallHistory& wall) : verdict_(verdict), wall_(wall) {}
   // Newest first is not what the queue is set to do all the time.
   void ignore_order() { in_order_ = false; }
   // Ended tasks may be redriven: they lose a deadline that has passed, and live beside others of their key.
@@ -186,6 +188,7 @@ class TasksJudge {
   void judge_new_of_key(const Task& task, const Span& span);
 
   Verdict& verdict_;
+  const WallHistory& wall_;
   std::map<std::string, Task> tasks_;
   std::map<std::string, BootTime> givers_;  // When each daemon gave out its last lease.
   std::set<std::string> acknowledged_;

@@ -11,11 +11,13 @@
 #include "runtime/loop/turn_watch.h"
 #include "tests/sim/machine/cast.h"
 #include "tests/sim/machine/disk_faults.h"
+#include "tests/sim/machine/drift.h"
 #include "tests/sim/machine/handlers.h"
 #include "tests/sim/machine/points.h"
 #include "tests/sim/machine/progress.h"
 #include "tests/sim/machine/released.h"
 #include "tests/sim/machine/run_options.h"
+#include "tests/sim/machine/second_daemon.h"
 #include "wire/http/client.h"
 
 namespace freshet::sim {
@@ -334,7 +336,7 @@ class Machine {
       files.restart_process();
     }
     disturbed();
-    world_.sim_clock().advance(milliseconds(static_cast<int64_t>(random_.below(random_.below(4) == 0 ? 30'000 : 500))));
+    pass(milliseconds(static_cast<int64_t>(random_.below(random_.below(4) == 0 ? 30'000 : 500))));
   }
 
   // Faults end, and everything must be done within a time.
@@ -413,11 +415,11 @@ class Machine {
     if (next <= now()) {
       // Somebody wants a turn for something that it then does not do.
       verdict_.insist(++idle_turns_ < 10'000, "it spins without progress", "turns at one moment");
-      world_.sim_clock().advance(std::chrono::microseconds(1));
+      pass(std::chrono::microseconds(1));
       return;
     }
     idle_turns_ = 0;
-    world_.sim_clock().advance_to(next);
+    pass(next - now());
   }
 
   bool turn_outside() {
@@ -447,7 +449,7 @@ class Machine {
       verdict_.insist(progress_.made(now(), daemon_->loop().stats().works), "it spins without progress",
                       "turns or works within two seconds");
       // Work takes time.
-      world_.sim_clock().advance(std::chrono::microseconds(1 + random_.below(40)));
+      pass(std::chrono::microseconds(1 + random_.below(40)));
     }
     if (worked) ++daemon_turns_;
     return worked;
@@ -461,6 +463,14 @@ class Machine {
     const double mean = 1000.0 / static_cast<double>(faults_per_second_);
     const auto wait = static_cast<int64_t>(mean * 2e6 * random_.unit()) + 1;
     next_fault_ = now() + std::chrono::microseconds(wait);
+  }
+
+  void pass(nanoseconds time) {
+    world_.sim_clock().advance(time);
+    const milliseconds by = drift_.pass(now(), time);
+    if (by == milliseconds(0)) return;
+    world_.sim_clock().step_wall(by);
+    judges_.wall.drifted(now(), by);
   }
 
   void set_wall(milliseconds by) {
@@ -486,6 +496,7 @@ class Machine {
     world_.sim_network().set_delay(std::chrono::microseconds(20), std::chrono::microseconds(200));
     world_.sim_files().set_disk_bytes(std::numeric_limits<uint64_t>::max());
     world_.set_longest_sync(milliseconds(3));
+    drift_.end();
     next_fault_ = BootTime::max();
   }
 
@@ -508,11 +519,12 @@ class Machine {
     if (name == "cut") world_.sim_network().cut_some(100 + random_.below(900));
     if (name == "freeze") world_.sim_network().freeze_some(100 + random_.below(900));
     if (name == "refuse") world_.sim_network().refuse_connections(random_.below(2) == 0 ? 0 : random_.below(1000));
-    if (name == "second-daemon") start_second();
-    if (name == "slow-turn") world_.sim_clock().advance(milliseconds(static_cast<int64_t>(random_.below(900))));
+    if (name == "second-daemon") start_second_daemon(world_, options_, verdict_, trace_);
+    if (name == "wall-drift") drift_.begin(random_, now());
+    if (name == "slow-turn") pass(milliseconds(static_cast<int64_t>(random_.below(900))));
     if (name == "pause") {
       const WallTime began = world_.sim_clock().wall();
-      world_.sim_clock().advance(milliseconds(static_cast<int64_t>(random_.below(120'000))));
+      pass(milliseconds(static_cast<int64_t>(random_.below(120'000))));
       tasks_.machine_paused(began, world_.sim_clock().wall());
     }
     if (name == "wall-step") {
@@ -520,29 +532,15 @@ class Machine {
       const bool back = random_.below(2) == 0;
       if (back) stepped_back_ += milliseconds(far);  // A task that is delayed to a time waits for it.
       set_wall(milliseconds(back ? -far : far));
-      if (back || far <= 61'000) return;
+      // A daemon sees the drift since it looked last together with the step.
+      if (back || milliseconds(far) <= seconds(61) + judges_.wall.strayed(now() - seconds(200), now())) return;
       tasks_.clock_is_doubted();
     }
   }
 
-  // Another daemon on the same folder: it must be refused, and do no harm.
-  void start_second() {
-    DaemonOptions options = options_;
-    options.listen = "127.0.0.1:7071";
-    auto plan = plan_daemon(options);
-    IoThread* io = world_.io();
-    {
-      auto second = make_daemon(world_, options, std::move(*plan));
-      auto opened = second->open();
-      verdict_.insist(!opened, "two daemons have one folder", "the second one was let in");
-      if (!opened) trace_.note("the second daemon: " + opened.error().message);
-    }
-    world_.set_io(io);
-  }
-
-  static constexpr const char* kFaults[] = {"sync-fails", "write-fails", "calls-fail",    "disk-full",
-                                            "cut",        "freeze",      "refuse",        "wall-step",
-                                            "pause",      "slow-turn",   "second-daemon", "disk-refuses"};
+  static constexpr const char* kFaults[] = {"sync-fails",    "write-fails",  "calls-fail", "disk-full", "cut",
+                                            "freeze",        "refuse",       "wall-step",  "pause",     "slow-turn",
+                                            "second-daemon", "disk-refuses", "wall-drift"};
 
   const Plan& plan_;
   const RunOptions& run_;
@@ -582,6 +580,7 @@ class Machine {
     return all;
   }();
   BootTime next_fault_ = BootTime::max();
+  Drift drift_;
   uint64_t lives_ = 0;
   uint64_t steps_ = 0;
   uint64_t daemon_turns_ = 0;

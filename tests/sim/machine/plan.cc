@@ -105,6 +105,7 @@ constexpr Part kLaterParts[] = {
     {"events", 60, 1, 3},
     {"run-nows", 20, 1, 1},
     {"slow-readers", 15, 1, 2},
+    {"wall-drift", 15, 5, 60},
 };
 
 // Every eighth seed is about the disk: many short lives, most of which end by a power cut within a call, and clients
@@ -118,7 +119,7 @@ void make_it_about_the_disk(Plan& plan, Random& random) {
        {"http-runner",     "pause",          "wall-step",    "wrong-start",    "little-memory", "interval-durability",
         "priority-queue",  "calls-fail",     "disk-full",    "write-fails",    "freeze",        "slow-network",
         "filtered-queues", "ordered-writes", "strict-queue", "index-droppers", "programs",      "functions",
-        "disk-refuses",    "heavy-keys",     "late-answers"}) {
+        "disk-refuses",    "heavy-keys",     "late-answers", "wall-drift"}) {
     plan.parts.erase(part);
   }
   for (const char* part : {"power", "at-call", "small-segments", "big-values", "leavers", "pairs", "stream"}) {

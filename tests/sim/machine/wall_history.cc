@@ -8,21 +8,41 @@ namespace {
 constexpr seconds kFarStep{61};     // A longer step forward is not believed at once,
 constexpr seconds kDisbelief{55};   // but for sure not within that time,
 constexpr seconds kCalmBefore{65};  // if only shorter ones were made for that long before.
+constexpr seconds kLongestLook{200};
 }  // namespace
 
-bool WallHistory::is_doubted(BootTime from, BootTime to) const {
-  if (segments_.size() < 2 || life_began_ >= from) return false;
-  const auto step = [this](size_t i) { return segments_[i].offset - segments_[i - 1].offset; };
-  size_t i = segments_.size() - 1;
-  if (segments_[i].since <= from || to >= segments_[i].since + kDisbelief) return false;
-  // A daemon may see shorter ones only together with the long one.
-  milliseconds least = kFarStep;
-  const milliseconds far = step(i);
-  for (--i; i > 0 && segments_[i].since + kCalmBefore >= from; --i) {
-    if (std::chrono::abs(step(i)) + seconds(2) >= kFarStep) return false;
+milliseconds WallHistory::ran_ahead(BootTime from, BootTime to) const {
+  milliseconds sum{0};
+  for (size_t i = segments_.size() - 1; i > 0 && segments_[i].since >= from; --i) {
+    if (segments_[i].by_drift && segments_[i].since <= to) sum += std::max(step(i), milliseconds(0));
+  }
+  return sum;
+}
+
+milliseconds WallHistory::strayed(BootTime from, BootTime to) const {
+  milliseconds sum{0};
+  for (size_t i = segments_.size() - 1; i > 0 && segments_[i].since >= from; --i) {
+    if (segments_[i].by_drift && segments_[i].since <= to) sum += std::chrono::abs(step(i));
+  }
+  return sum;
+}
+
+std::optional<size_t> WallHistory::doubted(BootTime from, BootTime to) const {
+  if (life_began_ >= from) return std::nullopt;
+  size_t last = segments_.size() - 1;
+  while (last > 0 && segments_[last].by_drift) --last;
+  if (last == 0) return std::nullopt;
+  const BootTime stepped = segments_[last].since;
+  if (stepped <= from || to >= stepped + kDisbelief) return std::nullopt;
+  // A daemon may see shorter ones only together with the long one, and a drift only when it looks.
+  milliseconds least = kFarStep + strayed(stepped - kLongestLook, to);
+  for (size_t i = last - 1; i > 0 && segments_[i].since + kCalmBefore >= from; --i) {
+    if (segments_[i].by_drift) continue;
+    if (std::chrono::abs(step(i)) + seconds(2) >= kFarStep) return std::nullopt;
     least += std::chrono::abs(step(i));
   }
-  return far > least;
+  if (step(last) > least) return last;
+  return std::nullopt;
 }
 
 WallTime WallHistory::earliest(BootTime from, BootTime to) const {
@@ -36,15 +56,15 @@ WallTime WallHistory::earliest(BootTime from, BootTime to) const {
 }
 
 WallTime WallHistory::latest(BootTime from, BootTime to) const {
-  const bool doubted = is_doubted(from, to);
+  const auto step = doubted(from, to);
   WallTime last = WallTime::min();
   BootTime end = to;
-  for (size_t i = segments_.size() - (doubted ? 1 : 0); i-- > 0;) {
+  for (size_t i = step ? *step : segments_.size(); i-- > 0;) {
     const Segment& each = segments_[i];
     // A daemon that did not look in between believes one of before.
-    if (each.since <= to) last = std::max(last, wall(doubted ? to : std::min(end, to), each.offset));
+    if (each.since <= to) last = std::max(last, wall(step ? to : std::min(end, to), each.offset));
     end = each.since;
-    if (each.since + (doubted ? kCalmBefore : seconds(0)) < from) break;
+    if (each.since + (step ? kCalmBefore : seconds(0)) < from) break;
   }
   return last;
 }
