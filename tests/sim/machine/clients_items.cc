@@ -420,8 +420,22 @@ Async<bool> find_iterator(Stage& stage, StreamPlace& place) {
   co_return true;
 }
 
+constexpr const char* kFirstNumber = "100000000000000000001";
+
+// A full disk trims a stream before its time, perhaps before anybody has read it.
+bool has_lost_its_begin(const Stage& stage, const std::string& first) {
+  const auto fills_up = {"disk-full", "disk-refuses", "full-at-last"};
+  return first > kFirstNumber &&
+         std::any_of(fills_up.begin(), fills_up.end(), [&](const char* part) { return stage.plan.has(part); });
+}
+
 void judge_record(Stage& stage, const Json& record, StreamPlace& place) {
   const Json& change = record["dynamodb"];
+  if (place.last.empty() && !place.begins_late &&
+      has_lost_its_begin(stage, change["SequenceNumber"].get<std::string>())) {
+    place.begins_late = true;
+    stage.items.stream_trimmed();
+  }
   place.last = change["SequenceNumber"].get<std::string>();
   const std::string key = change["Keys"]["id"]["S"].get<std::string>();
   const SeenItem seen = seen_in(change.value("NewImage", Json()));
