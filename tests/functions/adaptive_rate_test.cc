@@ -22,31 +22,6 @@ double in_seconds(BootTime time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-// A limit for each window of a fixed grid. With `tells`, headers report it.
-class Window final : public Limiter {
- public:
-  Window(double length, bool tells) : length_(length), tells_(tells) {}
-  bool take(double now, double limit, LimitHints& hints) override {
-    const double number = std::floor(now / length_);
-    if (number != number_) used_ = 0;
-    number_ = number;
-    const bool granted = used_ + 1 <= limit * length_;
-    used_ += granted ? 1 : 0;
-    if (tells_) {
-      hints.limit = limit * length_;
-      hints.remaining = std::max(0.0, limit * length_ - used_);
-      hints.reset = milliseconds(static_cast<int64_t>(std::ceil((number + 1) * length_ - now)) * 1000);
-    }
-    return granted;
-  }
-
- private:
-  const double length_;
-  const bool tells_;
-  double number_ = 0;
-  double used_ = 0;
-};
-
 // A limit of concurrent calls: as many as are done in 200 ms.
 class AtATime final : public Limiter {
  public:
@@ -149,7 +124,7 @@ TEST(AdaptiveRate, ABucketThatRefusesWithoutAWord) {
 }
 
 TEST(AdaptiveRate, AWindowOfASecond) {
-  expect_bars([](Random&) { return std::make_unique<Window>(1, false); }, 120, 10, 0.02);
+  expect_bars([](Random&) { return std::make_unique<WindowLimiter>(1, false); }, 120, 10, 0.02);
 }
 
 // A limit for any ten seconds.
@@ -171,15 +146,15 @@ TEST(AdaptiveRate, AWindowOfTenSecondsThatSlides) {
 }
 
 TEST(AdaptiveRate, AWindowOfAMinute) {
-  expect_bars([](Random&) { return std::make_unique<Window>(60, false); }, 240, 120, 0.02);
+  expect_bars([](Random&) { return std::make_unique<WindowLimiter>(60, false); }, 240, 120, 0.02);
 }
 
 TEST(AdaptiveRate, AWindowOfASecondThatTells) {
-  expect_bars([](Random&) { return std::make_unique<Window>(1, true); }, 120, 10, 0.01);
+  expect_bars([](Random&) { return std::make_unique<WindowLimiter>(1, true); }, 120, 10, 0.01);
 }
 
 TEST(AdaptiveRate, AWindowOfAMinuteThatTells) {
-  expect_bars([](Random&) { return std::make_unique<Window>(60, true); }, 240, 120, 0.01);
+  expect_bars([](Random&) { return std::make_unique<WindowLimiter>(60, true); }, 240, 120, 0.01);
 }
 
 // Nothing is left of it, and the next one begins in 2 s.
@@ -230,7 +205,7 @@ TEST(AdaptiveRate, ABucketThatAsksForPauses) {
 }
 
 TEST(AdaptiveRate, AWindowThatAsksForPauses) {
-  const auto make = [](Random&) { return std::make_unique<AsksForASecond>(std::make_unique<Window>(1, false)); };
+  const auto make = [](Random&) { return std::make_unique<AsksForASecond>(std::make_unique<WindowLimiter>(1, false)); };
   EXPECT_GE(expect_bars(make, 120, 10, 0.01, 0.85), 0.9);
 }
 
@@ -396,7 +371,7 @@ TEST(AdaptiveRate, ItDoesNotClimbWhileNothingIsAnswered) {
 // The quota of a minute is spread over the minute as soon as two ends of a window were seen, so that nobody waits long.
 TEST(AdaptiveRate, AMinuteIsNotUsedUpAtOnce) {
   for (const double offset : {3.0, 17.0, 31.0, 44.0, 58.0}) {
-    Window window(60, false);
+    WindowLimiter window(60, false);
     LimitHints hints;
     double last = 0, longest = 0, longest_late = 0;
     const Flood came(180, 900, [&](double now, long) {
@@ -416,7 +391,7 @@ TEST(AdaptiveRate, AMinuteIsNotUsedUpAtOnce) {
 // Refused for minutes, it finds its rate again within half a minute, and asks at least every 10 s before.
 // The next windows spend what is sure first, and find the rest in their last seconds.
 TEST(AdaptiveRate, AWindowThatAllowsMoreIsNotUsedUpEarly) {
-  Window window(60, false);
+  WindowLimiter window(60, false);
   LimitHints hints;
   double last = 0, longest = 0;
   const Flood came(660, 900, [&](double now, long) {
@@ -431,7 +406,7 @@ TEST(AdaptiveRate, AWindowThatAllowsMoreIsNotUsedUpEarly) {
 
 TEST(AdaptiveRate, AnOutageOfAWholeWindowLeavesTheWindowAsItWas) {
   for (const double length : {65.0, 75.0, 85.0}) {
-    Window window(60, false);
+    WindowLimiter window(60, false);
     LimitHints hints;
     const Flood came(420, 480, [&](double now, long) {
       const bool takes = window.take(now, 20, hints);
@@ -534,7 +509,7 @@ TEST(AdaptiveRate, ARateBesideCallsUnderWayThatAreTold) {
 
 // Within 20 minutes the time of one answer is forgotten, though all others go on to tell.
 TEST(AdaptiveRate, AResetThatWasWrong) {
-  Window window(1, true);
+  WindowLimiter window(1, true);
   bool told = false;
   const Flood came(1'300, 1'500, [&](double now, long) {
     Reply reply;
@@ -548,7 +523,7 @@ TEST(AdaptiveRate, AResetThatWasWrong) {
 // A server that tells its resets as times of day by a clock that is off, in whole seconds.
 TEST(AdaptiveRate, ResetsThatAreTimesOfDay) {
   for (const double off : {0.0, 0.3, 0.9, 3.7}) {
-    Window window(1, true);
+    WindowLimiter window(1, true);
     const Flood came(10, 60, [&](double now, long) {
       Reply reply;
       reply.takes = window.take(now + 0.4, 20, reply.hints);
@@ -563,10 +538,10 @@ TEST(AdaptiveRate, ResetsThatAreTimesOfDay) {
 }
 
 TEST(AdaptiveRate, TheWindowOfAnHourBecomesOneOfASecond) {
-  Window hour(3600, true), second(1, true);
+  WindowLimiter hour(3600, true), second(1, true);
   const Flood came(7'200 + 120, 7'200 + 240, [&](double now, long) {
     Reply reply;
-    Window& window = now < 7'200 ? hour : second;
+    WindowLimiter& window = now < 7'200 ? hour : second;
     reply.takes = window.take(now, now < 7'200 ? 0.1 : 20, reply.hints);
     return reply;
   });

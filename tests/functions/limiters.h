@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "functions/queue/policy/limit_hints.h"
 
@@ -30,6 +31,31 @@ class BucketLimiter final : public Limiter {
   const double holds_;
   double tokens_ = 1;
   double last_ = 0;
+};
+
+// A limit for each window of a fixed grid. With `tells`, headers report it.
+class WindowLimiter final : public Limiter {
+ public:
+  WindowLimiter(double length, bool tells) : length_(length), tells_(tells) {}
+  bool take(double now, double limit, LimitHints& hints) override {
+    const double number = std::floor(now / length_);
+    if (number != number_) used_ = 0;
+    number_ = number;
+    const bool granted = used_ + 1 <= limit * length_;
+    used_ += granted ? 1 : 0;
+    if (tells_) {
+      hints.limit = limit * length_;
+      hints.remaining = std::max(0.0, limit * length_ - used_);
+      hints.reset = milliseconds(static_cast<int64_t>(std::ceil((number + 1) * length_ - now)) * 1000);
+    }
+    return granted;
+  }
+
+ private:
+  const double length_;
+  const bool tells_;
+  double number_ = 0;
+  double used_ = 0;
 };
 
 }  // namespace freshet
