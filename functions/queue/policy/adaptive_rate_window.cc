@@ -48,7 +48,7 @@ double AdaptiveRate::most_growth() const {
   return knows_edge() ? kTwice : kStage;
 }
 
-// What a sprint takes then may count for the next window.
+// The calls of a sprint may count for the next window from then on.
 bool AdaptiveRate::may_be_next_window(BootTime now) const {
   return sprints_ && in_seconds(now - edge_at_) > window_ - edge_within_;
 }

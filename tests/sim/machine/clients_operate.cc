@@ -111,7 +111,7 @@ Async<void> redrive_tasks(Stage& stage, Random random) {
 
 namespace {
 
-constexpr seconds kLongestWay{3};  // Of a request.
+constexpr seconds kLongestWay{3};  // The longest that a request is on its way.
 
 // A queue that was resumed is not paused, whatever daemon has it.
 Async<void> look_if_resumed(Stage& stage, BootTime resumed) {

@@ -104,7 +104,7 @@ class SimNetwork final : public Network {
 
   const Clock& clock_;
   Random random_;
-  Random slow_random_;  // Of its own, so that a seed stays what it was but for slow readers.
+  Random slow_random_;  // Apart from the other one, so that other draws of a seed stay the same.
   nanoseconds least_{20'000};
   nanoseconds most_{200'000};
   uint64_t refused_per_thousand_ = 0;
