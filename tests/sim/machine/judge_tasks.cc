@@ -14,7 +14,6 @@ std::string ms(BootTime time) {
 constexpr milliseconds kShortestLease{500};
 constexpr seconds kTravel{150};            // The way of a task to its runner, a pause of the machine included.
 constexpr milliseconds kSmallStep{1'000};  // Delays follow a step of the wall clock that is no larger.
-constexpr seconds kLongestLook{200};  // Between two looks of a daemon at the clock, a pause of the machine included.
 constexpr size_t kLately = 40;
 constexpr milliseconds kRateWindow{5'000};
 constexpr std::chrono::hours kFar{24 * 365};
@@ -369,7 +368,7 @@ void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime 
 
 void TasksJudge::clock_stepped(milliseconds by, BootTime now) {
   // A drift since the daemon looked last is seen together with it.
-  const milliseconds small = kSmallStep + wall_.strayed(now - kLongestLook, now);
+  const milliseconds small = kSmallStep + wall_.strayed(now - WallHistory::kLongestLook, now);
   if (by <= small && by >= -small) nudged_ = now;
 }
 

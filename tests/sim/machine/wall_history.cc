@@ -8,7 +8,6 @@ namespace {
 constexpr seconds kFarStep{61};     // A longer step forward is not believed at once,
 constexpr seconds kDisbelief{55};   // but for sure not within that time,
 constexpr seconds kCalmBefore{65};  // if only shorter ones were made for that long before.
-constexpr seconds kLongestLook{200};
 }  // namespace
 
 milliseconds WallHistory::ran_ahead(BootTime from, BootTime to) const {

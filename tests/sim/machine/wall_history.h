@@ -10,6 +10,9 @@ namespace freshet::sim {
 
 class WallHistory {
  public:
+  // The longest time between two looks of a daemon at the clock, a pause of the machine included.
+  static constexpr seconds kLongestLook{200};
+
   // The wall clock showed `start` when the run began, at boot time 0.
   explicit WallHistory(WallTime start) : segments_{{BootTime{}, start.time_since_epoch()}} {}
   void stepped(BootTime at, milliseconds by) { segments_.push_back({at, segments_.back().offset + by}); }
