@@ -388,7 +388,6 @@ TEST(AdaptiveRate, AMinuteIsNotUsedUpAtOnce) {
   }
 }
 
-// Refused for minutes, it finds its rate again within half a minute, and asks at least every 10 s before.
 // The next windows spend what is sure first, and find the rest in their last seconds.
 TEST(AdaptiveRate, AWindowThatAllowsMoreIsNotUsedUpEarly) {
   WindowLimiter window(60, false);
@@ -409,13 +408,23 @@ TEST(AdaptiveRate, AnOutageOfAWholeWindowLeavesTheWindowAsItWas) {
     WindowLimiter window(60, false);
     LimitHints hints;
     const Flood came(420, 480, [&](double now, long) {
-      const bool takes = window.take(now, 20, hints);
-      return Reply{takes && (now < 290 || now >= 290 + length)};
+      return Reply{window.take(now, 20, hints) && (now < 290 || now >= 290 + length)};
     });
     EXPECT_GE(came.taken, 0.9 * 20) << length;
   }
 }
 
+// The first run of refusals is shorter than the window, whose beginning nobody has seen.
+TEST(AdaptiveRate, ACallWhoseRefusalIsUnderWayEndsNoRun) {
+  for (double offset = 20; offset < 34; offset += 1) {
+    WindowLimiter window(60, false);
+    LimitHints hints;
+    const Flood came(120, 240, [&](double now, long) { return Reply{window.take(now + offset, 20, hints)}; });
+    EXPECT_GE(came.taken, 0.95 * 20) << offset;
+  }
+}
+
+// Refused for minutes, it finds its rate again within half a minute, and asks at least every 10 s before.
 TEST(AdaptiveRate, AnOutageSaysNothingOfTheRate) {
   for (const double length : {5.0, 60.0, 600.0, 3600.0}) {
     for (const double begins : {0.0, 120.0}) {

@@ -169,7 +169,7 @@ void AdaptiveRate::note_edge(BootTime at, BootTime refused_at, bool again) {
 // - It was just a little more, so that the next window may have begun already: the quota is spent earlier in the next
 //   one, so that more is asked for in time.
 void AdaptiveRate::pass_edge() {
-  constexpr double kFar = 1.3, kEarlier = 0.08, kEarliest = 0.5;
+  constexpr double kFar = 1.3, kEarlier = 0.07, kEarliest = 0.5;
   edge_at_ += of_seconds(window_);
   edge_before_ = std::exchange(edge_units_, 0);
   const bool grew = std::exchange(growing_, false);
