@@ -32,8 +32,9 @@ struct RecoveryOptions {
 };
 
 // Checks and replays the segments of a directory; `names` lists its files. Changes nothing until everything has been
-// checked. Then cuts the torn tail, if any, and makes everything that it returns durable: what is not known to be
-// durable is written again, with every durability.
+// checked. Then cuts the torn tail, if any, and makes everything that it returns durable, whatever the durability mode:
+// it writes again what is not known to be durable, and syncs. A sync alone would not do: an earlier process may have
+// ended because a sync failed, and then data may be in the page cache only.
 Result<Recovered> recover(Files& files, const RecoveryOptions& options, const std::vector<std::string>& names,
                           const BatchVisitor& replay);
 

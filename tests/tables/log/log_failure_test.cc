@@ -91,6 +91,31 @@ TEST_F(LogFailureTest, ADiskThatRefusesSpaceIsFullWhateverItSaysOfItsSpace) {
   EXPECT_GT(log->bytes_left(), 1'000'000u);
 }
 
+// A file may have its size without the space for it, as after a truncation or a copy. On a full disk nothing is written
+// there, which could fail for good; the append is refused and can be tried again.
+TEST_F(LogFailureTest, AFullDiskIsNoErrorOfALastFileThatHasNoSpace) {
+  open();
+  append("kept");
+  sync();
+  log.reset();
+  {
+    auto file = files.open("data/segment-0000000001.log", OpenMode::kReadWrite);
+    ASSERT_TRUE(file && (*file)->truncate(1'000) && (*file)->truncate(4'096));
+  }
+  files.set_disk_bytes(files.bytes_allocated());
+  options.segment_bytes = 8'192;
+  open();
+  const auto refused = log->append(BatchKind::kCommit, std::string(2'000, 'x'));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kDiskFull) << refused.error().message;
+  files.set_disk_bytes(1u << 30);
+  clock.advance(milliseconds(150));
+  sync();
+  append(std::string(2'000, 'x'));
+  open();
+  EXPECT_EQ(payloads, (std::vector<std::string>{"kept", std::string(2'000, 'x')}));
+}
+
 // Deletes make the wanted reserve smaller than what is there. The disk is asked again all the same.
 TEST_F(LogFailureTest, ADiskThatHasRefusedIsAskedAgainWhenTheReserveIsWhole) {
   open();
