@@ -37,10 +37,9 @@ constexpr double kHeld = 8;          // Seconds that prove a limit.
 constexpr double kSoon = 1.2;        // The cycle was so short that the pause in it says more than it measured.
 constexpr seconds kTopHolds{1200};   // The highest limit counts for so long.
 constexpr double kStepAsked = 1.02;
-constexpr double kAtOnce = 0.02;       // Seconds: what may start at once is worth that, or is one.
-constexpr double kLag = 0.05;          // A share of an interval: a start that is that late does not delay the next.
-constexpr milliseconds kRealRun{500};  // A shorter one may have ended with a call whose refusal was still under way.
-constexpr uint32_t kSureRun = 4;       // Refusals one after the other that may be a window that is used up.
+constexpr double kAtOnce = 0.02;  // Seconds: what may start at once is worth that, or is one.
+constexpr double kLag = 0.05;     // A share of an interval: a start that is that late does not delay the next.
+constexpr uint32_t kSureRun = 4;  // Refusals one after the other that may be a window that is used up.
 constexpr milliseconds kLongestRefusal{2'000};
 constexpr double kLeastCycle = 1;    // Seconds that can be measured.
 constexpr double kLongestProbe = 2;  // Seconds between two calls while everything is refused,
@@ -348,11 +347,7 @@ void AdaptiveRate::end_run(BootTime at) {
   const nanoseconds run = at - run_at_;
   const bool sure = std::exchange(run_, 0) >= kSureRun || asked_long_;
   meet_edge(at, run, sure);
-  if (run >= kRealRun) {
-    free_at_ = at;
-    free_units_ = 1;
-    first_run_ = false;
-  }
+  if (run >= kRealRun) note_real_run(at);
   if (run > kOutage && window_ == 0) return end_outage(at);
   if (lasted < kLeastCycle) return cut_again(at);
   cuts_ = 0;

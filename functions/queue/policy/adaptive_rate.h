@@ -77,6 +77,8 @@ class AdaptiveRate {
   static constexpr double kFirstRest = 10;
   static constexpr double kHope = 0.7;
   static constexpr seconds kLongCall{5};
+  static constexpr milliseconds kRealRun{500};  // A shorter run of refusals may have ended only in appearance: with a
+                                                // call whose refusal was still under way.
   static constexpr double kSteep = 0.09;
   static constexpr double kSpread = 0.98;
   static constexpr seconds kOutage{90};  // Refusals for longer say nothing of a rate.
@@ -131,6 +133,7 @@ class AdaptiveRate {
   std::optional<double> longest_probe_near_edge(BootTime now) const;
   double steepness_before_edge(BootTime now) const;
   double window_used_at_once(BootTime at, BootTime refused_at) const;
+  void note_real_run(BootTime end);
   bool edge_was_early(BootTime at) const;
   BootTime last_refusal() const;
   void note_edge(BootTime at, BootTime refused_at, bool again);
@@ -210,9 +213,9 @@ class AdaptiveRate {
   uint32_t run_ = 0;
   uint32_t since_refusal_ = 0;
   BootTime run_at_{};
-  BootTime free_at_{};            // The end of the run before, or the first start;
-  double free_units_ = 0;         // so much was accepted since then.
-  bool first_run_ = true;         // No run has ended yet.
+  BootTime free_at_{};            // When the last real run (kRealRun) ended, or the first call started;
+  double free_units_ = 0;         // accepted since then.
+  bool first_run_ = true;         // No real run has ended yet.
   BootTime counted_at_{};         // When the last one of `run_` came.
   nanoseconds refusal_takes_{0};  // From a start to its refusal, as long as it took of late.
   double lost_ = 0;               // Seconds of pauses in this cycle.
@@ -238,9 +241,9 @@ class AdaptiveRate {
   double edge_within_ = 0;    // It began at most so many seconds earlier.
   bool quota_known_ = false;  // It was counted between two edges that are known well.
   double spread_ = kSpread;   // The quota is used up in that share of it.
-  bool edge_proven_ = false;  // Two edges were as far apart as its length says.
-  uint32_t short_runs_ = 0;   // Since the last edge.
-  bool sprints_ = false;      // The quota has risen, and nobody knows how far.
+  bool edge_proven_ = false;  // The last edge came when it was expected.
+  uint32_t short_runs_ = 0;   // Real runs since the last edge that were too short to end with one.
+  bool sprints_ = false;      // The quota has risen, by an unknown amount: see pass_edge().
   double edge_length_ = 0;    // Seconds between the last two ends of long runs.
 
   // A limit of calls under way.

@@ -48,7 +48,7 @@ double AdaptiveRate::most_growth() const {
   return knows_edge() ? kTwice : kStage;
 }
 
-// The calls of a sprint may count for the next window from then on.
+// True if the next window may have begun. A sprint must not go on in it: it would use it up.
 bool AdaptiveRate::may_be_next_window(BootTime now) const {
   return sprints_ && in_seconds(now - edge_at_) > window_ - edge_within_;
 }
@@ -72,15 +72,16 @@ std::optional<double> AdaptiveRate::longest_probe_near_edge(BootTime now) const 
   return std::max(first - passed, kNearProbe * length);
 }
 
-// The window that was believed to have begun refused nearly everything at once: it begins only now. A call whose
-// refusal was still under way was taken for an accepted one.
+// True if the window that was taken to have begun has refused nearly everything since: then it begins only now. It
+// happens when a call whose refusal is still under way is taken for an accepted one.
 bool AdaptiveRate::edge_was_early(BootTime at) const {
   constexpr double kLittle = 0.1;
   return window_ > 0 && edge_before_ < 0 && in_seconds(at - edge_at_) < kNearEdge * window_ &&
          edge_units_ < kLittle * quota_;
 }
 
-// Retry-After is rounded up to whole seconds, so the window ended in the last second of the pause.
+// The latest time at which the window is known not to have ended. Retry-After is rounded up to whole seconds, so it
+// ended in the last second of the pause.
 BootTime AdaptiveRate::last_refusal() const {
   return asked_long_ ? std::max(counted_at_, paused_until_ - seconds(1)) : counted_at_;
 }
@@ -91,7 +92,6 @@ BootTime AdaptiveRate::last_refusal() const {
 // runs in between are of a bucket or of a window that slides.
 void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
   constexpr double kLeastWindow = 20, kMostWindow = 4000, kLate = 0.15, kMostOfIt = 0.8;
-  constexpr milliseconds kShortRun{500};
   constexpr uint32_t kMostShortRuns = 5;
   const BootTime refused_at = last_refusal();
   if (edge_was_early(at)) {
@@ -117,7 +117,7 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
   const bool longer = run >= seconds(3) && sure;
   if (!near && !longer) {
     window_ = 0;
-    short_runs_ += run >= kShortRun ? 1 : 0;
+    short_runs_ += run >= kRealRun ? 1 : 0;
     return;
   }
   const bool again = std::abs(length - edge_length_) < 0.1 * length;
@@ -138,8 +138,9 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
   sprints_ = false;
 }
 
-// The length of a window whose whole quota was taken in a moment: one long run of refusals shows it then, as only one
-// round length fits. 0: none does. The first window may have begun before the first call.
+// The length of a window whose whole quota was taken in a moment. One long run of refusals shows it then, as only one
+// round length fits; 0 if none does. Nobody has seen the first window begin, so a short first run shows nothing. Only
+// as long as no limit was confirmed: later, such a run is more likely an outage.
 double AdaptiveRate::window_used_at_once(BootTime at, BootTime refused_at) const {
   constexpr double kMostDoubt = 1.4;  // Two round lengths are farther apart.
   constexpr double kLeastFirst = 40;
@@ -148,6 +149,12 @@ double AdaptiveRate::window_used_at_once(BootTime at, BootTime refused_at) const
   const double length = next_round_length(least);
   const bool fits = top_ == 0 && length <= most && most <= kMostDoubt * least && at - run_at_ <= kOutage;
   return fits && (!first_run_ || length > kLeastFirst) ? length : 0;
+}
+
+void AdaptiveRate::note_real_run(BootTime end) {
+  free_at_ = end;
+  free_units_ = 1;
+  first_run_ = false;
 }
 
 // The window began between `refused_at` and `at`. `again`: its length was known before, so that it must also have begun

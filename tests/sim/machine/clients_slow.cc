@@ -14,10 +14,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr milliseconds kSlowPatience{300'000};
-// Connections that a power cut has frozen are not used again from then on.
+// After that time no connection is in use any more that a power cut has frozen.
 constexpr seconds kCalmLines{60};
 
-// A whole scan: every register that was certain before is there. False without an answer.
+// Scans the whole table: every register that certainly was there before must be in it. False without an answer.
 Async<bool> scan_slowly(Stage& stage, Caller& slow) {
   std::map<std::string, uint64_t> known;
   for (const std::string& key : stage.items.keys()) known[key] = stage.items.known(key);
@@ -104,7 +104,7 @@ Async<void> read_something(Stage& stage, Random& random, Caller& slow) {
   }
 }
 
-// Calls of others, while somebody reads slowly.
+// Another client calls while this one reads slowly: it must not have to wait.
 Async<void> call_meanwhile(Stage& stage, Random random) {
   while (!stage.verdict.is_broken()) {
     const Reply health = co_await stage.caller.get("/healthz", kPatience);

@@ -1,5 +1,5 @@
-// A wall clock that runs faster or slower than the clock since boot for a while. It is paid in whole milliseconds, as
-// that clock shows no less, and never steps back for it.
+// A wall clock that runs faster or slower than the boot clock for a while. It changes by whole milliseconds, its unit,
+// and never steps back.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace freshet::sim {
 
 class Drift {
  public:
-  // Up to 500 millionths, as a bad crystal has it, and now and then up to a twentieth; for up to five minutes.
+  // By up to 500 millionths, as with a bad crystal, and in one of eight cases by up to a twentieth. Lasts up to five
+  // minutes.
   void begin(Random& random, BootTime now) {
     const auto most = random.below(8) == 0 ? 50'000u : 500u;
     millionths_ = 1 + static_cast<int64_t>(random.below(most));
@@ -21,12 +22,13 @@ class Drift {
   }
   void end() { until_ = {}; }
 
-  // That much time has passed until `now`. By how much the wall clock goes ahead for it; negative: falls back.
+  // `time` has passed until `now`. Returns how much further than that the wall clock has moved; negative: how much
+  // less.
   milliseconds pass(BootTime now, nanoseconds time) {
     if (now >= until_) return milliseconds(0);
     owed_ += time.count() * millionths_;
     int64_t whole = owed_ / kMillisecond;
-    // By no more than what has just passed.
+    // It loses no more than has just passed.
     if (whole < 0) whole = -std::min<int64_t>(-whole, std::chrono::floor<milliseconds>(time).count());
     owed_ -= whole * kMillisecond;
     return milliseconds(whole);
