@@ -321,5 +321,19 @@ TEST_P(QueueClock, ADelayThatIsWrittenWhileTheClockIsSetIsAsLong) {
   }
 }
 
+// The delays are to be timed by boot time, and cannot be read just then.
+TEST_P(QueueClock, ADelayIsAsLongAlthoughItsIndexIsGoneWhileTheClockIsSet) {
+  ASSERT_TRUE(create(world.start(), after("a", seconds(20))));
+  auto described = world.wait(world.store->describe_table("QueueTable"));
+  ASSERT_TRUE(described);
+  std::erase_if(described->definition.indexes, [](const auto& index) { return index.name == "freshet-delayed-index"; });
+  world.clock.step_wall(kHour);
+  ASSERT_TRUE(world.wait(world.store->alter_table(described->definition)));
+  world.pass(seconds(18));
+  EXPECT_EQ(world.status("a"), "DELAYED");
+  world.pass(seconds(4));
+  EXPECT_EQ(world.status("a"), "PENDING");
+}
+
 }  // namespace
 }  // namespace freshet

@@ -32,16 +32,24 @@ void Promotion::follow_clock() {
   if (const auto ahead = core_.delays.follow_clock(wall(), boot())) scope_.spawn(note_delays(*ahead));
 }
 
-// `ahead`: how much the wall clock was ahead of boot time before the step.
+// `ahead`: how much the wall clock was ahead of boot time before the step. While the tasks cannot be read, as without
+// their index, it tries again, and no delay ends by the wall clock meanwhile.
 Async<void> Promotion::note_delays(milliseconds ahead) {
   Item start;
-  do {
-    auto page = co_await delayed_page(std::move(start));
-    if (!page) break;  // The remaining tasks go by the wall clock.
+  for (;;) {
+    Item from = start;
+    auto page = co_await delayed_page(std::move(from));
+    if (!page) {
+      if (parts_.table.gone()) break;
+      FRESHET_REACHED("delays that cannot be read when the clock is set");
+      co_await sleep_for(services_.scheduler, settings_.look_around);
+      continue;
+    }
     const bool room = core_.delays.note(page->items, ahead, boot());
-    start = room ? std::move(page->last_evaluated_key) : Item();
-    if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
-  } while (!start.empty());
+    start = std::move(page->last_evaluated_key);
+    if (!room || start.empty()) break;  // Without room, the rest goes by the wall clock.
+    co_await sleep_for(services_.scheduler, nanoseconds(0));
+  }
   core_.delays.noted();
   parts_.timer.request_tick();
 }
