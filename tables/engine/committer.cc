@@ -57,8 +57,7 @@ uint64_t Committer::reserve_bytes() const {
 }
 
 void Committer::refresh_space() {
-  space_left_ = log_->bytes_left();
-  if (options_.max_data_bytes != 0) space_left_ -= std::min(space_left_, backup_bytes_);
+  space_left_ = log_->bytes_left_beside(backup_bytes_);
   live_bytes_ = 0;
   live_items_ = 0;
   for (const auto& [name, table] : catalog_.tables()) {

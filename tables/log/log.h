@@ -138,7 +138,10 @@ class Log {
   // The number of bytes that may still be appended before append() can say kDiskFull: the rest of the open segment,
   // spare segments held in reserve (given up where a batch needs a file larger than they are), and what max_bytes and
   // the disk leave (in whole segments). The rest of the open segment is of no use to a batch that does not fit there.
-  virtual uint64_t bytes_left() const = 0;
+  uint64_t bytes_left() const { return bytes_left_beside(0); }
+  // The same if others, such as backups, use so many bytes of max_bytes. They do not count against what the disk
+  // leaves, which is without them already.
+  virtual uint64_t bytes_left_beside(uint64_t others) const = 0;
   virtual uint64_t bytes_used() const = 0;  // The size of all segments, headers included.
   // Keeps that many bytes preallocated as spares, as far as disk and max_bytes allow; sync() or the chores fill it.
   virtual void set_reserve(uint64_t bytes) = 0;

@@ -401,8 +401,9 @@ BootTime SegmentLog::sync_due() const {
   if (failed_) return BootTime::max();
   // A sync that is under way brings a turn when it is over.
   BootTime due = syncing_ ? BootTime::max() : interval_end_.value_or(BootTime::max());
-  // While only the disk keeps the reserve from being whole, or has refused space, look at it again and again.
-  const bool asks = spares_.bytes() < reserve_ || disk_refuses_;
+  // While the disk is full, or the reserve is not whole, look at the disk again and again: writes may be refused
+  // because of it, and then no flush looks.
+  const bool asks = spares_.bytes() < reserve_ || disk_refuses_ || disk_free_ < segment_bytes_;
   if (asks && bound_left() >= segment_bytes_) due = std::min(due, disk_seen_ + kDiskLookPeriod);
   if (chore_ != Chore::kNone) return options_.chores->over() ? space_kept_ : due;
   if (!trash_.empty() || !cuts_.empty()) due = std::min(due, space_kept_ + kTrashPeriod);
@@ -512,10 +513,21 @@ void SegmentLog::asked_disk(bool full) {
   if (full) disk_free_ = 0;
 }
 
-uint64_t SegmentLog::bytes_left() const {
+uint64_t SegmentLog::in_whole_segments(uint64_t bytes) const {
+  return bytes / segment_bytes_ * segment_bytes_;
+}
+
+uint64_t SegmentLog::bytes_left_beside(uint64_t others) const {
   if (failed_) return 0;
   const Segment& open = segments_.back();
-  return open.allocated - open.bytes + spares_.bytes() + room() / segment_bytes_ * segment_bytes_;
+  const uint64_t rest = open.allocated - open.bytes;
+  const uint64_t by_disk = spares_.bytes() + in_whole_segments(disk_refuses_ ? 0 : disk_free_);
+  if (options_.max_bytes == 0) return rest + by_disk;
+  const uint64_t taken = allocated_ + others;
+  const uint64_t over = taken - std::min(taken, options_.max_bytes);
+  const uint64_t by_bound = spares_.bytes() - std::min(spares_.bytes(), over) +
+                            in_whole_segments(options_.max_bytes - std::min(taken, options_.max_bytes));
+  return rest + std::min(by_disk, by_bound);
 }
 
 void SegmentLog::set_reserve(uint64_t bytes) {

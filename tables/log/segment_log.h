@@ -41,7 +41,7 @@ class SegmentLog final : public Log {
   Result<void> remove_oldest() override;
   Result<LogPosition> read(LogPosition from, size_t max_bytes, const BatchVisitor& visit) override;
   Result<void> will_read(uint32_t segment) override;
-  uint64_t bytes_left() const override;
+  uint64_t bytes_left_beside(uint64_t others) const override;
   uint64_t bytes_used() const override { return used_; }
   void set_reserve(uint64_t bytes) override;
 
@@ -80,6 +80,7 @@ class SegmentLog final : public Log {
   // Opens a closed segment for reading, if it is not open.
   Result<void> open_to_read(uint32_t id);
   Result<void> look_at_disk();
+  uint64_t in_whole_segments(uint64_t bytes) const;
   uint64_t bound_left() const;  // The bytes that max_bytes leaves for further files,
   uint64_t room() const;        // and that the disk leaves, too.
   bool all_durable() const { return file_durable_sequence_ == last_sequence_; }

@@ -262,6 +262,26 @@ TEST_F(BackupTest, LeavesTheReserveAlone) {
   EXPECT_TRUE(back_up("Queue"));
 }
 
+// The space that the disk leaves is without the backups already: only max_data_bytes is shared with them.
+TEST_F(BackupTest, UsesNothingOfWhatAFullDiskLeaves) {
+  options.directory = "small";
+  options.segment_bytes = 4096;
+  options.max_data_bytes = 1u << 20;
+  reopen();
+  create(queue_definition());
+  fill(200);
+  for (int i = 0; i < 6; ++i) complete(*back_up("Queue"));
+  turn();
+  files.set_disk_bytes(files.bytes_allocated());
+  ASSERT_TRUE(put("Queue", task("t0", "TAKEN", 1)));
+  scheduler.run_for(milliseconds(200));  // The store sees that the disk is full.
+  EXPECT_TRUE(put("Queue", task("t1", "TAKEN", 1))) << "the reserve is still there";
+  turn();
+  files.set_disk_bytes(1u << 30);
+  scheduler.run_for(milliseconds(200));  // Though nothing is written.
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(put("Queue", task("new" + std::to_string(i), "PENDING", 1))) << i;
+}
+
 TEST_F(BackupTest, IsGivenUpWhenItsFileCannotBeWritten) {
   create(queue_definition());
   fill(1000);
