@@ -518,7 +518,7 @@ Async<bool> judge_rest(Stage& stage) {
   const auto lives = [](const auto& task) {
     return task.second == "PENDING" || task.second == "TAKEN" || task.second == "DELAYED";
   };
-  if (std::any_of(all.begin(), all.end(), lives)) co_return false;
+  if (std::any_of(all.begin(), all.end(), lives) || stage.tasks.created_after(reply.span.answered)) co_return false;
   stage.tasks.at_rest(all, reply.span);
   co_return true;
 }

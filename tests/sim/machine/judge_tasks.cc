@@ -435,6 +435,11 @@ void TasksJudge::stats(const std::map<std::string, int64_t>& depth, const std::m
   }
 }
 
+bool TasksJudge::created_after(BootTime time) const {
+  return std::any_of(acknowledged_.begin(), acknowledged_.end(),
+                     [&](const std::string& id) { return tasks_.at(id).created.answered > time; });
+}
+
 void TasksJudge::at_rest(const std::map<std::string, std::string>& status_of_all, const Span& span) {
   for (const auto& [id, status] : status_of_all) {
     verdict_.expect(status != "PENDING" && status != "TAKEN" && status != "DELAYED", "a task is never done",

@@ -128,6 +128,8 @@ class TasksJudge {
   void seen(const std::string& id, const std::optional<std::string>& status, bool had_ended, const Span& span);
   // Depth by state and flow by arrow, as the stats say.
   void stats(const std::map<std::string, int64_t>& depth, const std::map<std::string, int64_t>& flow);
+  // True if a create was answered after that time.
+  bool created_after(BootTime time) const;
   // At the end: nothing waits, and each acknowledged task without ttl is there.
   void at_rest(const std::map<std::string, std::string>& status_of_all, const Span& span);
 
