@@ -68,7 +68,7 @@ struct Runtime::Parts {
              options.log,
              wall,
              ports.tracer}),
-        topics(ports.tables, ports.scheduler, ports.random, invoker, options.account),
+        topics(ports.tables, ports.scheduler, ports.random, wall, invoker, options.account),
         services{ports.tables, topics, ports.scheduler, ports.random, ports.http, ports.spawner, &invoker},
         destinations(invoker, topics),
         streams(ports.tables, ports.scheduler.clock(), options.account),

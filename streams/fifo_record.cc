@@ -43,9 +43,10 @@ PutItemInput put_sent(const SentMessage& message) {
   return put;
 }
 
-std::optional<Published> answered_before(const Item& sent, WallTime now) {
+std::optional<Published> answered_before(const Item& sent, std::optional<WallTime> now) {
   const int64_t at = sent.int_or("sent", 0);
-  if (epoch_ms(now) - at >= std::chrono::duration_cast<milliseconds>(kDeduplicationWindow).count()) return std::nullopt;
+  if (now && epoch_ms(*now) - at >= std::chrono::duration_cast<milliseconds>(kDeduplicationWindow).count())
+    return std::nullopt;
   return Published{std::string(sent.string_or("messageId")), std::string(sent.string_or("sequence"))};
 }
 

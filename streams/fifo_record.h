@@ -37,8 +37,8 @@ std::string deduplication_key(const std::string& topic, const FifoRecord& record
                               std::string_view id);
 GetItemInput get_sent(const std::string& key);
 PutItemInput put_sent(const SentMessage& message);
-// The answer to the first message, if the window is still open.
-std::optional<Published> answered_before(const Item& sent, WallTime now);
+// The answer to the first message, if the window is still open. Without `now`, as nobody knows the time, it is.
+std::optional<Published> answered_before(const Item& sent, std::optional<WallTime> now);
 
 // Creates the table if it does not exist. Its TTL removes its items.
 Async<Result<void>> ensure_deduplication_table(Tables& tables);

@@ -96,8 +96,14 @@ std::string confirmation_target(const std::string& subscription_arn) {
   return subscription_arn + std::string(kConfirmationSuffix);
 }
 
-TopicService::TopicService(Tables& tables, Scheduler& scheduler, Random& random, DeliveryQueue& queue, Account account)
-    : tables_(tables), scheduler_(scheduler), random_(random), queue_(queue), account_(std::move(account)) {}
+TopicService::TopicService(Tables& tables, Scheduler& scheduler, Random& random, WallGuard& wall, DeliveryQueue& queue,
+                           Account account)
+    : tables_(tables),
+      scheduler_(scheduler),
+      random_(random),
+      wall_(wall),
+      queue_(queue),
+      account_(std::move(account)) {}
 
 std::string TopicService::arn_of(const SubscriptionDefinition& subscription) const {
   return topic_arn(account_, subscription.topic) + ":" + subscription.id;

@@ -24,6 +24,7 @@
 #include "base/random.h"
 #include "base/scheduler.h"
 #include "base/turns.h"
+#include "base/wall_guard.h"
 #include "streams/arn.h"
 #include "streams/delivery_queue.h"
 #include "streams/fifo_record.h"
@@ -69,7 +70,8 @@ using ChangeSubscription = std::function<Result<void>(SubscriptionDefinition&, S
 class TopicService final : public Publisher {
  public:
   // All must outlive this.
-  TopicService(Tables& tables, Scheduler& scheduler, Random& random, DeliveryQueue& queue, Account account);
+  TopicService(Tables& tables, Scheduler& scheduler, Random& random, WallGuard& wall, DeliveryQueue& queue,
+               Account account);
   TopicService(const TopicService&) = delete;
   TopicService& operator=(const TopicService&) = delete;
 
@@ -196,6 +198,7 @@ class TopicService final : public Publisher {
   Tables& tables_;
   Scheduler& scheduler_;
   Random& random_;
+  WallGuard& wall_;
   DeliveryQueue& queue_;
   const Account account_;
   std::map<std::string, Topic> topics_;

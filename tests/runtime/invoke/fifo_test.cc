@@ -171,6 +171,29 @@ TEST_F(FifoTest, AClockThatIsSetBackDoesNotMixTheOrder) {
   EXPECT_THAT(messages(world, "F"), ElementsAre("1", "2"));
 }
 
+TEST_F(FifoTest, AMessageIsStillKnownWhenTheClockWasSet) {
+  World world;
+  prepare(world);
+  publish(world, "1", "g");
+  world.sim.run_for(seconds(1));
+  world.clock.step_wall(std::chrono::minutes(40));
+  publish(world, "1", "g");  // Nobody knows yet that this is the right time.
+  world.sim.run_for(seconds(10));
+  EXPECT_THAT(messages(world, "F"), ElementsAre("1"));
+  publish(world, "2", "g");
+  world.sim.run_for(seconds(1));
+  world.clock.step_wall(-std::chrono::minutes(40));
+  publish(world, "2", "g");
+  world.sim.run_for(seconds(120));
+  publish(world, "2", "g");
+  world.sim.run_for(seconds(10));
+  EXPECT_THAT(messages(world, "F"), ElementsAre("1", "2"));
+  world.sim.run_for(std::chrono::minutes(6));
+  publish(world, "2", "g");
+  world.sim.run_for(seconds(10));
+  EXPECT_THAT(messages(world, "F"), ElementsAre("1", "2", "2")) << "the window is over";
+}
+
 TEST_F(FifoTest, ATemplateChangesWhatItSaysAndNothingElse) {
   World world;
   world.must(world.runtime->put_topic({kTopic, true, false}));

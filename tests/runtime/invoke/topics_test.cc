@@ -287,7 +287,7 @@ class CountingQueue final : public DeliveryQueue {
 
 TEST_F(TopicTest, ALargeMessageIsNotHeldOnceForEachSubscription) {
   CountingQueue queue;
-  TopicService topics(*world.tables, world.sim.loop(), world.random, queue, Account{});
+  TopicService topics(*world.tables, world.sim.loop(), world.random, world.tables->wall_guard(), queue, Account{});
   const auto must = [&](auto work) { return world.must(std::move(work)); };
   must(topics.load());
   must(topics.put_topic({"Large"}));
