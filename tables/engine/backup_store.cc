@@ -104,7 +104,7 @@ void BackupStore::account() {
   uint64_t bytes = complete_bytes_;
   for (const auto& making : making_) bytes += making->writer->bytes();
   const uint64_t known = backups_.size() * kKnownMemory;
-  committer_.set_backup_bytes(bytes, committer_.log() ? known : known + bytes);
+  committer_.room().set_backups(bytes, committer_.log() ? known : known + bytes);
 }
 
 std::string BackupStore::new_id(WallTime at) {

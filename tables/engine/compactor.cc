@@ -73,11 +73,11 @@ class Compactor::Finder final : public BatchSink {
 };
 
 bool Compactor::space_is_low() const {
-  return committer_.space_left() < committer_.reserve_bytes() + 2 * options_.segment_bytes;
+  return committer_.room().space_left() < committer_.room().reserve_bytes() + 2 * options_.segment_bytes;
 }
 
 uint64_t Compactor::bound() const {
-  const uint64_t live = committer_.live_bytes();
+  const uint64_t live = committer_.room().live_bytes();
   const uint64_t segment = options_.segment_bytes;
   return space_is_low() ? live + live / 8 + segment : 2 * live + 4 * segment;
 }
@@ -129,7 +129,7 @@ void Compactor::begin_segment() {
 // faster still the further the log is beyond its bound: the oldest segments may have less than their share.
 bool Compactor::step() {
   const uint64_t appended = committer_.appended_bytes();
-  const uint64_t live = committer_.live_bytes();
+  const uint64_t live = committer_.room().live_bytes();
   const uint64_t used = unretired_bytes();
   const uint64_t garbage = std::max(used - std::min(used, live), options_.segment_bytes);
   const double beyond = static_cast<double>(used) / static_cast<double>(bound());
@@ -159,7 +159,7 @@ bool Compactor::step() {
       if (!FRESHET_PLANTED("retired-before-its-deletes") && !committer_.flush()) return false;
       finish_segment();
       // Small segments: one in a turn may be less than what a turn writes.
-      if (space_is_low() && committer_.space_left() > committer_.floor_bytes()) begin_segment();
+      if (space_is_low() && committer_.room().space_left() > committer_.room().floor_bytes()) begin_segment();
       continue;
     }
     const uint64_t from = cursor_->offset;

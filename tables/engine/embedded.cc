@@ -251,7 +251,7 @@ Async<Result<TableDescription>> Engine::create_table(TableDefinition definition)
   if (catalog_.tables().contains(definition.name)) {
     return Out(fail(ErrorCode::kResourceInUse, "Table already exists: " + definition.name));
   }
-  if (auto ok = committer_.admit_record(committer_.reserve_bytes()); !ok) return Out(fail(ok.error()));
+  if (auto ok = committer_.admit_record(committer_.room().reserve_bytes()); !ok) return Out(fail(ok.error()));
   if (!definition.system) {
     if (auto ok = committer_.admit_bulk(0, kTableMemory); !ok) return Out(fail(ok.error()));
   }
@@ -303,9 +303,9 @@ Async<Result<TableDescription>> Engine::alter_table(TableDefinition definition) 
   }
   if (definition == table->definition()) return Out(table->describe());
   // A full store must still accept a deployment; but completions and compaction need most of the remaining space.
-  const uint64_t keep = (committer_.floor_bytes() + committer_.reserve_bytes()) / 2;
+  const uint64_t keep = (committer_.room().floor_bytes() + committer_.room().reserve_bytes()) / 2;
   if (auto ok = committer_.admit_record(keep); !ok) return Out(fail(ok.error()));
-  if (auto ok = committer_.admit_upkeep(table->memory_to_become(definition)); !ok) return Out(fail(ok.error()));
+  if (auto ok = committer_.room().admit_upkeep(table->memory_to_become(definition)); !ok) return Out(fail(ok.error()));
   if (table->definition().stream && definition.stream != table->definition().stream) close_stream(*table);
   const std::string label = definition.stream ? new_label(definition.name) : std::string();
   const bool was_provisioned = table->definition().settings.throughput.has_value();

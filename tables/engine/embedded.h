@@ -95,7 +95,7 @@ struct EmbeddedStats {
   uint64_t moved_bytes = 0;     // By compaction, since the start.
   uint64_t expired = 0;         // Items removed by TTL since the start.
   uint64_t throttled = 0;       // Writes refused by caps since the start.
-  bool ttl_paused = false;      // From a batch's append to its release: writes and syncs; without unhurried ones.
+  bool ttl_paused = false;      // The wall clock is not trusted, so TTL removes nothing.
   DurationCounts commits;       // From a batch's append to its release: writes and syncs; without unhurried ones.
 };
 
