@@ -25,27 +25,64 @@ Result<void> check_returns(ReturnValues wanted) {
   return invalid("ReturnValues can only be ALL_OLD or NONE");
 }
 
-OrderedItems::Position current(const Table& table, const Item& keyed) {
-  const ItemKey key(keyed, table.definition().keys);
-  return table.place(key.view());
-}
-
 ItemRef item_at(const OrderedItems::Position& place) {
   const ItemRef* item = place.item();
   return item ? *item : ItemRef{};
 }
 
+// The checks of a request that need its table only, in the order in which the service reports faults. The values of a
+// new item are normalised.
+Result<void> check_request(PutItemInput& input, const TableDefinition& table) {
+  if (auto ok = check_returns(input.return_values); !ok) return ok;
+  if (auto ok = check_item_keys(input.item, table.keys); !ok) return ok;
+  if (auto ok = check_index_keys(input.item, table); !ok) return ok;
+  return check_put_item(input.item);
+}
+
+Result<void> check_request(const DeleteItemInput& input, const TableDefinition& table) {
+  if (auto ok = check_returns(input.return_values); !ok) return ok;
+  return check_key(input.key, table.keys);
+}
+
+Result<void> check_request(const UpdateItemInput& input, const TableDefinition& table) {
+  return check_key(input.key, table.keys);
+}
+
+Result<void> check_request(const ConditionCheckInput& input, const TableDefinition& table) {
+  return check_key(input.key, table.keys);
+}
+
+// The item that a request is about. Empty if there is none.
+struct Target {
+  Table& table;
+  OrderedItems::Position place;
+  ItemRef item;
+
+  const TableDefinition& definition() const { return table.definition(); }
+};
+
+template <class Input>
+Result<Target> find_target(const Catalog& catalog, Input& input) {
+  auto table = catalog.find(input.table);
+  if (!table) return fail(table.error());
+  const TableDefinition& definition = (*table)->definition();
+  if (auto ok = check_request(input, definition); !ok) return fail(ok.error());
+  const ItemKey key(input_key(input), definition.keys);
+  const OrderedItems::Position place = (*table)->place(key.view());
+  return Target{**table, place, item_at(place)};
+}
+
 // Binds the condition, then checks that all placeholders are used, then that the condition holds.
-Result<void> check_condition(Expressions& expressions, Effort& effort, const std::string& text,
-                             const TableDefinition& table, const ItemRef& old, bool with_item) {
-  auto condition = expressions.condition(text);
+template <class Input>
+Result<void> check_condition(Expressions& expressions, Effort& effort, const Input& input, const Target& target) {
+  auto condition = expressions.condition(input.condition);
   if (!condition) return fail(condition.error());
   if (auto ok = expressions.finish(); !ok) return ok;
-  if (auto ok = check_keys(*condition, table); !ok) return ok;
+  if (auto ok = check_keys(*condition, target.definition()); !ok) return ok;
   if (!*condition) return {};
-  const bool holds = Evaluator(*condition).holds(old, effort);
+  const bool holds = Evaluator(*condition).holds(target.item, effort);
   if (effort.is_spent()) return too_much_effort(ExpressionKind::kCondition);
-  return holds ? Result<void>() : condition_failed(old, with_item);
+  return holds ? Result<void>() : condition_failed(target.item, input.return_item_on_failure);
 }
 
 // PutItemInput::only_new and ::rising.
@@ -62,15 +99,16 @@ bool guards_hold(const PutItemInput& input, const ItemRef& old, const ItemRef& a
 }
 
 template <class Input>
-Plan make_plan(Table& table, const OrderedItems::Position& place, ItemRef before, ItemRef after, const Input& input) {
+Plan make_plan(Target target, ItemRef after, const Input& input) {
   Plan plan;
-  if (input.measure) plan.output.cost = cost_of_write(table, input_key(input), before, after);
+  ItemRef& before = target.item;
+  if (input.measure) plan.output.cost = cost_of_write(target.table, input_key(input), before, after);
   if (!before && !after) return plan;
   if (before && after && before.same_bytes(after)) {
     plan.unchanged = std::move(before);
     return plan;
   }
-  plan.change = Change{&table, std::move(before), std::move(after), input.cause, place};
+  plan.change = Change{&target.table, std::move(before), std::move(after), input.cause, target.place};
   return plan;
 }
 
@@ -168,94 +206,69 @@ Result<ItemEdits> edits_of(EditItemInput& input, const KeySchema& keys) {
   return edits;
 }
 
-Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& effort, PutItemInput& input) {
-  auto table = catalog.find(input.table);
-  if (!table) return fail(table.error());
-  const TableDefinition& definition = (*table)->definition();
-  if (auto ok = check_returns(input.return_values); !ok) return fail(ok.error());
-  if (auto ok = check_item_keys(input.item, definition.keys); !ok) return fail(ok.error());
-  if (auto ok = check_index_keys(input.item, definition); !ok) return fail(ok.error());
-  if (auto ok = check_put_item(input.item); !ok) return fail(ok.error());
-
-  const OrderedItems::Position place = current(**table, input.item);
-  ItemRef old = item_at(place);
+Result<Plan> plan_write(ExpressionCache& cache, Effort& effort, PutItemInput& input, Target target) {
   Expressions expressions(cache, input.placeholders);
-  auto ok = check_condition(expressions, effort, input.condition, definition, old, input.return_item_on_failure);
-  if (!ok) return fail(ok.error());
+  if (auto ok = check_condition(expressions, effort, input, target); !ok) return fail(ok.error());
   ItemRef after = ItemRef::encode(input.item);
-  if (!guards_hold(input, old, after)) return fail(condition_failed(old, input.return_item_on_failure).error());
-  Plan plan = make_plan(**table, place, old, std::move(after), input);
-  if (input.return_values == ReturnValues::kAllOld) plan.output.attributes = std::move(old);
+  if (!guards_hold(input, target.item, after)) {
+    return fail(condition_failed(target.item, input.return_item_on_failure).error());
+  }
+  ItemRef old = input.return_values == ReturnValues::kAllOld ? target.item : ItemRef{};
+  Plan plan = make_plan(std::move(target), std::move(after), input);
+  plan.output.attributes = std::move(old);
   return plan;
 }
 
-Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& effort, DeleteItemInput& input) {
-  auto table = catalog.find(input.table);
-  if (!table) return fail(table.error());
-  if (auto ok = check_returns(input.return_values); !ok) return fail(ok.error());
-  const TableDefinition& definition = (*table)->definition();
-  if (auto ok = check_key(input.key, definition.keys); !ok) return fail(ok.error());
-
-  const OrderedItems::Position place = current(**table, input.key);
-  ItemRef old = item_at(place);
+Result<Plan> plan_write(ExpressionCache& cache, Effort& effort, DeleteItemInput& input, Target target) {
   Expressions expressions(cache, input.placeholders);
-  auto ok = check_condition(expressions, effort, input.condition, definition, old, input.return_item_on_failure);
-  if (!ok) return fail(ok.error());
-  Plan plan = make_plan(**table, place, old, {}, input);
-  if (input.return_values == ReturnValues::kAllOld) plan.output.attributes = std::move(old);
+  if (auto ok = check_condition(expressions, effort, input, target); !ok) return fail(ok.error());
+  ItemRef old = input.return_values == ReturnValues::kAllOld ? target.item : ItemRef{};
+  Plan plan = make_plan(std::move(target), {}, input);
+  plan.output.attributes = std::move(old);
   return plan;
 }
 
-Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& effort, UpdateItemInput& input) {
-  auto table = catalog.find(input.table);
-  if (!table) return fail(table.error());
-  const TableDefinition& definition = (*table)->definition();
-  if (auto ok = check_key(input.key, definition.keys); !ok) return fail(ok.error());
-  const OrderedItems::Position place = current(**table, input.key);
-  ItemRef old = item_at(place);
-
+Result<Plan> plan_write(ExpressionCache& cache, Effort& effort, UpdateItemInput& input, Target target) {
   Expressions expressions(cache, input.placeholders);
   auto update = expressions.update(input.update);
   if (!update) return fail(update.error());
+  const TableDefinition& definition = target.definition();
   if (auto ok = check_update(*update, definition); !ok) return fail(ok.error());
-  auto condition = check_condition(expressions, effort, input.condition, definition, old, input.return_item_on_failure);
-  if (!condition) return fail(condition.error());
-  if (!old && !creates(*update)) {
+  if (auto ok = check_condition(expressions, effort, input, target); !ok) return fail(ok.error());
+  if (!target.item && !creates(*update)) {
     // There is nothing to remove, but errors in a path do not depend on the item's existence.
     if (auto nothing = apply(*update, input.key); !nothing) return fail(nothing.error());
-    return make_plan(**table, place, {}, {}, input);
+    return make_plan(std::move(target), {}, input);
   }
-
-  auto after = old ? update_item(*update, definition, effort, old)
-                   : create_item(*update, definition, input.measure ? Item(input.key) : std::move(input.key));
+  auto after = target.item ? update_item(*update, definition, effort, target.item)
+                           : create_item(*update, definition, input.measure ? Item(input.key) : std::move(input.key));
   if (!after) return fail(after.error());
-  ItemRef output = updated(input.return_values, *update, old, *after);
-  Plan plan = make_plan(**table, place, std::move(old), std::move(*after), input);
+  ItemRef output = updated(input.return_values, *update, target.item, *after);
+  Plan plan = make_plan(std::move(target), std::move(*after), input);
   plan.output.attributes = std::move(output);
   return plan;
 }
 
-Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& effort, ConditionCheckInput& input) {
-  auto table = catalog.find(input.table);
-  if (!table) return fail(table.error());
-  const TableDefinition& definition = (*table)->definition();
-  if (auto ok = check_key(input.key, definition.keys); !ok) return fail(ok.error());
-  const ItemRef item = item_at(current(**table, input.key));
+Result<Plan> plan_write(ExpressionCache& cache, Effort& effort, ConditionCheckInput& input, Target target) {
   Expressions expressions(cache, input.placeholders);
-  auto ok = check_condition(expressions, effort, input.condition, definition, item, input.return_item_on_failure);
-  if (!ok) return fail(ok.error());
+  if (auto ok = check_condition(expressions, effort, input, target); !ok) return fail(ok.error());
   Plan plan;
-  if (input.measure) plan.output.cost = cost_of_write(**table, input.key, item, item);
-  plan.unchanged = item;
+  if (input.measure) plan.output.cost = cost_of_write(target.table, input.key, target.item, target.item);
+  plan.unchanged = std::move(target.item);
   return plan;
 }
 
 // Returns the fault that the service would report.
 template <class Input>
 Result<Plan> plan_or_fault(const Catalog& catalog, ExpressionCache& cache, Effort& effort, Input& input) {
-  auto planned = plan_write(catalog, cache, effort, input);
-  if (planned) return planned;
-  return fail(first_write_fault(cache, input, std::move(planned.error())));
+  const auto planned = [&]() -> Result<Plan> {
+    auto target = find_target(catalog, input);
+    if (!target) return fail(target.error());
+    return plan_write(cache, effort, input, std::move(*target));
+  };
+  auto plan = planned();
+  if (plan) return plan;
+  return fail(first_write_fault(cache, input, std::move(plan.error())));
 }
 
 }  // namespace
