@@ -159,7 +159,7 @@ void EventQueue::accept(const std::string& function, EventPtr event) {
 
 void EventQueue::endpoint_gone(const std::string& name) {
   const auto queue = queues_.find(name);
-  if (queue == queues_.end()) return parts_.forget_stats(name);
+  if (queue == queues_.end()) return parts_.runner.forget_stats(name);
   wake(queue->second, name);
 }
 
@@ -171,7 +171,7 @@ void EventQueue::tidy(const std::string& name) {
     if (!queue.waiting.empty() || !queue.behind.empty() || queue.pump_posted || queue.timer) return;
     queues_.erase(found);
   }
-  parts_.forget_stats(name);
+  parts_.runner.forget_stats(name);
 }
 
 // The outcome of an event is settled; the next one of its group has its turn.
@@ -329,7 +329,7 @@ bool EventQueue::start_first(Queue& queue) {
 
 // Returns false if there is no room for it.
 bool EventQueue::start_event(Queue& queue, const FunctionPtr& function) {
-  if (!parts_.host_has_room(*function, in_hosts_[function->host])) {
+  if (!parts_.runner.has_room_for_event(*function, in_hosts_[function->host])) {
     host_full_ = true;
     return false;
   }
@@ -403,7 +403,8 @@ Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Pl
   }
   std::string payload = std::move(event->payload);
   event->payload.clear();
-  auto running = parts_.run(function, event->request_id, std::move(payload), event->trace_id);
+  InvokeWishes wishes{false, event->trace_id};
+  auto running = parts_.runner.run(function, event->request_id, Payload(std::move(payload)), std::move(wishes));
   InvokeOutcome outcome = co_await running;
   co_await settle(std::move(function), std::move(event), std::move(outcome));
 }
@@ -439,7 +440,7 @@ Async<void> EventQueue::retry_later(FunctionPtr function, EventPtr event, Invoke
   }
   event->busy = 0;
   ++event->errors;
-  ++parts_.stats(function->name).retries;
+  ++parts_.runner.stats(function->name).retries;
   const nanoseconds wait = doubled(parts_.options.retry_delay, parts_.options.max_retry_delay, event->errors);
   event->due = clock.boot() + wait;
   UpdateItemInput update;
@@ -464,7 +465,7 @@ Async<void> EventQueue::retry_later(FunctionPtr function, EventPtr event, Invoke
 
 Async<void> EventQueue::give_up(FunctionPtr function, EventPtr event, std::string condition,
                                 std::unique_ptr<InvokeOutcome> outcome) {
-  ++parts_.stats(function->name).dropped;
+  ++parts_.runner.stats(function->name).dropped;
   parts_.log.warn("ASYNC_EVENT_DROPPED", {{"function", function->name},
                                           {"requestId", event->request_id},
                                           {"condition", condition},

@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +27,7 @@
 #include "base/wall_guard.h"
 #include "runtime/invoke/destinations.h"
 #include "runtime/invoke/function_registry.h"
+#include "runtime/invoke/invocation_runner.h"
 #include "runtime/invoke/invoker.h"
 #include "runtime/invoke/places.h"
 #include "tables/tables.h"
@@ -46,17 +46,11 @@ class EventQueue {
     Random& random;
     FunctionRegistry& functions;
     Places& places;
+    InvocationRunner& runner;
     Account account;
     InvokerOptions options;
     EventLog log;
     WallGuard& wall;
-    std::function<FunctionStats&(const std::string&)> stats;
-    // Runs one invocation whose place is already taken.
-    std::function<Async<InvokeOutcome>(FunctionPtr, std::string request_id, std::string payload, std::string trace_id)>
-        run;
-    // True if the function's host, which has that many events, accepts another one now.
-    std::function<bool(const FunctionDefinition&, int events)> host_has_room;
-    std::function<void(const std::string&)> forget_stats;
   };
   explicit EventQueue(Parts parts);
   EventQueue(const EventQueue&) = delete;

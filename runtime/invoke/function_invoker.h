@@ -1,10 +1,8 @@
 // The invoker: functions, their places and hosts, and the queue of asynchronous events, over one store.
 #pragma once
 
-#include <list>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "base/wall_guard.h"
 #include "runtime/invoke/event_queue.h"
 #include "runtime/invoke/function_registry.h"
+#include "runtime/invoke/invocation_runner.h"
 #include "runtime/invoke/invoker.h"
 #include "runtime/invoke/places.h"
 #include "runtime/trace/tracer.h"
@@ -64,21 +63,14 @@ class FunctionInvoker final : public Invoker {
   bool busy() const { return places_.total() > 0 || events_.unsettled() > 0; }
 
  private:
-  std::optional<Span> begin_span(const FunctionDefinition& function, const std::string& request_id,
-                                 const std::string& header);
-  Async<InvokeOutcome> run(FunctionPtr function, std::string request_id, Payload payload, InvokeWishes wishes);
   Async<void> run_to(FunctionPtr function, Payload payload, InvokeWishes wishes, Places::Place place,
                      Promise<InvokeOutcome> done);
 
-  bool comes_from_function(const std::string& trace_id) const;
-
   const Parts parts_;
-  std::list<std::string> traces_;  // Trace headers of running invocations.
-  std::map<std::string, FunctionStats> stats_;
-  std::map<std::string, int> callers_;  // The number of synchronous invocations in each host.
   bool draining_ = false;
   bool closing_ = false;
   Places places_;
+  InvocationRunner runner_;
   EventQueue events_;
   Scope running_;  // The last member, so that it is destroyed first.
 };
