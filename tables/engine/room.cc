@@ -44,8 +44,7 @@ uint64_t Room::kept_beside(const Table& table, const ItemRef& item) const {
   return kind ? options_.kept_beside(kind->key_bytes(), item) : 0;
 }
 
-void Room::count(const Change& change) {
-  if (!change.table->definition().system) return;
+void Room::count_kept(const Change& change) {
   kept_memory_ += kept_beside(*change.table, change.after) - kept_beside(*change.table, change.before);
 }
 

@@ -42,7 +42,9 @@ class Room {
   Result<void> admit_upkeep(uint64_t memory) const;
 
   // A change was applied to a table, or a table is about to be dropped.
-  void count(const Change& change);
+  void count(const Change& change) {
+    if (change.table->definition().system) count_kept(change);
+  }
   void count_drop(const Table& table);
   // Sets the memory, and the share of --max-data-bytes, that backups use.
   void set_backups(uint64_t bytes, uint64_t memory);
@@ -59,6 +61,8 @@ class Room {
   uint64_t refused() const { return refused_; }
 
  private:
+  void count_kept(const Change& change);
+
   // The bytes that a mutation adds, and to which caps it is held.
   struct Demand {
     uint64_t bytes = 0;  // In the log.

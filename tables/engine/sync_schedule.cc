@@ -30,25 +30,19 @@ BootTime SyncSchedule::rest_due() const {
   return first->appended_at + kRest;
 }
 
-void SyncSchedule::want_rest(BootTime now, uint64_t last) {
-  if (now >= rest_due()) wanted_ = last;
-}
-
 Waiting SyncSchedule::waiting(BootTime now) const {
   if (now < beside_until_) return Waiting::kBusy;
   return in_bulk_ ? Waiting::kFew : Waiting::kMany;
 }
 
-void SyncSchedule::release(uint64_t durable, Catalog& catalog) {
-  while (!unreleased_.empty() && unreleased_.front().sequence <= durable) {
-    Release release = std::move(unreleased_.front());
-    unreleased_.pop_front();
-    if (release.hurried) count_commit(release.appended_at);
-    for (const auto& [number, sequence] : release.streams) {
-      if (ChangeStream* stream = catalog.stream_of(number, sequence - 1)) stream->release_before(sequence);
-    }
-    for (const auto& waiter : release.waiters) waiter.set({});
+void SyncSchedule::release_first(Catalog& catalog) {
+  Release release = std::move(unreleased_.front());
+  unreleased_.pop_front();
+  if (release.hurried) count_commit(release.appended_at);
+  for (const auto& [number, sequence] : release.streams) {
+    if (ChangeStream* stream = catalog.stream_of(number, sequence - 1)) stream->release_before(sequence);
   }
+  for (const auto& waiter : release.waiters) waiter.set({});
 }
 
 void SyncSchedule::count_commit(BootTime appended_at) {
@@ -93,8 +87,7 @@ Async<void> SyncSchedule::lull(BootTime latest) {
   co_await now.future();
 }
 
-void SyncSchedule::end_lulls(bool now) {
-  if (lulls_.empty()) return;
+void SyncSchedule::end_some_lulls(bool now) {
   if (now) {
     for (const auto& lull : lulls_) lull.set(true);
   }

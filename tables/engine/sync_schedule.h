@@ -35,7 +35,9 @@ class SyncSchedule {
   bool wants_more_than(uint64_t durable) const { return durable < wanted_; }
   uint64_t wanted() const { return wanted_; }
   // Wants everything up to `last` if low-priority batches have waited long enough.
-  void want_rest(BootTime now, uint64_t last);
+  void want_rest(BootTime now, uint64_t last) {
+    if (!unreleased_.empty() && now >= rest_due()) wanted_ = last;
+  }
   // When that will be; max() if none waits.
   BootTime rest_due() const;
 
@@ -46,7 +48,9 @@ class SyncSchedule {
   void synced() { in_bulk_ = false; }
 
   // Everything up to this sequence is durable: its waiters go on, and its streams show it.
-  void release(uint64_t durable, Catalog& catalog);
+  void release(uint64_t durable, Catalog& catalog) {
+    while (!unreleased_.empty() && unreleased_.front().sequence <= durable) release_first(catalog);
+  }
   // Nothing will be durable any more.
   void fail_all(const Error& error);
 
@@ -59,7 +63,9 @@ class SyncSchedule {
   // See Tables::lull().
   Async<void> lull(BootTime latest);
   // `now`: lulls end. Else only those whose time is over are forgotten.
-  void end_lulls(bool now);
+  void end_lulls(bool now) {
+    if (!lulls_.empty()) end_some_lulls(now);
+  }
 
   // How long commits took, from the append until they were durable.
   const DurationCounts& commits() const { return commits_; }
@@ -72,6 +78,8 @@ class SyncSchedule {
     std::vector<Promise<Result<void>>> waiters;
     bool hurried = false;  // It was to be synced at once.
   };
+  void release_first(Catalog& catalog);
+  void end_some_lulls(bool now);
   void count_commit(BootTime appended_at);
 
   Scheduler& scheduler_;

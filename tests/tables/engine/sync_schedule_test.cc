@@ -12,7 +12,7 @@ struct SyncScheduleTest : testing::Test {
 
   void append(uint64_t sequence, bool hurried) { syncs.appended(sequence, clock.boot(), {}, hurried); }
 
-  SimClock clock;
+  SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
   SimLoop loop{clock};
   EmbeddedOptions options;
   Catalog catalog{1u << 20};
