@@ -114,6 +114,7 @@ void add_copy(Command app, int& exit_status) {
   command.add_option("--table", options->tables, "Copy this table; repeatable. Without it: all but Freshet's own")
       .one_value_each();
   command.add_option("--region", options->region, "Region that requests to an engine are signed for")
+      .envname("AWS_REGION")
       .capture_default_str();
   command.add_option("--ca", options->ca, "PEM file of certificates to trust besides the system's").file();
   command.add_flag("--dry-run", options->dry_run, "Count the items, and copy nothing");

@@ -113,7 +113,9 @@ void add_doctor(Command app, int& exit_status) {
   command
       .add_option("--template", options->deploy.path, "Compare the tables of this template with those that are there")
       .shipped_file();
-  command.add_option("--region", options->region, "Region that requests are signed for").capture_default_str();
+  command.add_option("--region", options->region, "Region that requests are signed for")
+      .envname("AWS_REGION")
+      .capture_default_str();
   command.add_option("--ca", options->ca, "PEM file of certificates to trust besides the system's").file();
   command.add_flag("--no-writes", options->no_writes, "Make no table: look only at what is there");
   command.add_flag("--json", options->json, "Print JSON");

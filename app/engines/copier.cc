@@ -321,14 +321,18 @@ class TableCopy {
   CopiedTable out_;
 };
 
+// Tables that are named are not listed: who may read one table may not list all.
 Async<Result<std::vector<std::string>>> chosen(Tables& from, std::vector<std::string> named) {
-  auto all = co_await from.list_tables();
-  if (!all) co_return fail(all.error());
   for (const std::string& name : named) {
-    if (std::find(all->begin(), all->end(), name) != all->end()) continue;
-    co_return fail(ErrorCode::kNotFound, "there is no table '" + name + "'");
+    const auto described = co_await from.describe_table(name);
+    if (described) continue;
+    const bool missing = described.error().code == ErrorCode::kResourceNotFound;
+    if (missing) co_return fail(ErrorCode::kNotFound, "there is no table '" + name + "'");
+    co_return fail(described.error());
   }
   if (!named.empty()) co_return named;
+  auto all = co_await from.list_tables();
+  if (!all) co_return fail(all.error());
   std::erase_if(*all, [](const std::string& name) { return name.starts_with(kSystemTablePrefix); });
   co_return std::move(*all);
 }

@@ -11,6 +11,17 @@ bool is_endpoint(const std::string& where) {
   return where.starts_with("http://") || where.starts_with("https://");
 }
 
+namespace {
+
+// HOST:PORT, as somebody writes it who forgets the scheme.
+bool looks_like_address(const std::string& where) {
+  const size_t colon = where.rfind(':');
+  return colon != std::string::npos && colon > 0 && colon + 1 < where.size() && where.find('/') == std::string::npos &&
+         where.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Place>> Place::open(const std::string& where, const PlaceOptions& options, StoreLoop& loop) {
   std::unique_ptr<Place> place(new Place(loop));
   auto opened =
@@ -25,6 +36,9 @@ Place::~Place() {
 
 Result<void> Place::open_folder(const std::string& folder, bool writable) {
   std::error_code ignored;
+  if (looks_like_address(folder) && !std::filesystem::is_directory(folder, ignored)) {
+    return invalid("there is no data folder " + folder + "; an endpoint begins with http:// or https://");
+  }
   if (!writable && !std::filesystem::is_directory(folder, ignored)) {
     return fail(ErrorCode::kNotFound, "there is no data folder " + folder);
   }

@@ -22,8 +22,8 @@ bool is_endpoint(const std::string& where);
 class Place {
  public:
   // A folder that is only read stays as it is: nothing expires meanwhile. kNotFound if it is not there, kConflict if a
-  // daemon has it open, kValidation for a URL with a path or without a host. An endpoint is not called yet. `loop`
-  // outlives the place, and the place outlives all work on it.
+  // daemon has it open, kValidation for a URL with a path or without a host, and for HOST:PORT without http://. An
+  // endpoint is not called yet. `loop` outlives the place, and the place outlives all work on it.
   static Result<std::unique_ptr<Place>> open(const std::string& where, const PlaceOptions& options, StoreLoop& loop);
   ~Place();
   Place(const Place&) = delete;

@@ -181,6 +181,7 @@ class Commands(unittest.TestCase):
         self.check(freshet("copy", store, "http://127.0.0.1:9"), 6, "cannot connect: Connection refused")
         self.check(freshet("copy", self.place / "nothing", self.url), 3, "there is no data folder")
         self.check(freshet("copy", store, self.url, "--table", "No"), 3, "there is no table 'No'")
+        self.check(freshet("copy", store, "127.0.0.1:8000"), 2, "an endpoint begins with http:// or https://")
         self.check(freshet("copy", store, self.url, key=""), 6, "no access key: neither AWS_ACCESS_KEY_ID")
         if self.name == "extenddb":
             self.check(freshet("copy", store, self.url, secret="wrong"), 6, "InvalidSignatureException")

@@ -1,5 +1,6 @@
 // Tables: created, altered, dropped, described. The engine goes on after it has answered, so each change is waited for.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "wire/store/answers.h"
@@ -11,11 +12,13 @@ namespace freshet::remote {
 namespace {
 
 constexpr seconds kLongestChange{600};
+constexpr seconds kLongestUnseen{60};  // An engine shows an old description for no longer than that.
+constexpr seconds kLongestDoubt{10};   // A change without an answer that the table does not show by then was not made.
 constexpr milliseconds kFirstLook{20};
 constexpr milliseconds kLongestLook{2'000};
 
-tl::unexpected<Error> not_in_time(const std::string& table, std::string_view what) {
-  return fail(ErrorCode::kTimeout, "table '" + table + "' is not " + std::string(what) + " after ten minutes");
+tl::unexpected<Error> not_in_time(const std::string& table) {
+  return fail(ErrorCode::kTimeout, "table '" + table + "' is not as it was to become, and nothing happens to it");
 }
 
 Result<void> can_be_made(const TableDefinition& definition) {
@@ -39,6 +42,9 @@ bool is_same_index(const IndexDefinition& one, const IndexDefinition& other) {
 }
 
 // Says only whether it was done: a change of a table has no answer that anybody needs.
+//
+// kUnknownOutcome if no sending was answered, and also if the engine refuses one after that: it may refuse it because
+// the one before was carried out.
 Async<Result<void>> RemoteTables::change(const char* operation, std::string body) {
   std::string name = operation;
   auto answer = co_await caller_.call(std::move(name), std::move(body), Caller::Kind::kWrite);
@@ -68,37 +74,56 @@ Async<Result<TableDescription>> RemoteTables::describe_table(std::string table) 
   co_return std::move(described->table);
 }
 
-Async<Result<TableDescription>> RemoteTables::when_active(std::string table) {
+// Sends a change and waits until the table shows it: an engine may answer before that, and describe the table as it was
+// for a while. If the outcome is unknown, the change was made if the table shows it soon.
+Async<Result<TableDescription>> RemoteTables::change_table(const char* operation, std::string body, std::string table,
+                                                           Shown shown) {
+  auto changed = co_await change(operation, std::move(body));
+  const bool unknown = !changed && changed.error().code == ErrorCode::kUnknownOutcome;
+  if (!changed && !unknown) co_return fail(changed.error());
+  auto described = co_await when(std::move(table), std::move(shown), unknown ? kLongestDoubt : kLongestUnseen);
+  if (!described && unknown && described.error().code == ErrorCode::kTimeout) co_return fail(changed.error());
+  co_return described;
+}
+
+// The table once it is active and `shown`. kTimeout if it does not exist, or is active and not shown, for `patience`,
+// or if all takes too long.
+Async<Result<TableDescription>> RemoteTables::when(std::string table, Shown shown, nanoseconds patience) {
   Scheduler& scheduler = caller_.scheduler();
   const BootTime end = scheduler.clock().boot() + kLongestChange;
+  std::optional<BootTime> still_since;
   for (milliseconds look = kFirstLook;; look = std::min(look * 2, kLongestLook)) {
     auto request = table_request(table);
     auto answer = co_await caller_.call("DescribeTable", std::move(request), Caller::Kind::kRead);
     // A table that has just been made may not be known everywhere.
     const bool unknown = !answer && answer.error().code == ErrorCode::kResourceNotFound;
     if (!answer && !unknown) co_return fail(answer.error());
+    bool still = unknown;
     if (!unknown) {
-      auto described = description_of(*answer);
-      if (!described) co_return fail(described.error());
-      if (described->status == "ACTIVE" && described->indexes_ready) break;
+      auto seen = description_of(*answer);
+      if (!seen) co_return fail(seen.error());
+      still = seen->status == "ACTIVE" && seen->indexes_ready;
+      if (still) {
+        auto described = co_await describe_table(table);
+        if (!described || shown(described->definition)) co_return described;
+      }
     }
-    if (scheduler.clock().boot() >= end) co_return not_in_time(table, "active");
+    const BootTime now = scheduler.clock().boot();
+    if (!still) still_since.reset();
+    if (still && !still_since) still_since = now;
+    if (now >= end || (still && now >= *still_since + patience)) co_return not_in_time(table);
     co_await sleep_for(scheduler, look);
   }
-  auto described = co_await describe_table(std::move(table));
-  co_return described;
 }
 
 Async<Result<TableDescription>> RemoteTables::create_table(TableDefinition definition) {
   if (auto ok = can_be_made(definition); !ok) co_return fail(ok.error());
   auto request = create_request(definition);
-  auto created = co_await change("CreateTable", std::move(request));
-  // It may have been made by a sending that nobody answered.
-  if (!created && created.error().code != ErrorCode::kUnknownOutcome) co_return fail(created.error());
-  auto active = co_await when_active(definition.name);
-  if (!active || !definition.ttl_attribute) co_return active;
-  auto set = co_await set_ttl(definition.name, {}, definition.ttl_attribute);
-  if (!set) co_return fail(set.error());
+  Shown made = [keys = definition.keys](const TableDefinition& there) { return there.keys == keys; };
+  auto created = co_await change_table("CreateTable", std::move(request), definition.name, std::move(made));
+  if (!created || !definition.ttl_attribute) co_return created;
+  auto with_ttl = co_await set_ttl(definition.name, {}, definition.ttl_attribute);
+  if (!with_ttl) co_return fail(with_ttl.error());
   auto described = co_await describe_table(definition.name);
   co_return described;
 }
@@ -117,7 +142,7 @@ Async<Result<TableDescription>> RemoteTables::delete_table(std::string table) {
     const auto answer = co_await caller_.call("DescribeTable", std::move(question), Caller::Kind::kRead);
     if (!answer && answer.error().code == ErrorCode::kResourceNotFound) break;
     if (!answer) co_return fail(answer.error());
-    if (scheduler.clock().boot() >= end) co_return not_in_time(table, "gone");
+    if (scheduler.clock().boot() >= end) co_return not_in_time(table);
     co_await sleep_for(scheduler, look);
   }
   co_return described;
@@ -128,13 +153,30 @@ Async<Result<void>> RemoteTables::set_ttl(std::string table, std::optional<std::
   if (now == wanted) co_return Result<void>();
   if (now) {
     auto request = ttl_request(table, *now, false);
-    auto off = co_await change("UpdateTimeToLive", std::move(request));
-    if (!off) co_return off;
+    Shown off = [](const TableDefinition& there) { return !there.ttl_attribute; };
+    auto done = co_await change_table("UpdateTimeToLive", std::move(request), table, std::move(off));
+    if (!done) co_return fail(done.error());
   }
   if (!wanted) co_return Result<void>();
   auto request = ttl_request(table, *wanted, true);
-  auto on = co_await change("UpdateTimeToLive", std::move(request));
-  co_return on;
+  Shown on = [wanted](const TableDefinition& there) { return there.ttl_attribute == wanted; };
+  auto done = co_await change_table("UpdateTimeToLive", std::move(request), table, std::move(on));
+  if (!done) co_return fail(done.error());
+  co_return Result<void>();
+}
+
+Async<Result<void>> RemoteTables::set_stream(std::string table, std::optional<StreamView> now,
+                                             std::optional<StreamView> wanted) {
+  if (now == wanted) co_return Result<void>();
+  std::vector<std::optional<StreamView>> steps{wanted};
+  if (now && wanted) steps.insert(steps.begin(), std::nullopt);  // A stream has one view.
+  for (auto& step : steps) {
+    auto request = stream_request(table, step);
+    Shown shown = [step](const TableDefinition& there) { return there.stream == step; };
+    auto done = co_await change_table("UpdateTable", std::move(request), table, std::move(shown));
+    if (!done) co_return fail(done.error());
+  }
+  co_return Result<void>();
 }
 
 // One index in each UpdateTable: the protocol takes no more.
@@ -142,18 +184,16 @@ Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefiniti
   for (const IndexDefinition& index : now.indexes) {
     if (has(wanted, index)) continue;
     auto request = drop_index_request(now.name, index.name);
-    auto dropped = co_await change("UpdateTable", std::move(request));
-    if (!dropped) co_return dropped;
-    auto active = co_await when_active(now.name);
-    if (!active) co_return fail(active.error());
+    Shown gone = [name = index.name](const TableDefinition& there) { return there.index(name) == nullptr; };
+    auto done = co_await change_table("UpdateTable", std::move(request), now.name, std::move(gone));
+    if (!done) co_return fail(done.error());
   }
   for (const IndexDefinition& index : wanted.indexes) {
     if (has(now, index)) continue;
     auto request = add_index_request(wanted, index);
-    auto added = co_await change("UpdateTable", std::move(request));
-    if (!added) co_return added;
-    auto active = co_await when_active(wanted.name);
-    if (!active) co_return fail(active.error());
+    Shown made = [name = index.name](const TableDefinition& there) { return there.index(name) != nullptr; };
+    auto done = co_await change_table("UpdateTable", std::move(request), wanted.name, std::move(made));
+    if (!done) co_return fail(done.error());
   }
   co_return Result<void>();
 }
@@ -162,25 +202,14 @@ Async<Result<TableDescription>> RemoteTables::alter_table(TableDefinition defini
   if (auto ok = can_be_made(definition); !ok) co_return fail(ok.error());
   auto known = co_await describe_table(definition.name);
   if (!known) co_return known;
-  auto described = co_await when_active(definition.name);  // Somebody may just have made it.
+  Shown any = [](const TableDefinition&) { return true; };
+  auto described = co_await when(definition.name, std::move(any), kLongestChange);  // Somebody may just have made it.
   if (!described) co_return described;
   const TableDefinition& now = described->definition;
   auto ttl = co_await set_ttl(now.name, now.ttl_attribute, definition.ttl_attribute);
   if (!ttl) co_return fail(ttl.error());
-  if (now.stream && now.stream != definition.stream) {
-    auto request = stream_request(now.name, {});
-    auto off = co_await change("UpdateTable", std::move(request));
-    if (!off) co_return fail(off.error());
-    auto active = co_await when_active(now.name);
-    if (!active) co_return active;
-  }
-  if (definition.stream && now.stream != definition.stream) {
-    auto request = stream_request(now.name, definition.stream);
-    auto on = co_await change("UpdateTable", std::move(request));
-    if (!on) co_return fail(on.error());
-    auto active = co_await when_active(now.name);
-    if (!active) co_return active;
-  }
+  auto stream = co_await set_stream(now.name, now.stream, definition.stream);
+  if (!stream) co_return fail(stream.error());
   auto indexes = co_await set_indexes(now, definition);
   if (!indexes) co_return fail(indexes.error());
   auto altered = co_await describe_table(definition.name);

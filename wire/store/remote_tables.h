@@ -10,7 +10,9 @@
 // Loop thread. What it refers to outlives it; it outlives every Async that it returned.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,7 +82,10 @@ class RemoteTables final : public Tables {
   Async<Result<void>> change(const char* operation, std::string body);
   Async<Result<void>> set_ttl(std::string table, std::optional<std::string> now, std::optional<std::string> wanted);
   Async<Result<void>> set_indexes(TableDefinition now, TableDefinition wanted);
-  Async<Result<TableDescription>> when_active(std::string table);
+  Async<Result<void>> set_stream(std::string table, std::optional<StreamView> now, std::optional<StreamView> wanted);
+  using Shown = std::function<bool(const TableDefinition&)>;
+  Async<Result<TableDescription>> change_table(const char* operation, std::string body, std::string table, Shown shown);
+  Async<Result<TableDescription>> when(std::string table, Shown shown, nanoseconds patience);
 
   Caller& caller_;
   Random& random_;

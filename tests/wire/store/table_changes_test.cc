@@ -1,0 +1,189 @@
+// Changes of tables on a remote store: answers that are lost, and descriptions that come late.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "runtime/loop/sim_loop.h"
+#include "tests/runtime/fakes.h"
+#include "wire/store/remote_tables.h"
+
+namespace freshet::remote {
+namespace {
+
+using Json = nlohmann::json;
+
+HttpResponse answer_of(const Json& body) {
+  HttpResponse response;
+  response.body = body.dump();
+  return response;
+}
+
+HttpResponse refusal(const std::string& name, const std::string& message) {
+  HttpResponse response;
+  response.status = 400;
+  response.body = Json{{"__type", "com.amazonaws.dynamodb.v20120810#" + name}, {"message", message}}.dump();
+  return response;
+}
+
+class OneKey final : public AccessKeySource {
+ public:
+  Async<Result<AccessKey>> current() override { return Result<AccessKey>(AccessKey{}); }
+  void refused() override {}
+};
+
+// An engine with one table. It can lose the answer to a change, and describe the table as it was for a while.
+class TableChangesTest : public testing::Test {
+ protected:
+  TableChangesTest() {
+    http.answer = [this](const HttpRequest& request) { return serve(request); };
+    wanted.name = "T";
+    wanted.keys.partition = {"id", Type::kString};
+  }
+
+  Result<HttpResponse> serve(const HttpRequest& request) {
+    const auto target = std::string(header(request.headers, "X-Amz-Target"));
+    const std::string operation = target.substr(target.find('.') + 1);
+    ++calls[operation];
+    const Json body = Json::parse(request.body);
+    if (operation == "DescribeTable") return describe();
+    if (operation == "DescribeTimeToLive") return answer_of({{"TimeToLiveDescription", shown().ttl}});
+    const auto made = change(operation, body);
+    if (operation == lost && calls[operation] == 1) return fail(ErrorCode::kTimeout, "no answer");
+    return made;
+  }
+
+  HttpResponse change(const std::string& operation, const Json& body) {
+    if (is_deaf) return answer_of(Json::object());
+    before = state;
+    old_looks = late_looks;
+    if (operation == "CreateTable") {
+      if (state.exists) return refusal("ResourceInUseException", "Table already exists: T");
+      state.exists = true;
+    } else if (operation == "UpdateTimeToLive") {
+      const auto& wish = body["TimeToLiveSpecification"];
+      const bool on = wish["Enabled"].get<bool>();
+      if (on == (state.ttl["TimeToLiveStatus"] == "ENABLED")) {
+        return refusal("ValidationException", on ? "TimeToLive is already enabled" : "TimeToLive is already disabled");
+      }
+      state.ttl = {{"TimeToLiveStatus", on ? "ENABLED" : "DISABLED"}, {"AttributeName", wish["AttributeName"]}};
+    } else if (body.contains("StreamSpecification")) {
+      const bool on = body["StreamSpecification"]["StreamEnabled"].get<bool>();
+      if (on == state.streams) return refusal("ValidationException", "Table already has a stream, or none");
+      state.streams = on;
+    }
+    return answer_of(Json::object());
+  }
+
+  HttpResponse describe() {
+    const State& now = shown();
+    if (!now.exists) return refusal("ResourceNotFoundException", "Requested resource not found");
+    Json table = {{"TableName", "T"},
+                  {"TableStatus", "ACTIVE"},
+                  {"KeySchema", {{{"AttributeName", "id"}, {"KeyType", "HASH"}}}},
+                  {"AttributeDefinitions", {{{"AttributeName", "id"}, {"AttributeType", "S"}}}},
+                  {"ItemCount", 0},
+                  {"TableSizeBytes", 0}};
+    if (now.streams) table["StreamSpecification"] = {{"StreamEnabled", true}, {"StreamViewType", "KEYS_ONLY"}};
+    return answer_of({{"Table", std::move(table)}});
+  }
+
+  struct State {
+    bool exists = false;
+    bool streams = false;
+    Json ttl = {{"TimeToLiveStatus", "DISABLED"}};
+  };
+  const State& shown() {
+    if (old_looks == 0) return state;
+    --old_looks;
+    return before;
+  }
+
+  template <class T>
+  T wait(Async<T> work) {
+    loop.run_until([&] { return work.is_ready(); }, seconds(1200));
+    EXPECT_TRUE(work.is_ready());
+    return work.take();
+  }
+
+  SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
+  SimLoop loop{clock};
+  FakeHttp http;
+  OneKey keys;
+  Random random{1};
+  Caller caller{{.endpoints = {"http://one:8000"}}, http, keys, loop, random};
+  RemoteTables tables{caller, random};
+
+  TableDefinition wanted;
+  State state, before;
+  std::map<std::string, int> calls;
+  std::string lost;    // The first answer to that operation never comes.
+  int late_looks = 0;  // After a change the table is described as before so many times.
+  int old_looks = 0;
+  bool is_deaf = false;  // It answers changes and makes none.
+};
+
+TEST_F(TableChangesTest, ATableThatWasMadeWithoutAnAnswerIsMade) {
+  lost = "CreateTable";
+  wanted.ttl_attribute = "ttl";
+  const auto made = wait(tables.create_table(wanted));
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->definition.ttl_attribute, "ttl");
+  EXPECT_EQ(calls["CreateTable"], 2) << "the second was refused, as the first had made it";
+}
+
+TEST_F(TableChangesTest, ATtlThatWasSetWithoutAnAnswerIsSet) {
+  state.exists = true;
+  lost = "UpdateTimeToLive";
+  wanted.ttl_attribute = "ttl";
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(altered->definition.ttl_attribute, "ttl");
+  EXPECT_EQ(calls["UpdateTimeToLive"], 2);
+}
+
+TEST_F(TableChangesTest, AStreamThatWasMadeWithoutAnAnswerIsMade) {
+  state.exists = true;
+  lost = "UpdateTable";
+  wanted.stream = StreamView::kKeysOnly;
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(altered->definition.stream, StreamView::kKeysOnly);
+}
+
+TEST_F(TableChangesTest, ADescriptionThatComesLateIsWaitedFor) {
+  state.exists = true;
+  late_looks = 6;
+  wanted.stream = StreamView::kKeysOnly;
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(altered->definition.stream, StreamView::kKeysOnly);
+  EXPECT_EQ(calls["UpdateTable"], 1);
+}
+
+TEST_F(TableChangesTest, ARefusalIsTold) {
+  state.exists = true;
+  const auto made = wait(tables.create_table(wanted));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kResourceInUse);
+}
+
+TEST_F(TableChangesTest, AChangeThatIsNeverMadeEndsInAnError) {
+  state.exists = true;
+  is_deaf = true;
+  wanted.stream = StreamView::kKeysOnly;
+  const BootTime began = clock.boot();
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_FALSE(altered);
+  EXPECT_EQ(altered.error().code, ErrorCode::kTimeout);
+  EXPECT_LT(clock.boot() - began, seconds(90));
+
+  lost = "UpdateTable";
+  calls.clear();
+  const auto unknown = wait(tables.alter_table(wanted));
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kTimeout) << "the second sending was answered";
+}
+
+}  // namespace
+}  // namespace freshet::remote
