@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "functions/setting_reader.h"
-#include "runtime/task_cost.h"
+#include "runtime/api/task_cost.h"
 
 namespace freshet {
 

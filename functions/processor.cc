@@ -8,8 +8,8 @@
 #include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/holder.h"
-#include "runtime/cancel_mark.h"
-#include "runtime/task_cost.h"
+#include "runtime/api/cancel_mark.h"
+#include "runtime/api/task_cost.h"
 
 namespace freshet {
 

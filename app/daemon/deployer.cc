@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/json_members.h"
+#include "runtime/api/json_members.h"
 #include "tables/value/json.h"
 #include "wire/api/calls.h"
 #include "wire/auth/actor.h"

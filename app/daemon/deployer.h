@@ -8,7 +8,7 @@
 #include "app/daemon/plan.h"
 #include "base/async.h"
 #include "base/log.h"
-#include "runtime/audit_log.h"
+#include "runtime/api/audit_log.h"
 #include "runtime/deploy/apply.h"
 #include "runtime/ports.h"
 #include "runtime/runtime.h"

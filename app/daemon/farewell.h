@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/async.h"
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 
 namespace freshet {
 

@@ -39,12 +39,12 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
-#include "runtime/audit_log.h"
+#include "runtime/api/audit_log.h"
+#include "runtime/api/task_queue.h"
 #include "runtime/invoke/native_registry.h"
 #include "runtime/loop/loop.h"
 #include "runtime/ports.h"
 #include "runtime/runtime.h"
-#include "runtime/task_queue.h"
 #include "tables/engine/embedded.h"
 
 namespace freshet {

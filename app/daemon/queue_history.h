@@ -1,12 +1,12 @@
-// Keeps the history of the queues that have a place in it (runtime/queue_series.h): reads each at the end of every
+// Keeps the history of the queues that have a place in it (runtime/api/queue_series.h): reads each at the end of every
 // second, for the flight recorder, too. Loop thread; queues, scheduler and recorder outlive it.
 #pragma once
 
 #include "base/async.h"
 #include "base/scheduler.h"
 #include "functions/queue/flight_recorder.h"
-#include "runtime/queue_series.h"
-#include "runtime/task_queue.h"
+#include "runtime/api/queue_series.h"
+#include "runtime/api/task_queue.h"
 
 namespace freshet {
 

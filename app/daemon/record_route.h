@@ -5,8 +5,8 @@
 
 #include <memory>
 
+#include "runtime/api/task_queue.h"
 #include "runtime/ports.h"
-#include "runtime/task_queue.h"
 #include "streams/arn.h"
 #include "tables/engine/embedded.h"
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "runtime/api/task_queue.h"
 #include "runtime/recorder/recorded_event.h"
-#include "runtime/task_queue.h"
 
 namespace freshet {
 

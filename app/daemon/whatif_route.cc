@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "app/daemon/recording_route.h"
-#include "runtime/json_members.h"
+#include "runtime/api/json_members.h"
 #include "wire/api/calls.h"
 #include "wire/http/own_error.h"
 #include "wire/http/target.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/lab/scenario.h"
-#include "runtime/queue_admin.h"
+#include "runtime/api/queue_admin.h"
 #include "streams/fixture.h"
 
 namespace freshet::lab {

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "runtime/api/object_store.h"
 #include "runtime/invoke/function.h"
-#include "runtime/object_store.h"
 
 namespace freshet {
 

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/scheduler.h"
-#include "runtime/object_store.h"
+#include "runtime/api/object_store.h"
 
 namespace freshet {
 

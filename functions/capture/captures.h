@@ -16,7 +16,7 @@
 #include "functions/capture/capture_settings.h"
 #include "functions/capture/capture_upload.h"
 #include "functions/capture/file_sync.h"
-#include "runtime/object_store.h"
+#include "runtime/api/object_store.h"
 
 namespace freshet {
 

@@ -17,7 +17,7 @@
 #include "functions/filtered/items.h"
 #include "functions/filtered/policy/combinations.h"
 #include "functions/filtered/settings.h"
-#include "runtime/filtered_queue.h"
+#include "runtime/api/filtered_queue.h"
 #include "runtime/invoke/function.h"
 
 namespace freshet::filtered {

@@ -39,9 +39,7 @@ Async<Result<TableQueue*>> TableQueues::open(Settings settings) {
   if (auto apart = check_apart(settings); !apart) co_return fail(apart.error());
   auto opened = co_await TableQueue::open(services_, std::move(settings));
   if (!opened) co_return fail(opened.error());
-  TableQueue* queue = opened->get();
-  queues_.emplace(queue->name(), std::move(*opened));
-  co_return queue;
+  co_return queues_.add(std::move(*opened));
 }
 
 void TableQueues::begin() {
@@ -60,17 +58,6 @@ Async<void> TableQueues::keep_matching(TableQueue& queue) {
     const milliseconds rest = more ? milliseconds(0) : queue.settings().matching;
     co_await sleep_for(services_.scheduler, rest);
   }
-}
-
-FilteredQueue* TableQueues::find(std::string_view name) {
-  const auto found = queues_.find(name);
-  return found == queues_.end() ? nullptr : found->second.get();
-}
-
-std::vector<std::string> TableQueues::names() const {
-  std::vector<std::string> out;
-  for (const auto& [name, queue] : queues_) out.push_back(name);
-  return out;
 }
 
 }  // namespace freshet::filtered

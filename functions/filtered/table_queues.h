@@ -2,12 +2,12 @@
 // programs have queued. Loop thread. Services outlive it; it outlives every Async that a queue returned.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
+#include "functions/by_name.h"
 #include "functions/filtered/table_queue.h"
 
 namespace freshet::filtered {
@@ -23,8 +23,8 @@ class TableQueues final : public FilteredQueues {
   // At readiness: the timers start.
   void begin();
 
-  FilteredQueue* find(std::string_view name) override;
-  std::vector<std::string> names() const override;
+  FilteredQueue* find(std::string_view name) override { return queues_.find(name); }
+  std::vector<std::string> names() const override { return queues_.names(); }
 
  private:
   Result<void> check_apart(const Settings& settings) const;
@@ -32,7 +32,7 @@ class TableQueues final : public FilteredQueues {
 
   Services& services_;
   const EventLog log_;
-  std::map<std::string, std::unique_ptr<TableQueue>, std::less<>> queues_;
+  ByName<TableQueue> queues_;
   Scope scope_;  // The last member: the timers use the queues.
 };
 

@@ -15,7 +15,7 @@
 #include "functions/ordered/definition.h"
 #include "functions/ordered/policy/effective_time.h"
 #include "functions/ordered/policy/guard.h"
-#include "runtime/ordered_writes.h"
+#include "runtime/api/ordered_writes.h"
 
 namespace freshet::ordered {
 

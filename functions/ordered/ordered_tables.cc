@@ -13,20 +13,7 @@ Async<Result<GuardedTable*>> OrderedTables::open(Definition definition) {
   }
   auto opened = co_await GuardedTable::open(tables_, clock_, std::move(definition));
   if (!opened) co_return fail(opened.error());
-  GuardedTable* table = opened->get();
-  by_name_.emplace(table->name(), std::move(*opened));
-  co_return table;
-}
-
-OrderedWrites* OrderedTables::find(std::string_view name) {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : found->second.get();
-}
-
-std::vector<std::string> OrderedTables::names() const {
-  std::vector<std::string> out;
-  for (const auto& [name, table] : by_name_) out.push_back(name);
-  return out;
+  co_return by_name_.add(std::move(*opened));
 }
 
 }  // namespace freshet::ordered

@@ -2,11 +2,11 @@
 // every Async that one of them returned.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "functions/by_name.h"
 #include "functions/ordered/guarded_table.h"
 
 namespace freshet::ordered {
@@ -21,13 +21,13 @@ class OrderedTables final : public OrderedDirectory {
   // definition.
   Async<Result<GuardedTable*>> open(Definition definition);
 
-  OrderedWrites* find(std::string_view name) override;
-  std::vector<std::string> names() const override;
+  OrderedWrites* find(std::string_view name) override { return by_name_.find(name); }
+  std::vector<std::string> names() const override { return by_name_.names(); }
 
  private:
   Tables& tables_;
   const Clock& clock_;
-  std::map<std::string, std::unique_ptr<GuardedTable>, std::less<>> by_name_;
+  ByName<GuardedTable> by_name_;
 };
 
 }  // namespace freshet::ordered

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/json_members.h"
+#include "functions/definition_file.h"
 
 namespace freshet::priority {
 namespace {
@@ -16,119 +16,84 @@ Result<Type> key_type(std::string_view text) {
   return invalid("'" + std::string(text) + "' is no type of a key: there are S, N and B (String, Numeric, Binary)");
 }
 
-void read_milliseconds(JsonMembers& members, std::string_view name, int64_t least, milliseconds& into) {
-  std::optional<milliseconds> time;
-  members.duration(name, least, kMaxMs, time);
-  if (time) into = *time;
-}
-
-// The first error of a part, told to the whole.
-void check(JsonMembers& whole, const JsonMembers& part) {
-  if (part.error()) whole.fail_with(*part.error());
-}
-
 // {"name": "id", "type": "S"}
 void read_key(JsonMembers& whole, std::string_view member, KeyAttribute& key) {
-  const auto json = whole.find(member);
-  if (!json) return;
-  JsonMembers members(*json, {"name", "type"});
   std::string type = "S";
-  members.text("name", key.name);
-  members.text("type", type);
-  check(whole, members);
+  read_part(whole, member, {"name", "type"}, [&](JsonMembers& members) {
+    members.text("name", key.name);
+    members.text("type", type);
+  });
   if (auto read = key_type(type)) {
     key.type = *read;
-  } else {
+  } else if (const auto json = whole.find(member)) {
     whole.refuse(*json, "has a wrong type: " + read.error().message);
   }
 }
 
 void read_names(JsonMembers& whole, Names& names) {
-  const auto json = whole.find("attributes");
-  if (!json) return;
-  JsonMembers members(
-      *json, {"system_info", "last_updated_timestamp", "queued", "DLQ", "priority", "queue_order", "visible_at"});
-  members.text("system_info", names.system_info);
-  members.text("last_updated_timestamp", names.last_updated);
-  members.text("queued", names.queued);
-  members.text("DLQ", names.dead);
-  members.text("priority", names.priority);
-  members.text("queue_order", names.order);
-  members.text("visible_at", names.visible_at);
-  check(whole, members);
+  read_part(whole, "attributes",
+            {"system_info", "last_updated_timestamp", "queued", "DLQ", "priority", "queue_order", "visible_at"},
+            [&](JsonMembers& members) {
+              members.text("system_info", names.system_info);
+              members.text("last_updated_timestamp", names.last_updated);
+              members.text("queued", names.queued);
+              members.text("DLQ", names.dead);
+              members.text("priority", names.priority);
+              members.text("queue_order", names.order);
+              members.text("visible_at", names.visible_at);
+            });
 }
 
 void read_states(JsonMembers& whole, States& states) {
   const auto json = whole.find("states");
-  if (!json) return;
-  if (json->is(JsonKind::kBool)) {
+  if (json && json->is(JsonKind::kBool)) {
     states.used = json->boolean();
     return;
   }
-  JsonMembers members(*json, {"initial", "ready", "processing", "completed", "dead", "others"});
-  members.text("initial", states.initial);
-  members.text("ready", states.ready);
-  members.text("processing", states.processing);
-  members.text("completed", states.completed);
-  members.text("dead", states.dead);
-  if (const auto others = members.find("others")) {
-    auto list = list_in(*others);
-    if (!list) return whole.fail_with(list.error());
-    for (const JsonView one : *list) {
-      const auto name = text_in(one);
-      if (!name) return whole.fail_with(name.error());
-      states.others.emplace_back(*name);
-    }
-  }
-  check(whole, members);
+  read_part(whole, "states", {"initial", "ready", "processing", "completed", "dead", "others"},
+            [&](JsonMembers& members) {
+              members.text("initial", states.initial);
+              members.text("ready", states.ready);
+              members.text("processing", states.processing);
+              members.text("completed", states.completed);
+              members.text("dead", states.dead);
+              read_texts(members, "others", "an array of strings", states.others);
+            });
 }
 
 void read_numbers(JsonMembers& whole, Numbers& numbers) {
-  const auto json = whole.find("numbers");
-  if (!json) return;
-  JsonMembers members(*json, {"ready", "in_flight", "delayed", "dead"});
-  members.integer("ready", 0, kLargestNumber, numbers.ready);
-  members.integer("in_flight", 0, kLargestNumber, numbers.in_flight);
-  members.integer("delayed", 0, kLargestNumber, numbers.delayed);
-  members.integer("dead", 0, kLargestNumber, numbers.dead);
-  check(whole, members);
+  read_part(whole, "numbers", {"ready", "in_flight", "delayed", "dead"}, [&](JsonMembers& members) {
+    members.integer("ready", 0, kLargestNumber, numbers.ready);
+    members.integer("in_flight", 0, kLargestNumber, numbers.in_flight);
+    members.integer("delayed", 0, kLargestNumber, numbers.delayed);
+    members.integer("dead", 0, kLargestNumber, numbers.dead);
+  });
 }
 
 void read_backoff(JsonMembers& whole, BackoffSettings& backoff) {
-  const auto json = whole.find("backoff");
-  if (!json) return;
-  JsonMembers members(*json, {"base_ms", "max_ms", "factor", "jitter"});
-  read_milliseconds(members, "base_ms", 0, backoff.base);
-  read_milliseconds(members, "max_ms", 0, backoff.max);
-  members.real("factor", 1, 1000, backoff.factor);
-  members.real("jitter", 0, 1, backoff.jitter);
-  check(whole, members);
+  read_part(whole, "backoff", {"base_ms", "max_ms", "factor", "jitter"}, [&](JsonMembers& members) {
+    read_milliseconds(members, "base_ms", 0, kMaxMs, backoff.base);
+    read_milliseconds(members, "max_ms", 0, kMaxMs, backoff.max);
+    members.real("factor", 1, 1000, backoff.factor);
+    members.real("jitter", 0, 1, backoff.jitter);
+  });
 }
 
+constexpr WordsFor<Order, 3> kOrders = {
+    {{"timestamp", Order::kTimestamp}, {"priority", Order::kPriority}, {"priority-timestamp", Order::kBoth}}};
+constexpr WordsFor<bool, 2> kInFlight = {{{"moved", false}, {"in-place", true}}};
+
 void read_order(JsonMembers& whole, Settings& settings) {
-  std::string order = "timestamp";
-  whole.text("order", order);
-  if (order == "priority") {
-    settings.order = Order::kPriority;
-  } else if (order == "priority-timestamp") {
-    settings.order = Order::kBoth;
-  } else if (const auto json = whole.find("order"); json && order != "timestamp") {
-    whole.refuse(*json, "must be timestamp, priority or priority-timestamp");
-  }
+  read_word(whole, "order", kOrders, settings.order);
   whole.boolean("newest_first", settings.newest_first);
   whole.boolean("lowest_priority_first", settings.lowest_first);
 }
 
 void read_behaviour(JsonMembers& members, Settings& settings) {
-  std::string in_flight = "moved";
-  members.text("in_flight", in_flight);
-  settings.in_place = in_flight == "in-place";
-  if (const auto json = members.find("in_flight"); json && !settings.in_place && in_flight != "moved") {
-    members.refuse(*json, "must be moved or in-place");
-  }
-  read_milliseconds(members, "visibility_timeout_ms", 1, settings.visibility);
-  read_milliseconds(members, "delay_ms", 0, settings.delay);
-  read_milliseconds(members, "sweep_ms", 1, settings.sweep);
+  read_word(members, "in_flight", kInFlight, settings.in_place);
+  read_milliseconds(members, "visibility_timeout_ms", 1, kMaxMs, settings.visibility);
+  read_milliseconds(members, "delay_ms", 0, kMaxMs, settings.delay);
+  read_milliseconds(members, "sweep_ms", 1, kMaxMs, settings.sweep);
   members.integer("max_failures", 0, 1'000'000, settings.max_failures);
   members.boolean("strict", settings.strict);
   members.boolean("require_receipt", settings.require_receipt);
@@ -327,20 +292,6 @@ Result<std::vector<Definition>> read_template(const JsonView& resources) {
   return out;
 }
 
-template <class Read>
-Result<std::vector<Definition>> read_each(const JsonView& array, Read read) {
-  std::vector<Definition> out;
-  if (!array.is(JsonKind::kArray) || array.size() == 0) {
-    return invalid("'" + array.path() + "' must be an array with at least one element");
-  }
-  for (const JsonView one : array) {
-    auto definition = read(one);
-    if (!definition) return fail(definition.error());
-    out.push_back(std::move(*definition));
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<std::vector<Definition>> read_definitions(std::string_view json) {
@@ -349,17 +300,7 @@ Result<std::vector<Definition>> read_definitions(std::string_view json) {
   if (!root) return fail(root.error());
   if (const auto resources = root->find("Resources")) return read_template(*resources);
   if (const auto tables = root->find("tables")) return read_each(*tables, read_sample_table);
-  if (const auto queues = root->find("queues")) {
-    // Keys beside these would apply to none of them.
-    const JsonMembers file(*root, {"queues"});
-    if (file.error()) return fail(*file.error());
-    return read_each(*queues, read_own);
-  }
-  auto one = read_own(*root);
-  if (!one) return fail(one.error());
-  std::vector<Definition> out;
-  out.push_back(std::move(*one));
-  return out;
+  return read_one_or_each(*root, "queues", read_own);
 }
 
 }  // namespace freshet::priority

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "functions/priority/settings.h"
-#include "runtime/priority_queue.h"
+#include "runtime/api/priority_queue.h"
 #include "tables/tables.h"
 
 namespace freshet::priority {

@@ -21,8 +21,8 @@
 #include "functions/priority/policy/transitions.h"
 #include "functions/priority/record.h"
 #include "functions/priority/settings.h"
+#include "runtime/api/priority_queue.h"
 #include "runtime/invoke/function.h"
-#include "runtime/priority_queue.h"
 
 namespace freshet::priority {
 

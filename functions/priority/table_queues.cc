@@ -38,14 +38,12 @@ Async<Result<TableQueue*>> TableQueues::open(Definition definition) {
   auto opened =
       co_await TableQueue::open(services_, std::move(definition.settings), std::move(definition.table), wall_);
   if (!opened) co_return fail(opened.error());
-  TableQueue* queue = opened->get();
   for (auto& [name, other] : queues_) {
-    if (other->settings().states_in() != queue->settings().states_in()) continue;
+    if (other->settings().states_in() != (*opened)->settings().states_in()) continue;
     other->share_dead_index();
-    queue->share_dead_index();
+    (*opened)->share_dead_index();
   }
-  queues_.emplace(queue->name(), std::move(*opened));
-  co_return queue;
+  co_return queues_.add(std::move(*opened));
 }
 
 void TableQueues::begin() {
@@ -96,17 +94,6 @@ Async<void> TableQueues::keep_time(TableQueue& queue) {
     const milliseconds rest = more && *more ? milliseconds(0) : queue.settings().sweep;
     co_await sleep_for(services_.scheduler, rest);
   }
-}
-
-PriorityQueue* TableQueues::find(std::string_view name) {
-  const auto found = queues_.find(name);
-  return found == queues_.end() ? nullptr : found->second.get();
-}
-
-std::vector<std::string> TableQueues::names() const {
-  std::vector<std::string> out;
-  for (const auto& [name, queue] : queues_) out.push_back(name);
-  return out;
 }
 
 }  // namespace freshet::priority

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "functions/by_name.h"
 #include "functions/priority/definition.h"
 #include "functions/priority/table_queue.h"
 
@@ -31,8 +32,8 @@ class TableQueues final : public PriorityQueues {
   // At readiness: the timers start.
   void begin();
 
-  PriorityQueue* find(std::string_view name) override;
-  std::vector<std::string> names() const override;
+  PriorityQueue* find(std::string_view name) override { return queues_.find(name); }
+  std::vector<std::string> names() const override { return queues_.names(); }
 
  private:
   Result<void> check_apart(const Settings& settings) const;
@@ -42,7 +43,7 @@ class TableQueues final : public PriorityQueues {
   Services& services_;
   const EventLog log_;
   WallGuard* const wall_;
-  std::map<std::string, std::unique_ptr<TableQueue>, std::less<>> queues_;
+  ByName<TableQueue> queues_;
   std::map<std::string, std::string> broken_;  // By name of the queue.
   Scope scope_;                                // The last member: the timers use the queues.
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "runtime/task_cost.h"
+#include "runtime/api/task_cost.h"
 
 namespace freshet {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "runtime/cancel_mark.h"
+#include "runtime/api/cancel_mark.h"
 #include "tables/value/item_ref.h"
 
 namespace freshet {
@@ -88,7 +88,7 @@ std::string_view text_of(const ItemRef& task, std::string_view name);
 // The attribute when it is there and a number (rounded down); else `fallback`.
 int64_t int_of(const ItemRef& task, std::string_view name, int64_t fallback);
 bool has(const ItemRef& task, std::string_view name);
-// `cost`, or `fallback` if it is not there or none that a task may have (runtime/task_cost.h).
+// `cost`, or `fallback` if it is not there or none that a task may have (runtime/api/task_cost.h).
 double cost_of(const ItemRef& task, double fallback);
 // True if the task has a `ttl` that the queue itself gave it; or one that a client did, which the queue leaves alone.
 bool has_queue_ttl(const ItemRef& task);

@@ -18,9 +18,9 @@
 
 #include "base/async.h"
 #include "base/log.h"
-#include "runtime/audit_log.h"
+#include "runtime/api/audit_log.h"
+#include "runtime/api/queue_admin.h"
 #include "runtime/invoke/function.h"
-#include "runtime/queue_admin.h"
 #include "tables/tables.h"
 
 namespace freshet {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "runtime/new_task.h"
+#include "runtime/api/new_task.h"
 #include "tables/value/item_ref.h"
 
 namespace freshet {

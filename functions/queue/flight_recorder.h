@@ -10,8 +10,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "runtime/api/task_queue.h"
 #include "runtime/recorder/recording_book.h"
-#include "runtime/task_queue.h"
 #include "tables/move_watcher.h"
 
 namespace freshet {

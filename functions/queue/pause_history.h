@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 
 namespace freshet {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "runtime/queue_admin.h"
+#include "runtime/api/queue_admin.h"
 #include "tables/value/item_ref.h"
 
 namespace freshet {

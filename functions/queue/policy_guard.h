@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "functions/queue/punctuality.h"
 #include "functions/settings.h"
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 
 namespace freshet {
 

@@ -6,7 +6,7 @@
 #include <deque>
 #include <utility>
 
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 
 namespace freshet {
 

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "functions/refusal.h"
-#include "runtime/in_time.h"
+#include "runtime/api/in_time.h"
 
 namespace freshet {
 

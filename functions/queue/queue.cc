@@ -8,7 +8,9 @@ namespace freshet {
 
 Queue::Queue(std::unique_ptr<QueueParts> parts) : parts_(std::move(parts)) {}
 
-Queue::~Queue() = default;
+Queue::~Queue() {
+  parts_->end();
+}
 
 Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog log, QueueIdentity identity,
                                                   WallGuard& wall, std::string table, QueueSettings settings) {

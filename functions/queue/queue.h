@@ -20,9 +20,9 @@
 #include "functions/queue/punctuality.h"
 #include "functions/settings.h"
 #include "functions/signal.h"
-#include "runtime/audit_log.h"
+#include "runtime/api/audit_log.h"
+#include "runtime/api/task_queue.h"
 #include "runtime/invoke/function.h"
-#include "runtime/task_queue.h"
 
 namespace freshet {
 

@@ -58,7 +58,7 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
   if (!opened) co_return fail(std::move(opened.error()));
   Queue* queue = opened->get();
   co_await queue->audit_with(audit_);
-  queues_[table] = std::move(*opened);
+  queues_.add(std::move(*opened));
   queue->opened();
   if (metrics_) {
     queue->measure_pickup(metrics_->histogram(
@@ -72,19 +72,12 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
 }
 
 Queue* Queues::find_queue(std::string_view table) const {
-  auto it = queues_.find(table);
-  return it == queues_.end() ? nullptr : it->second.get();
+  return queues_.find(table);
 }
 
 std::vector<Queue*> Queues::all() const {
   std::vector<Queue*> out;
   for (const auto& [name, queue] : queues_) out.push_back(queue.get());
-  return out;
-}
-
-std::vector<std::string> Queues::names() const {
-  std::vector<std::string> out;
-  for (const auto& [name, queue] : queues_) out.push_back(name);
   return out;
 }
 

@@ -2,11 +2,11 @@
 // a queue returned.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "functions/by_name.h"
 #include "functions/queue/named_turns.h"
 #include "functions/queue/queue.h"
 
@@ -30,7 +30,7 @@ class Queues final : public TaskQueues {
   std::vector<Queue*> all() const;  // Sorted by name.
 
   TaskQueue* find(std::string_view name) override { return find_queue(name); }
-  std::vector<std::string> names() const override;
+  std::vector<std::string> names() const override { return queues_.names(); }
 
   // Where pauses and jobs of all queues have their lines.
   AuditLog& audit() { return audit_; }
@@ -57,7 +57,7 @@ class Queues final : public TaskQueues {
   WallGuard& wall_;
   bool begun_ = false;
   bool draining_ = false;
-  std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues_;
+  ByName<Queue> queues_;
   NamedTurns opening_{services_.scheduler};
 };
 

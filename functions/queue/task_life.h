@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 #include "tables/value/item_ref.h"
 
 namespace freshet {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 #include "tables/value/item_ref.h"
 
 namespace freshet {

@@ -5,7 +5,7 @@
 
 #include "functions/runners/function_answer.h"
 #include "functions/runners/limit_headers.h"
-#include "runtime/task_cost.h"
+#include "runtime/api/task_cost.h"
 #include "tables/value/json.h"
 #include "tables/value/text.h"
 

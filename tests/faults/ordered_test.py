@@ -326,7 +326,7 @@ def wrong_definition(binary, folder):
     file.write_text('{"table": "Ratings", "unit": "days"}')
     run = subprocess.run([str(binary), "run", "--data", str(folder / "none"), "--listen", "127.0.0.1:0", "--ordered-writes", str(file)],
                          capture_output=True, text=True, timeout=60)
-    assert run.returncode == 2 and "'unit' must be one of seconds" in run.stderr, run
+    assert run.returncode == 2 and "'unit' must be seconds, milliseconds" in run.stderr, run
     assert not (folder / "none").exists()
 
 

@@ -1,6 +1,6 @@
 // Why a task is where it is: what the queue says of each, and what the shed log keeps. In both worlds.
 #include "functions/queue/shed_log.h"
-#include "runtime/retry_later.h"
+#include "runtime/api/retry_later.h"
 #include "tests/functions/explain_fixture.h"
 #include "tests/functions/processor_fixture.h"
 

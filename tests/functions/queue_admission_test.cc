@@ -1,6 +1,6 @@
 // Which new tasks a queue refuses: beyond its bound of bytes, and, if so set, those that would be too late. In both
 // worlds.
-#include "runtime/retry_later.h"
+#include "runtime/api/retry_later.h"
 #include "tests/functions/queue_fixture.h"
 
 namespace freshet {

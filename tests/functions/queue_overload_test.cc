@@ -2,7 +2,7 @@
 #include "tests/functions/queue_fixture.h"
 
 #include "base/limits.h"
-#include "runtime/retry_later.h"
+#include "runtime/api/retry_later.h"
 #include "tests/sim/sim_files.h"
 
 namespace freshet {

@@ -1,5 +1,5 @@
 // The audit log: its lines, their bound, and that it goes on where it was.
-#include "runtime/audit_log.h"
+#include "runtime/api/audit_log.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The history of a queue: an hour by the second, a day by the minute, from readings of rising counts.
-#include "runtime/queue_series.h"
+#include "runtime/api/queue_series.h"
 
 #include <gtest/gtest.h>
 

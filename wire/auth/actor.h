@@ -1,8 +1,8 @@
 // Determines who sent a request, for the audit log.
 #pragma once
 
+#include "runtime/api/queue_admin.h"
 #include "runtime/ports.h"
-#include "runtime/queue_admin.h"
 
 namespace freshet {
 

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/crypto.h"
-#include "runtime/retry_later.h"
+#include "runtime/api/retry_later.h"
 
 namespace freshet {
 

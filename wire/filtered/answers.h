@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/filtered_queue.h"
+#include "runtime/api/filtered_queue.h"
 
 namespace freshet::filtered {
 

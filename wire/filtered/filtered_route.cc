@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "runtime/json_members.h"
+#include "runtime/api/json_members.h"
 #include "wire/api/calls.h"
 #include "wire/filtered/answers.h"
 #include "wire/tasks/queue_exchange.h"

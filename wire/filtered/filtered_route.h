@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "runtime/filtered_queue.h"
+#include "runtime/api/filtered_queue.h"
 #include "runtime/ports.h"
 
 namespace freshet {

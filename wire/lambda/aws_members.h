@@ -1,7 +1,7 @@
 // Reads members of requests of the Lambda API; messages about wrong types have AWS's words.
 #pragma once
 
-#include "runtime/json_members.h"
+#include "runtime/api/json_members.h"
 
 namespace freshet::lambda {
 

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/ordered_writes.h"
+#include "runtime/api/ordered_writes.h"
 #include "runtime/ports.h"
 
 namespace freshet::ordered {

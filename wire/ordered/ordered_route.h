@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "runtime/ordered_writes.h"
+#include "runtime/api/ordered_writes.h"
 #include "runtime/ports.h"
 
 namespace freshet {

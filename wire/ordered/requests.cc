@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "runtime/json_members.h"
+#include "runtime/api/json_members.h"
 #include "tables/value/json.h"
 
 namespace freshet::ordered {

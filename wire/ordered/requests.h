@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "runtime/ordered_writes.h"
+#include "runtime/api/ordered_writes.h"
 #include "tables/value/json_reader.h"
 #include "wire/api/calls.h"
 #include "wire/ordered/answers.h"

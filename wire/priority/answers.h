@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/api/priority_queue.h"
 #include "runtime/ports.h"
-#include "runtime/priority_queue.h"
 
 namespace freshet::priority {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "runtime/api/priority_queue.h"
 #include "runtime/ports.h"
-#include "runtime/priority_queue.h"
 
 namespace freshet {
 

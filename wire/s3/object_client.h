@@ -1,11 +1,11 @@
-// The ObjectStore port (runtime/object_store.h) over HTTP: PutObject of the S3 protocol, path style, signed with AWS
-// Signature Version 4 over the body too.
+// The ObjectStore port (runtime/api/object_store.h) over HTTP: PutObject of the S3 protocol, path style, signed with
+// AWS Signature Version 4 over the body too.
 #pragma once
 
 #include <memory>
 
 #include "base/scheduler.h"
-#include "runtime/object_store.h"
+#include "runtime/api/object_store.h"
 #include "runtime/ports.h"
 
 namespace freshet {

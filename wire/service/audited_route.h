@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/clock.h"
-#include "runtime/audit_log.h"
+#include "runtime/api/audit_log.h"
 #include "runtime/ports.h"
 
 namespace freshet {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/json_members.h"
+#include "runtime/api/json_members.h"
 #include "wire/auth/actor.h"
 #include "wire/auth/session_cookie.h"
 #include "wire/http/host_check.h"

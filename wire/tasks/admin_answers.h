@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/queue_admin.h"
-#include "runtime/task_queue.h"
+#include "runtime/api/queue_admin.h"
+#include "runtime/api/task_queue.h"
 
 namespace freshet::tasks {
 

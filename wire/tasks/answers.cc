@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/points.h"
-#include "runtime/cancel_mark.h"
-#include "runtime/retry_later.h"
+#include "runtime/api/cancel_mark.h"
+#include "runtime/api/retry_later.h"
 #include "tables/value/json.h"
 #include "wire/tasks/admin_answers.h"
 #include "wire/tasks/json_object.h"

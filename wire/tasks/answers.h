@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/api/task_queue.h"
 #include "runtime/ports.h"
-#include "runtime/task_queue.h"
 
 namespace freshet::tasks {
 

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "base/clock.h"
-#include "runtime/audit_log.h"
+#include "runtime/api/audit_log.h"
+#include "runtime/api/queue_series.h"
+#include "runtime/api/task_queue.h"
 #include "runtime/ports.h"
-#include "runtime/queue_series.h"
-#include "runtime/task_queue.h"
 #include "runtime/trace/recent_spans.h"
 #include "wire/tasks/requests.h"
 

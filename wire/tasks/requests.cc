@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "runtime/json_members.h"
-#include "runtime/task_cost.h"
+#include "runtime/api/json_members.h"
+#include "runtime/api/task_cost.h"
 #include "tables/value/json.h"
 
 namespace freshet::tasks {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 #include "tables/value/json_reader.h"
 
 namespace freshet::tasks {

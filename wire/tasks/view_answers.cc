@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/cancel_mark.h"
+#include "runtime/api/cancel_mark.h"
 #include "tables/value/json.h"
 #include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "runtime/queue_series.h"
-#include "runtime/queue_views.h"
+#include "runtime/api/queue_series.h"
+#include "runtime/api/queue_views.h"
 #include "runtime/trace/recent_spans.h"
 
 namespace freshet::tasks {

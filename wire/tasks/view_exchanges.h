@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/queue_series.h"
+#include "runtime/api/queue_series.h"
 #include "wire/tasks/exchanges.h"
 
 namespace freshet::tasks {

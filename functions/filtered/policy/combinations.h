@@ -11,7 +11,7 @@
 
 #include "base/limits.h"
 #include "functions/filtered/settings.h"
-#include "runtime/filtered_queue.h"
+#include "runtime/api/filtered_queue.h"
 
 namespace freshet::filtered {
 

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "functions/ordered/settings.h"
-#include "runtime/ordered_writes.h"
+#include "runtime/api/ordered_writes.h"
 
 namespace freshet::ordered {
 

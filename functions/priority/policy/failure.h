@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "functions/priority/settings.h"
-#include "runtime/priority_queue.h"
+#include "runtime/api/priority_queue.h"
 
 namespace freshet::priority {
 

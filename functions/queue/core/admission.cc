@@ -1,6 +1,6 @@
 #include "functions/queue/core/admission.h"
 
-#include "runtime/retry_later.h"
+#include "runtime/api/retry_later.h"
 
 namespace freshet {
 

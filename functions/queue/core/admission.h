@@ -12,7 +12,7 @@
 #include "functions/queue/policy/admission.h"
 #include "functions/queue/policy/outlook.h"
 #include "functions/settings.h"
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 
 namespace freshet {
 

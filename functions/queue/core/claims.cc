@@ -6,8 +6,8 @@
 #include "functions/queue/arrows.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/own_write.h"
-#include "runtime/cancel_mark.h"
-#include "runtime/task_cost.h"
+#include "runtime/api/cancel_mark.h"
+#include "runtime/api/task_cost.h"
 
 namespace freshet {
 

@@ -16,7 +16,7 @@
 #include "functions/queue/lease_book.h"
 #include "functions/queue/policy/outcome.h"
 #include "functions/settings.h"
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 #include "tables/tables.h"
 
 namespace freshet {

@@ -10,7 +10,7 @@
 #include "functions/queue/shed_words.h"
 #include "functions/queue/task_life.h"
 #include "functions/queue/unserved.h"
-#include "runtime/cancel_mark.h"
+#include "runtime/api/cancel_mark.h"
 
 namespace freshet {
 

@@ -20,7 +20,7 @@
 #include "functions/queue/policy/lane_aging.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/settings.h"
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 
 namespace freshet {
 

@@ -18,7 +18,7 @@
 #include "functions/queue/policy/kept_rate.h"
 #include "functions/queue/policy/key_limits.h"
 #include "functions/settings.h"
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 
 namespace freshet {
 

@@ -7,7 +7,7 @@
 #include "functions/queue/arrows.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/expiry.h"
-#include "runtime/cancel_mark.h"
+#include "runtime/api/cancel_mark.h"
 
 namespace freshet {
 

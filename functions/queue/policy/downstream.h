@@ -12,7 +12,7 @@
 #include "functions/queue/policy/breaker.h"
 #include "functions/queue/policy/token_bucket.h"
 #include "functions/settings.h"
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 
 namespace freshet {
 

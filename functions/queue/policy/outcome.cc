@@ -6,7 +6,7 @@
 #include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/backoff.h"
-#include "runtime/cancel_mark.h"
+#include "runtime/api/cancel_mark.h"
 
 namespace freshet {
 

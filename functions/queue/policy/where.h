@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/result.h"
-#include "runtime/queue_admin.h"
+#include "runtime/api/queue_admin.h"
 #include "tables/value/item_ref.h"
 
 namespace freshet {

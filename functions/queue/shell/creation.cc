@@ -8,7 +8,7 @@
 #include "functions/queue/hand_over.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/shell/parts.h"
-#include "runtime/task_cost.h"
+#include "runtime/api/task_cost.h"
 
 namespace freshet {
 

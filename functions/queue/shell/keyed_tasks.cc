@@ -5,7 +5,7 @@
 #include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/shell/parts.h"
-#include "runtime/cancel_mark.h"
+#include "runtime/api/cancel_mark.h"
 
 namespace freshet {
 

@@ -14,9 +14,9 @@
 #include "functions/queue/core/queue_core.h"
 #include "functions/queue/sure_writes.h"
 #include "functions/settings.h"
-#include "runtime/audit_log.h"
+#include "runtime/api/audit_log.h"
+#include "runtime/api/task_queue.h"
 #include "runtime/invoke/function.h"
-#include "runtime/task_queue.h"
 
 namespace freshet {
 

@@ -16,6 +16,10 @@ QueueParts::QueueParts(Services& services, const EventLog& log, std::string_view
 }
 
 QueueParts::~QueueParts() {
+  end();
+}
+
+void QueueParts::end() {
   timer.end();
   base.left_in_work.clear();  // Gives back the tasks that it holds.
   base.scope.clear();

@@ -33,6 +33,9 @@ struct QueueParts {
   QueueParts(const QueueParts&) = delete;
   QueueParts& operator=(const QueueParts&) = delete;
   ~QueueParts();
+  // Ends all work of the queue where it waits. That work may still look at the queue, so its owner calls this before
+  // it lets go of the parts.
+  void end();
 
   QueueBase base;
 

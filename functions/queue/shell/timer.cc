@@ -1,6 +1,7 @@
 #include "functions/queue/shell/timer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
@@ -16,7 +17,7 @@ void QueueTimer::begin() {
 
 void QueueTimer::end() {
   core_.agenda.end();
-  if (timer_) services_.scheduler.cancel(timer_);
+  services_.scheduler.cancel(std::exchange(timer_, 0));
 }
 
 Async<void> QueueTimer::begin_work() {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/retry_later.h"
+#include "runtime/api/retry_later.h"
 #include "tests/functions/core/fixed.h"
 
 namespace freshet {

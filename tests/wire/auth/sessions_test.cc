@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/crypto.h"
-#include "runtime/retry_later.h"
+#include "runtime/api/retry_later.h"
 #include "wire/auth/session_cookie.h"
 
 namespace freshet {

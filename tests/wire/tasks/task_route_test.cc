@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "runtime/task_queue.h"
+#include "runtime/api/task_queue.h"
 
 namespace freshet {
 namespace {

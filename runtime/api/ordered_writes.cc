@@ -1,4 +1,4 @@
-#include "runtime/ordered_writes.h"
+#include "runtime/api/ordered_writes.h"
 
 namespace freshet {
 

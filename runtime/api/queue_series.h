@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "runtime/queue_views.h"
+#include "runtime/api/queue_views.h"
 
 namespace freshet {
 

@@ -1,4 +1,4 @@
-#include "runtime/json_members.h"
+#include "runtime/api/json_members.h"
 
 #include <vector>
 

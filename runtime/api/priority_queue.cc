@@ -1,4 +1,4 @@
-#include "runtime/priority_queue.h"
+#include "runtime/api/priority_queue.h"
 
 #include <array>
 

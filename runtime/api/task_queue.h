@@ -13,10 +13,10 @@
 
 #include "base/async.h"
 #include "base/result.h"
-#include "runtime/in_time.h"
-#include "runtime/new_task.h"
-#include "runtime/queue_admin.h"
-#include "runtime/queue_views.h"
+#include "runtime/api/in_time.h"
+#include "runtime/api/new_task.h"
+#include "runtime/api/queue_admin.h"
+#include "runtime/api/queue_views.h"
 #include "tables/tables.h"
 
 namespace freshet {

@@ -1,4 +1,4 @@
-#include "runtime/queue_series.h"
+#include "runtime/api/queue_series.h"
 
 #include <algorithm>
 #include <limits>

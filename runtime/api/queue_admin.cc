@@ -1,4 +1,4 @@
-#include "runtime/queue_admin.h"
+#include "runtime/api/queue_admin.h"
 
 namespace freshet {
 

@@ -1,4 +1,4 @@
-#include "runtime/audit_log.h"
+#include "runtime/api/audit_log.h"
 
 #include <algorithm>
 

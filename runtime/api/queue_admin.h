@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "runtime/new_task.h"
+#include "runtime/api/new_task.h"
 #include "tables/value/item_ref.h"
 
 namespace freshet {

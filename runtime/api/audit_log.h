@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "runtime/queue_admin.h"
+#include "runtime/api/queue_admin.h"
 #include "tables/tables.h"
 
 namespace freshet {
