@@ -177,7 +177,8 @@ ChangeRecord ChangeStream::expose(const StreamRecord& record) const {
 }
 
 bool ChangeStream::full(const ReadStreamInput& input, size_t records, size_t bytes) {
-  return records >= std::max<uint32_t>(input.limit, 1) || (records > 0 && bytes > input.max_bytes);
+  return records >= std::max<uint32_t>(input.limit, 1) ||
+         (records > 0 && (bytes > input.max_bytes || FRESHET_OFTEN("a page of a stream ends early")));
 }
 
 Result<StreamPage> ChangeStream::read(const ReadStreamInput& input, Log* log) {

@@ -35,7 +35,7 @@ Result<void> Committer::admit_bulk(uint64_t bytes, uint64_t memory) const {
 void Committer::apply(Mutation mutation, bool unhurried) {
   if (!unhurried) batch_.hurry();
   for (auto& change : mutation) apply_one(change);
-  if (batch_.bytes() > options_.max_batch_bytes) flush();
+  if (batch_.bytes() > options_.max_batch_bytes || FRESHET_OFTEN("a batch of the log is closed early")) flush();
 }
 
 void Committer::apply_one(Change& change) {

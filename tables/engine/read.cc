@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/points.h"
 #include "tables/engine/cost.h"
 #include "tables/engine/keys.h"
 #include "tables/engine/request_checks.h"
@@ -187,7 +188,8 @@ class PageBuilder {
       if (!shape_.count_only) page_.items.push_back(shaped(item, shape_));
     }
     const bool full = (shape_.limit != 0 && page_.scanned >= shape_.limit) ||
-                      page_.scanned_bytes >= limits::kMaxPageBytes || work_ >= limits::kMaxPageWork;
+                      page_.scanned_bytes >= limits::kMaxPageBytes || work_ >= limits::kMaxPageWork ||
+                      FRESHET_OFTEN("a page of items ends early");
     if (full) end_at(item);
     return full || failed_;
   }

@@ -91,7 +91,8 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
       auto next = std::move(arrivals_.front());
       arrivals_.pop_front();
       std::visit([this](auto& arrival) { arrived(std::move(arrival)); }, next);
-      if (arrivals_.empty() || scheduler_.clock().boot() < until) continue;
+      const bool used_up = scheduler_.clock().boot() >= until || FRESHET_OFTEN("the slice of requests is used up");
+      if (arrivals_.empty() || !used_up) continue;
       scheduler_.call_at(until, [self = shared_from_this()] { self->run_arrivals(); });
       break;
     }

@@ -127,6 +127,7 @@ Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds ti
   if (answer) {
     reply.status = answer->status;
     reply.body = parse_json(answer->body);
+    if (!reply.body.is_object()) reply.text = answer->body;
     if (answer->status >= 300) {
       read_error(reply, *answer);
       check_refusal(what, reply, *answer);

@@ -95,6 +95,10 @@ void begin_clients(Stage& stage, const std::function<Random()>& fork, Scope& cli
   for (int i = 0; i < (has_events(plan) ? plan.how_many("events") : 0); ++i) {
     clients.spawn(send_events(stage, fork(), "event" + std::to_string(i)));
   }
+  if (has_further_events(plan)) {
+    spawn("fifo-topics", publish_orders);
+    spawn("destinations", send_sources);
+  }
   if (plan.has("run-nows")) clients.spawn(run_delayed_tasks(stage, fork()));
   if (plan.has("priority-hands")) use_priority_queues_further(stage, fork, clients);
   for (int i = 0; i < plan.how_many("slow-readers"); ++i) clients.spawn(read_slowly(stage, fork()));
@@ -128,7 +132,12 @@ void play_programs(ProgramPlay& programs, Stage& stage, HttpClient& http) {
   programs.saw = [&stage](const std::string& what) { stage.caller.trace().saw(what); };
   programs.started = [&stage](const std::string& input) {
     const auto task = nlohmann::json::parse(input, nullptr, false);
-    if (stage.events.started(task)) {
+    const BootTime now = stage.caller.scheduler().clock().boot();
+    const bool ordered = stage.fifo.started(task, now);
+    const bool ends = !ordered && stage.destinations.started(task);
+    if (ordered) stage.caller.trace().saw("a message of a FIFO topic starts");
+    if (ends) stage.caller.trace().saw(DestinationsJudge::kind_of(task));
+    if (ordered || ends || stage.events.started(task)) {
       ++stage.operations;
       return;
     }
@@ -141,7 +150,12 @@ void play_programs(ProgramPlay& programs, Stage& stage, HttpClient& http) {
     stage.tasks.started_by_runner(task["taskId"].get<std::string>(), task.value("attempt", 0), clock.wall(),
                                   clock.boot());
   };
+  programs.answers = [&stage](const std::string& input, const std::string& result) {
+    stage.destinations.answers(nlohmann::json::parse(input, nullptr, false), result);
+  };
   programs.lost_event = [&stage] {
+    stage.fifo.lost_event();
+    stage.destinations.lost_event();
     stage.events.lost_event();
     stage.tasks.event_lost(stage.caller.scheduler().clock().boot());
   };
@@ -180,6 +194,14 @@ Async<bool> judge_others(Stage& stage) {
   }
   if (has_events(plan)) {
     const bool rests = co_await judge_events_rest(stage);
+    if (!rests) co_return false;
+  }
+  if (has_further_events(plan) && plan.has("fifo-topics")) {
+    const bool rests = co_await judge_orders_rest(stage);
+    if (!rests) co_return false;
+  }
+  if (has_further_events(plan) && plan.has("destinations")) {
+    const bool rests = co_await judge_sources_rest(stage);
     if (!rests) co_return false;
   }
   if (plan.has("upgrade")) {

@@ -9,7 +9,9 @@
 #include "base/async.h"
 #include "base/random.h"
 #include "tests/sim/machine/caller.h"
+#include "tests/sim/machine/judge_destinations.h"
 #include "tests/sim/machine/judge_events.h"
+#include "tests/sim/machine/judge_fifo.h"
 #include "tests/sim/machine/judge_filtered.h"
 #include "tests/sim/machine/judge_items.h"
 #include "tests/sim/machine/judge_ordered.h"
@@ -29,13 +31,23 @@ struct Judges {
         strict(verdict, wall),
         filtered(verdict),
         ordered(verdict),
-        events(verdict) {
+        events(verdict),
+        fifo(verdict, wall),
+        destinations(verdict, wall) {
     strict.expect_one_at_a_time();
   }
   void clock_stepped(milliseconds by, BootTime now) {
     wall.stepped(now, by);
     events.clock_stepped(by);
     tasks.clock_stepped(by, now);
+  }
+  void life_begins(BootTime now) {
+    tasks.life_begins(now);
+    filtered.life_begins();
+    events.life_begins();
+    fifo.life_begins();
+    destinations.life_begins();
+    wall.life_begins(now);
   }
   WallHistory wall;
   ItemsJudge items;
@@ -45,6 +57,8 @@ struct Judges {
   FilteredJudge filtered;
   OrderedJudge ordered;
   EventsJudge events;
+  FifoJudge fifo;
+  DestinationsJudge destinations;
 };
 
 // The things that all clients share. Outlives them.
@@ -61,6 +75,8 @@ struct Stage {
         filtered(judges.filtered),
         ordered(judges.ordered),
         events(judges.events),
+        fifo(judges.fifo),
+        destinations(judges.destinations),
         verdict(broken),
         calm(faults_are_over),
         runner(std::move(task_runner)) {}
@@ -74,6 +90,8 @@ struct Stage {
   FilteredJudge& filtered;
   OrderedJudge& ordered;
   EventsJudge& events;
+  FifoJudge& fifo;
+  DestinationsJudge& destinations;
   Verdict& verdict;
   const bool& calm;          // Faults are over: tasks are done, nothing new is made.
   std::string runner;        // TaskRunner of the template.
@@ -171,8 +189,16 @@ Async<bool> judge_ordered_rest(Stage& stage);
 
 // Events of a function, by calls and by a topic.
 Async<void> send_events(Stage& stage, Random random, std::string name);
+// Messages of a FIFO topic, in a few groups of its own.
+Async<void> publish_orders(Stage& stage, Random random, std::string name);
+// Events of a function whose ends others are told.
+Async<void> send_sources(Stage& stage, Random random, std::string name);
+// True if no event of that function waits or runs.
+Async<bool> is_idle(Stage& stage, std::string function);
 // True once no event waits or runs; then all were judged.
 Async<bool> judge_events_rest(Stage& stage);
+Async<bool> judge_orders_rest(Stage& stage);
+Async<bool> judge_sources_rest(Stage& stage);
 
 // True once nothing is PENDING, TAKEN or DELAYED; then the tasks were judged as being at rest.
 Async<bool> judge_rest(Stage& stage);

@@ -60,15 +60,42 @@ Async<void> send_events(Stage& stage, Random random, std::string name) {
   }
 }
 
-Async<bool> judge_events_rest(Stage& stage) {
-  const Reply reply = co_await stage.caller.get("/functions?function=EventFunction", kPatience);
-  if (reply.kind != Reply::Kind::kDone) co_return false;
-  for (const auto& function : reply.body["functions"]) {
-    // A schedule goes on for ever: one event of it may run just now.
-    if (function["events"].value("waiting", 1) > 0 || function.value("running", 1) > 0) co_return false;
+Async<void> send_sources(Stage& stage, Random random, std::string name) {
+  for (uint64_t number = 1; !stage.calm && !stage.verdict.is_broken(); ++number) {
+    const std::string id = name + "-" + std::to_string(number);
+    stage.destinations.sent(id, stage.caller.scheduler().clock().boot());
+    nlohmann::json event = {{"origin", id}};
+    const Reply reply =
+        co_await stage.caller.invoke("SourceFunction", Caller::kAsynchronous, std::move(event), kPatience);
+    ++stage.operations;
+    if (reply.kind == Reply::Kind::kDone) stage.destinations.accepted(id);
+    if (reply.kind == Reply::Kind::kRefused) stage.destinations.refused(id);
+    co_await rest(stage, random, milliseconds(5), milliseconds(random.below(6) == 0 ? 4'000 : 600));
   }
-  stage.events.at_rest();
+}
+
+Async<bool> is_idle(Stage& stage, std::string function) {
+  const Reply reply = co_await stage.caller.get("/functions?function=" + function, kPatience);
+  if (reply.kind != Reply::Kind::kDone) co_return false;
+  for (const auto& one : reply.body["functions"]) {
+    if (one["events"].value("waiting", 1) > 0 || one.value("running", 1) > 0) co_return false;
+  }
   co_return true;
+}
+
+Async<bool> judge_events_rest(Stage& stage) {
+  // A schedule goes on for ever: one event of it may run just now.
+  const bool idle = co_await is_idle(stage, "EventFunction");
+  if (idle) stage.events.at_rest();
+  co_return idle;
+}
+
+Async<bool> judge_sources_rest(Stage& stage) {
+  const bool ended = co_await is_idle(stage, "SourceFunction");
+  if (!ended) co_return false;
+  const bool told = co_await is_idle(stage, "EndFunction");
+  if (told) stage.destinations.at_rest(stage.caller.scheduler().clock().boot());
+  co_return told;
 }
 
 }  // namespace freshet::sim

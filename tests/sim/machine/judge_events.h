@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/clock.h"
 #include "tests/sim/machine/verdict.h"
 
 namespace freshet::sim {

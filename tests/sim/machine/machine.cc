@@ -57,6 +57,7 @@ class Machine {
 
   RunResult run() {
     take_reached();
+    make_common(plan_.has("often") ? std::optional(plan_.seed + 93) : std::nullopt);
     trace_.note(to_string(plan_));
     begin_clients();
     const auto last = static_cast<uint64_t>(plan_.lives);
@@ -148,11 +149,8 @@ class Machine {
     auto plan = plan_life();
     trace_.note("== life " + std::to_string(lives_));
     disk_fails_in_life_ = false;
-    tasks_.life_begins(now());
-    judges_.filtered.life_begins();
-    judges_.events.life_begins();
+    judges_.life_begins(now());
     world_.programs().daemon_ends = false;
-    judges_.wall.life_begins(now());
     stage_.last_fault = now();
     progress_.life_begins(now());
     daemon_ = make_daemon(world_, options_, std::move(plan));

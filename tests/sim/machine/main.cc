@@ -36,6 +36,7 @@ struct Words {
   bool show_seen = false;
   bool show_hashes = false;
   bool list_planted = false;
+  bool list_often = false;
   std::string plant;
   std::set<std::string> without;
   std::set<std::string> with;
@@ -62,7 +63,8 @@ constexpr const char* kHelp =
     "  --seen            prints how often each kind of event was there\n"
     "  --hashes          prints the hash of each seed's trace\n"
     "  --must-see FILE   fails if an event that is named there has not been seen\n"
-    "  --plant NAME      plants that fault, which the judges must find; --planted lists them\n";
+    "  --plant NAME      plants that fault, which the judges must find; --planted lists them\n"
+    "  --often           lists the rare branches that some seeds make common\n";
 
 struct Option {
   const char* name;
@@ -100,6 +102,7 @@ const std::vector<Option>& options() {
       {"--hashes", [](Words& words, const std::string&) { words.show_hashes = true; }, false},
       {"--plant", [](Words& words, const std::string& value) { words.plant = value; }},
       {"--planted", [](Words& words, const std::string&) { words.list_planted = true; }, false},
+      {"--often", [](Words& words, const std::string&) { words.list_often = true; }, false},
   };
   return all;
 }
@@ -257,6 +260,11 @@ int list_planted() {
   return 0;
 }
 
+int list_often() {
+  for (const auto& branch : freshet::sim::rare_branches()) std::printf("%s\t%s\n", branch.name, branch.what);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -265,6 +273,7 @@ int main(int argc, char** argv) {
   Words words;
   if (!read_words(argc, argv, words)) return argc == 2 && std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
   if (words.list_planted) return list_planted();
+  if (words.list_often) return list_often();
   if (!freshet::sim::plant(words.plant)) {
     std::fprintf(stderr, "freshet_sim: there is no planted fault '%s' (--planted lists them)\n", words.plant.c_str());
     return 2;

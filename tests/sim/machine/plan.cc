@@ -106,6 +106,11 @@ constexpr Part kLaterParts[] = {
     {"run-nows", 20, 1, 1},
     {"slow-readers", 15, 1, 2},
     {"wall-drift", 15, 5, 60},
+    // Where these are, there are functions.
+    {"fifo-topics", 8, 1, 2},
+    {"destinations", 8, 1, 2},
+    // Rare branches of the product are common.
+    {"often", 25, 1, 1},
 };
 
 // Every eighth seed is about the disk: many short lives, most of which end by a power cut within a call, and clients
@@ -119,7 +124,7 @@ void make_it_about_the_disk(Plan& plan, Random& random) {
        {"http-runner",     "pause",          "wall-step",    "wrong-start",    "little-memory", "interval-durability",
         "priority-queue",  "calls-fail",     "disk-full",    "write-fails",    "freeze",        "slow-network",
         "filtered-queues", "ordered-writes", "strict-queue", "index-droppers", "programs",      "functions",
-        "disk-refuses",    "heavy-keys",     "late-answers", "wall-drift"}) {
+        "disk-refuses",    "heavy-keys",     "late-answers", "wall-drift",     "fifo-topics",   "destinations"}) {
     plan.parts.erase(part);
   }
   for (const char* part : {"power", "at-call", "small-segments", "big-values", "leavers", "pairs", "stream"}) {
@@ -153,6 +158,10 @@ void draw_later_parts(Plan& plan, const std::set<std::string>& without) {
     plan.parts["late-beats"] = 4;
     const auto also = plan.seed % 2 == 0 ? std::vector{"pausers", "hasty-pauses"} : std::vector{"hasty-cancels"};
     for (const char* part : also) plan.parts.try_emplace(part, 1);
+  }
+  if (plan.has("fifo-topics") || plan.has("destinations")) {
+    plan.parts.erase("http-runner");
+    if (!without.contains("functions")) plan.parts.try_emplace("functions", 1);
   }
   if (!plan.has("heavy-keys")) return;
   // Such a task comes when the store needs another segment, and gets none.

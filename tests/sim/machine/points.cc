@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/points.h"
+#include "base/random.h"
 
 namespace freshet {
 
@@ -17,6 +19,21 @@ std::map<std::string, uint64_t>& counters() {
 std::map<std::string, bool>& switches() {
   static std::map<std::string, bool> all;
   return all;
+}
+
+struct Commonness {
+  bool there = false;
+  uint64_t one_in = 1;
+};
+
+std::map<std::string, Commonness>& common() {
+  static std::map<std::string, Commonness> all;
+  return all;
+}
+
+Random& draws() {
+  static Random random(0);
+  return random;
 }
 
 std::string& wanted() {
@@ -34,7 +51,29 @@ const bool& points::planted(const char* name) {
   return switches().try_emplace(name, name == wanted()).first->second;
 }
 
+const bool& points::often(const char* name) {
+  const auto& all = sim::rare_branches();
+  const bool listed =
+      std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == std::string(name); });
+  FRESHET_CHECK(listed, "tests/sim/machine/often.cc lists each rare branch");
+  return common()[name].there;
+}
+
+bool points::drawn(const char* name) {
+  if (draws().below(common()[name].one_in) != 0) return false;
+  ++counter(name);
+  return true;
+}
+
 namespace sim {
+
+void make_common(std::optional<uint64_t> seed) {
+  draws() = Random(seed.value_or(0));
+  for (const RareBranch& branch : rare_branches()) {
+    const bool there = draws().below(3) > 0;
+    common()[branch.name] = {there && seed.has_value(), 2 + draws().below(40)};
+  }
+}
 
 bool plant(const std::string& name) {
   const auto& all = planted_faults();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,16 @@ const std::vector<PlantedFault>& planted_faults();
 bool plant(const std::string& name);
 // True if the planted fault stood where the product came by.
 bool planted_was_met();
+
+// A rare branch of the product that a run can make common (FRESHET_OFTEN).
+struct RareBranch {
+  const char* name;
+  const char* what;
+};
+
+const std::vector<RareBranch>& rare_branches();
+// From now on some of them are common, as `seed` has it; without one, none.
+void make_common(std::optional<uint64_t> seed);
 
 // Branches of the product and how often each was taken since the last call.
 std::map<std::string, uint64_t> take_reached();

@@ -38,8 +38,14 @@ bool has_events(const Plan& plan) {
   return !plan.has("http-runner") && plan.has("functions") && plan.has("events");
 }
 
+bool has_further_events(const Plan& plan) {
+  const bool any = plan.has("fifo-topics") || plan.has("destinations");
+  return any && !plan.has("http-runner") && plan.has("functions");
+}
+
 std::string template_of(const Plan& plan) {
   const bool functions = !plan.has("http-runner") && plan.has("functions");
+  if (has_further_events(plan)) return source_dir() + "/tests/sim/machine/events-further.yaml";
   if (has_events(plan)) return source_dir() + "/tests/sim/machine/events.yaml";
   return source_dir() + (functions ? "/tests/sim/machine/functions.yaml" : "/config/lifo.yaml");
 }

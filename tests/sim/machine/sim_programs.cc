@@ -109,6 +109,7 @@ class StayingProgram final : public Program {
       answers.method = "POST";
       answers.body = fate == Fate::kGarbage ? std::string("{\"un") : "{\"done\": true}";
       const bool failed = fate == Fate::kError || fate == Fate::kBusy;
+      if (!failed) play_.answers(event->body, answers.body);
       url = api_ + "/2018-06-01/runtime/invocation/" + request_id_of(*event) + (failed ? "/error" : "/response");
       const bool twice = !play_.calm() && play_.random.below(10) == 0;
       HttpRequest again = answers;

@@ -18,6 +18,8 @@ struct ProgramPlay {
   Random random{0};
   std::function<bool()> calm;                             // They work well from now on.
   std::function<void(const std::string& input)> started;  // One has read its input.
+  // One that stays is about to answer that.
+  std::function<void(const std::string& input, const std::string& result)> answers;
   // One gave up a request for an event, or was ended while it waited: the daemon may have sent one.
   std::function<void()> lost_event;
   bool daemon_ends = false;  // With its programs: no attempt is counted for what they wait for.

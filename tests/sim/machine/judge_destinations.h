@@ -1,0 +1,62 @@
+// Judges the ends of asynchronous events (docs/compatibility.md). Each event that was accepted has one end, which its
+// destination is told: success, after a program has answered well, or failure, after all of its attempts. An event that
+// failed goes to the dead-letter topic as well, as it is. What has ended does not start again.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/sim/machine/verdict.h"
+#include "tests/sim/machine/wall_history.h"
+
+namespace freshet::sim {
+
+class DestinationsJudge {
+ public:
+  // `wall` outlives it.
+  DestinationsJudge(Verdict& verdict, const WallHistory& wall) : verdict_(verdict), wall_(wall) {}
+
+  void sent(const std::string& id, BootTime now);
+  void accepted(const std::string& id) { events_.at(id).accepted = true; }
+  void refused(const std::string& id) { events_.at(id).refused = true; }
+  void life_begins() { ++lives_; }
+  // A program gave up a request for an event: an attempt without a start.
+  void lost_event() { ++lost_; }
+
+  // True if the input of a program is such an event, or tells of its end; then it is judged.
+  bool started(const nlohmann::json& input);
+  // What such an input is.
+  static std::string kind_of(const nlohmann::json& input);
+  // A program that has this input is about to answer that. What is no JSON is told as a text.
+  void answers(const nlohmann::json& input, const std::string& result);
+  // Nothing waits any more, and nothing runs.
+  void at_rest(BootTime now) const;
+
+ private:
+  struct Event {
+    BootTime sent{};
+    bool accepted = false;
+    bool refused = false;
+    std::set<nlohmann::json> answers;
+    int starts = 0;
+    int lost_before = 0;
+    std::string request;  // Its id, as its end named it, and the end.
+    std::string condition;
+    int documents = 0;
+    int letters = 0;
+  };
+  Event* find(const nlohmann::json& payload);
+  void end_told(const nlohmann::json& document);
+  void letter_came(const nlohmann::json& message);
+  void same_request(Event& event, const std::string& id, const std::string& request);
+
+  Verdict& verdict_;
+  const WallHistory& wall_;
+  std::map<std::string, Event> events_;
+  int lives_ = 0;
+  int lost_ = 0;
+};
+
+}  // namespace freshet::sim
