@@ -1,7 +1,9 @@
 // The part of TopicService that publishes to FIFO topics.
+#include <optional>
 #include <utility>
 
 #include "base/crypto.h"
+#include "base/points.h"
 #include "streams/system_table.h"
 #include "streams/topic_fan_out.h"
 #include "streams/topic_service.h"
@@ -87,10 +89,11 @@ Async<Result<Published>> TopicService::publish_next(std::shared_ptr<Fifo> fifo, 
   auto known = co_await tables_.get_item(std::move(get));
   if (!known) co_return fail(std::move(known.error()));
   // While the wall clock is not trusted, nobody knows that the window of a message is over.
-  const bool trusted = wall_.trusted();
+  std::optional<WallTime> now;
+  if (wall_.trusted() || FRESHET_PLANTED("message-forgotten-by-a-clock-step")) now = scheduler_.clock().wall();
   sent.at = wall_.reckoned();
-  if (*known) {
-    if (auto answer = answered_before(known->decode(), trusted ? std::optional(sent.at) : std::nullopt)) {
+  if (*known && !FRESHET_PLANTED("message-sent-again-is-new")) {
+    if (auto answer = answered_before(known->decode(), now)) {
       ++stats_.repeated;
       co_return std::move(*answer);
     }
@@ -103,7 +106,7 @@ Async<Result<Published>> TopicService::publish_next(std::shared_ptr<Fifo> fifo, 
   std::shared_ptr<Fifo> of = fifo;
   auto done = co_await fan_out_all(out, std::move(of));
   if (!done) co_return fail(std::move(done.error()));
-  ++fifo->record.last;
+  if (!FRESHET_PLANTED("number-given-twice")) ++fifo->record.last;
   const size_t count = out.events.size();
   // Writes the number first, so that no other message gets it, and the record of the message last, so that after a
   // crash in between some subscribers get it twice, but none misses it.

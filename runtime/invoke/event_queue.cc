@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "base/points.h"
 #include "runtime/invoke/codec.h"
 #include "runtime/invoke/http_host.h"
 #include "streams/system_table.h"
@@ -148,7 +149,7 @@ EventQueue::Queue& EventQueue::queue_of(const std::string& function) {
 
 // Adds a new event. In a group it waits behind the existing one.
 void EventQueue::accept(const std::string& function, EventPtr event) {
-  if (event->group.empty()) return enqueue(function, std::move(event));
+  if (event->group.empty() || FRESHET_PLANTED("group-side-by-side")) return enqueue(function, std::move(event));
   Queue& queue = queue_of(function);
   const auto [group, is_first] = queue.behind.try_emplace(event->group);
   if (is_first) return enqueue(function, std::move(event));
@@ -439,7 +440,7 @@ Async<void> EventQueue::retry_later(FunctionPtr function, EventPtr event, Invoke
     co_return;
   }
   event->busy = 0;
-  ++event->errors;
+  if (!FRESHET_PLANTED("event-retry-not-counted")) ++event->errors;
   ++parts_.runner.stats(function->name).retries;
   const nanoseconds wait = doubled(parts_.options.retry_delay, parts_.options.max_retry_delay, event->errors);
   event->due = clock.boot() + wait;
@@ -476,7 +477,7 @@ Async<void> EventQueue::give_up(FunctionPtr function, EventPtr event, std::strin
 // The events to write with the end of an event: none for a target that does not exist, which is logged.
 Async<Result<std::vector<PreparedEvent>>> EventQueue::destination_events(const Conclusion* end) {
   std::vector<PreparedEvent> all;
-  if (destinations_ && !end->target.empty()) {
+  if (destinations_ && !end->target.empty() && !FRESHET_PLANTED("end-of-event-not-told")) {
     auto preparing = destinations_->prepare(end->target, end->document);
     auto prepared = co_await preparing;
     auto added = add_events(end->target, std::move(prepared), all);
@@ -509,7 +510,7 @@ Async<EventQueue::Conclusion> EventQueue::conclusion(FunctionPtr function, const
   Conclusion end;
   const bool good = outcome && !outcome->error;
   end.target = good ? async.on_success.target : async.on_failure.target;
-  if (!good) end.dead_letter = function->dead_letter.target;
+  if (!good && !FRESHET_PLANTED("dead-letter-lost")) end.dead_letter = function->dead_letter.target;
   if (end.target.empty() && end.dead_letter.empty()) co_return end;
   GetItemInput get = get_system_item(kEventKind, event->id);
   auto item = co_await parts_.tables.get_item(std::move(get));
@@ -548,7 +549,7 @@ Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::stri
       for (PreparedEvent& one : *sent) writes.push_back(std::move(one.write));
       // The event's deletion comes last: with several transactions, a crash may leave only the first ones, and then the
       // event must still exist.
-      writes.emplace_back(delete_system_item(kEventKind, event->id));
+      if (!FRESHET_PLANTED("event-kept-after-its-end")) writes.emplace_back(delete_system_item(kEventKind, event->id));
       auto written = co_await write_together(parts_.tables, std::move(writes));
       if (written) {
         for (const PreparedEvent& one : *sent) one.logged();

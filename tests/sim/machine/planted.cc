@@ -11,6 +11,8 @@ constexpr bool kNew = false;
 
 std::vector<PlantedFault> taken_back() {
   return {
+      {"message-forgotten-by-a-clock-step", kBack, "a FIFO topic forgets its messages when the clock was set",
+       "fifo-topics wall-step"},
       {"page-cache-trusted", kBack, "a start takes what a failed sync left in the page cache for durable",
        "sync-fails"},
       {"failed-store-goes-on", kBack, "an I/O error does not end the store"},
@@ -100,6 +102,13 @@ std::vector<PlantedFault> written() {
       {"delete-not-replayed", kNew, "a start does not replay deletes"},
       {"rate-limit-ignored", kNew, "pull workers take more than RATE_LIMIT allows", "rate"},
       {"shed-not-in-the-books", kNew, "the books do not count a shed"},
+      {"group-side-by-side", kNew, "messages of one group of a FIFO topic start side by side", "fifo-topics"},
+      {"message-sent-again-is-new", kNew, "a message of a FIFO topic that is sent again is another one", "fifo-topics"},
+      {"number-given-twice", kNew, "two messages of a FIFO topic have one number", "fifo-topics"},
+      {"event-retry-not-counted", kNew, "an event that fails is tried for ever", "functions events"},
+      {"event-kept-after-its-end", kNew, "an event that has ended starts again with the next daemon", "destinations"},
+      {"end-of-event-not-told", kNew, "a destination is not told how an event ended", "destinations"},
+      {"dead-letter-lost", kNew, "an event that failed is no dead letter", "destinations"},
   };
 }
 
