@@ -25,7 +25,7 @@ struct Reply {
   std::string error;  // Its code, of a refusal.
   std::string message;
   nlohmann::json body;
-  std::string text;  // Of an answer that is no JSON.
+  std::string text;  // The body of an answer that is no JSON.
   Span span;
   bool repeated = false;  // A second one was sent, which may arrive before this or after.
 };

@@ -27,7 +27,7 @@ class DestinationsJudge {
 
   // True if the input of a program is such an event, or tells of its end; then it is judged.
   bool started(const nlohmann::json& input);
-  // What such an input is.
+  // Says which of these an input is.
   static std::string kind_of(const nlohmann::json& input);
   // A program that has this input is about to answer that. What is no JSON is told as a text.
   void answers(const nlohmann::json& input, const std::string& result);
