@@ -113,7 +113,7 @@ class Takes::Claiming {
 };
 
 Async<Result<std::vector<TakenTask>>> Takes::take(TakeInput input) {
-  if (input.max < 1 || input.max > TaskFinder::kMostTaken) co_return invalid("max must be from 1 to 1000");
+  if (input.max < 1 || input.max > TakeChoice::kMostTaken) co_return invalid("max must be from 1 to 1000");
   if (input.lease && (*input.lease < milliseconds(10) || *input.lease > milliseconds(24 * 3600 * 1000))) {
     co_return invalid("lease must be from 10 ms to 24 hours");
   }
@@ -208,7 +208,7 @@ Async<Result<std::vector<TakenTask>>> Takes::claim_newest(TakeInput input) {
   std::vector<TakenTask> taken;
   auto max = static_cast<size_t>(input.max);
   taken.reserve(max);
-  TaskFinder::Walk start;
+  TaskWalk start;
   wall_guard_.trusted();  // Looks at the clock: is_doubtful() uses the result.
   const bool urgent = settings_.order == Order::kDeadline;
   for (int pages = 0; pages < kMaxPages && !core_.agenda.draining() && !core_.pauses.all(); ++pages) {
@@ -239,7 +239,7 @@ Async<Result<std::vector<TakenTask>>> Takes::claim_newest(TakeInput input) {
     start = std::move(found->next);
     bool lives_on = false;
     if (!plan.marked.empty()) lives_on = co_await parts_.keyed.end_marked(std::move(plan.marked));
-    if (lives_on) start = TaskFinder::Walk();  // Starts from the beginning: it may be that task's turn.
+    if (lives_on) start = TaskWalk();  // Starts from the beginning: it may be that task's turn.
     if (taken.size() >= max || core_.limits.is_used_up(input, boot()) || (!found->more && !lives_on)) break;
   }
   if (core_.limits.on()) parts_.timer.hurry(core_.limits.by_name().next_due());

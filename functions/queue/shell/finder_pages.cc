@@ -1,0 +1,103 @@
+// The pages that a take reads: of the queue, of a lane (docs/lifecycle.md, "Lanes"), and of a walk by ORDER=deadline.
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/shell/parts.h"
+
+namespace freshet {
+
+namespace {
+
+WallTime deadline_of(const ItemRef& task) {
+  return WallTime(milliseconds(std::max<int64_t>(int_of(task, attribute::kDeadline, 0), 0)));
+}
+
+}  // namespace
+
+Async<Result<Page>> TaskFinder::read(PageAsk ask) {
+  const bool oldest_first = ask.order == PageAsk::Order::kOldest;
+  if (ask.order == PageAsk::Order::kDeadline) {
+    QueryInput query = urgent_query(ask.lane, ask.walk);
+    query.limit = ask.limit;
+    query.exclusive_start_key = std::move(ask.walk.key);
+    return parts_.table.read_index(std::move(query));
+  }
+  if (ask.lane.empty()) return parts_.table.heads(state::kPending, ask.limit, oldest_first, std::move(ask.walk.key));
+  return lane_heads(std::move(ask.lane), ask.limit, !oldest_first, std::move(ask.walk.key));
+}
+
+Async<Result<Page>> TaskFinder::lane_heads(std::string lane, uint32_t limit, bool newest_first, Item start) {
+  QueryInput query;
+  query.table = table_;
+  query.index = std::string(kLaneIndex);
+  query.key_condition = "lane = :l AND taskCreated <= :t";
+  query.filter = "taskStatus = :s";  // A client may have ended one and left its lane, until the stream tells.
+  query.placeholders.values.append_sorted(":l", Value(std::move(lane)));
+  query.placeholders.values.append_sorted(":s", Value(state::kPending));
+  query.placeholders.values.append_sorted(":t", Value::number(epoch_ms(parts_.table.created_bound())));
+  query.forward = !newest_first;
+  query.limit = limit;
+  query.exclusive_start_key = std::move(start);
+  return parts_.table.read_index(std::move(query));
+}
+
+// Tasks of one part of the walk, of a lane or, if that is empty, of the queue.
+QueryInput TaskFinder::urgent_query(std::string_view lane, const TaskWalk& walk) const {
+  QueryInput query;
+  query.table = table_;
+  auto& values = query.placeholders.values;
+  const std::string of_lane = lane.empty() ? "taskStatus = :p AND " : "lane = :p AND ";
+  values.set(":p", Value(lane.empty() ? state::kPending : lane));
+  if (!lane.empty()) {
+    // A client may have ended one and left its lane, until the stream tells.
+    query.filter = "taskStatus = :s";
+    values.set(":s", Value(state::kPending));
+  }
+  if (walk.part == TaskWalk::Part::kNoDeadline) {
+    query.index = lane.empty() ? parts_.table.index() : std::string(kLaneIndex);
+    query.key_condition = of_lane + "taskCreated <= :t";
+    values.set(":t", Value::number(epoch_ms(parts_.table.created_bound())));
+    return query;
+  }
+  query.index = lane.empty() ? kDeadlineIndex : kLaneDeadlineIndex;
+  const int64_t enough = std::max<int64_t>(epoch_ms(*walk.enough), 1);
+  values.set(":e", Value::number(enough));
+  if (walk.part == TaskWalk::Part::kEnough) {
+    query.key_condition = of_lane + "deadline >= :e";
+  } else {
+    query.key_condition = of_lane + "deadline BETWEEN :n AND :e";
+    values.set(":n", Value::number(std::clamp<int64_t>(epoch_ms(walk.began), 1, enough)));
+    query.forward = false;
+  }
+  return query;
+}
+
+// The tasks that a take would choose before a PENDING one that has a deadline: the walk from it back to the first.
+QueryInput TaskFinder::more_urgent(const ItemRef& task) {
+  const auto now = wall();
+  TaskWalk walk;
+  walk.enough = core_.window.enough(now, boot());
+  QueryInput query = urgent_query(text_of(task, attribute::kLane), walk);
+  const auto deadline = deadline_of(task);
+  auto& values = query.placeholders.values;
+  const std::string of_lane = query.index == kDeadlineIndex ? "taskStatus = :p AND " : "lane = :p AND ";
+  values.set(":d", task.find(attribute::kDeadline)->decode());  // A client's may have a fraction.
+  query.forward = deadline < *walk.enough;
+  if (query.forward) {
+    // All that have enough, and those that have less but more than it.
+    query.key_condition = of_lane + "deadline >= :d";
+    values.erase(":e");
+  } else {
+    query.key_condition = of_lane + "deadline BETWEEN :e AND :d";
+  }
+  return query;
+}
+
+// The tasks with a deadline that a take would choose before one without.
+QueryInput TaskFinder::with_deadline(std::string_view lane) {
+  TaskWalk walk;
+  walk.enough = wall();
+  return urgent_query(lane, walk);
+}
+
+}  // namespace freshet
