@@ -2,9 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
 #include "streams/system_table.h"
 
 namespace freshet {
+
+namespace {
+constexpr int64_t kSmallStep = 60'000;  // Milliseconds: such a step of the wall clock is believed at once.
+}  // namespace
 
 Item fifo_item(const std::string& topic, const FifoRecord& record) {
   Item item = system_item(kSequenceKind, topic);
@@ -31,23 +39,31 @@ GetItemInput get_sent(const std::string& key) {
 }
 
 PutItemInput put_sent(const SentMessage& message) {
-  const WallTime until = message.at + kDeduplicationWindow;
+  const WallTime until = std::max(message.at, message.reckoned) + kDeduplicationWindow;
   PutItemInput put;
   put.table = kDeduplicationTable;
   put.item = Item{{"message", message.key}};
   put.item.set("messageId", message.published.message_id);
   put.item.set("sequence", message.published.sequence_number);
   put.item.set("sent", Value::number(epoch_ms(message.at)));
+  if (message.reckoned != message.at) put.item.set("reckoned", Value::number(epoch_ms(message.reckoned)));
   // The sweep works in seconds: it comes after the window, never within it.
   put.item.set("until", Value::number(epoch_s(until) + 1));
   return put;
 }
 
 std::optional<Published> answered_before(const Item& sent, std::optional<WallTime> now) {
-  const int64_t at = sent.int_or("sent", 0);
-  if (now && epoch_ms(*now) - at >= std::chrono::duration_cast<milliseconds>(kDeduplicationWindow).count())
-    return std::nullopt;
-  return Published{std::string(sent.string_or("messageId")), std::string(sent.string_or("sequence"))};
+  Published published{std::string(sent.string_or("messageId")), std::string(sent.string_or("sequence"))};
+  if (!now) return published;
+  const int64_t window = std::chrono::duration_cast<milliseconds>(kDeduplicationWindow).count();
+  const auto age = [&](std::string_view of) { return epoch_ms(*now) - sent.int_or(of, 0); };
+  bool is_open = age("sent") < window;
+  if (sent.find("reckoned") != nullptr) {
+    // One of its times was of a clock that is not believed any more. That one may lie far ahead.
+    const auto is_within = [&](int64_t one) { return one > -kSmallStep && one < window; };
+    is_open = is_within(age("sent")) || is_within(age("reckoned"));
+  }
+  return is_open ? std::optional(std::move(published)) : std::nullopt;
 }
 
 Async<Result<void>> ensure_deduplication_table(Tables& tables) {

@@ -30,14 +30,16 @@ FifoRecord fifo_record_of(const Item& item);
 struct SentMessage {
   std::string key;
   Published published;
-  WallTime at{};
+  WallTime at{};        // By the wall clock, whatever it shows.
+  WallTime reckoned{};  // The same as WallGuard::reckoned() has it; differs while the wall clock is not trusted.
 };
 // `scope`: the group, or "" if the whole topic counts. Keys are unique.
 std::string deduplication_key(const std::string& topic, const FifoRecord& record, std::string_view scope,
                               std::string_view id);
 GetItemInput get_sent(const std::string& key);
 PutItemInput put_sent(const SentMessage& message);
-// The answer to the first message, if the window is still open. Without `now`, as nobody knows the time, it is.
+// The answer to the first message, if the window is still open by either of its times. Without `now` the time is not
+// known, and the window counts as open.
 std::optional<Published> answered_before(const Item& sent, std::optional<WallTime> now);
 
 // Creates the table if it does not exist. Its TTL removes its items.

@@ -84,23 +84,24 @@ Async<Result<Published>> TopicService::publish_next(std::shared_ptr<Fifo> fifo, 
   if (topic == topics_.end() || topic->second.fifo != fifo) co_return no_topic();
   if (auto good = complete(input, topic->second.settings); !good) co_return fail(std::move(good.error()));
   const std::string scope = looks_at_group(topic->second.settings) ? input.group_id : std::string();
-  SentMessage sent{deduplication_key(name, fifo->record, scope, input.deduplication_id), {}, {}};
+  SentMessage sent;
+  sent.key = deduplication_key(name, fifo->record, scope, input.deduplication_id);
   GetItemInput get = get_sent(sent.key);
   auto known = co_await tables_.get_item(std::move(get));
   if (!known) co_return fail(std::move(known.error()));
   // While the wall clock is not trusted, nobody knows that the window of a message is over.
-  std::optional<WallTime> now;
-  if (wall_.trusted() || FRESHET_PLANTED("message-forgotten-by-a-clock-step")) now = scheduler_.clock().wall();
-  sent.at = wall_.reckoned();
+  const bool trusted = wall_.trusted() || FRESHET_PLANTED("message-forgotten-by-a-clock-step");
+  sent.at = scheduler_.clock().wall();
+  sent.reckoned = wall_.reckoned();
   if (*known && !FRESHET_PLANTED("message-sent-again-is-new")) {
-    if (auto answer = answered_before(known->decode(), now)) {
+    if (auto answer = answered_before(known->decode(), trusted ? std::optional(sent.at) : std::nullopt)) {
       ++stats_.repeated;
       co_return std::move(*answer);
     }
   }
   sent.published = {random_.uuid(), shown_number(fifo->record.last + 1)};
   input.topic_arn = topic_arn(account_, name);
-  TopicMessage message{sent.published.message_id, scheduler_.clock().wall(), std::move(input), std::move(by_protocol),
+  TopicMessage message{sent.published.message_id, sent.at, std::move(input), std::move(by_protocol),
                        sent.published.sequence_number};
   FanOut out(std::move(message), std::move(trace_id));
   std::shared_ptr<Fifo> of = fifo;

@@ -194,6 +194,28 @@ TEST_F(FifoTest, AMessageIsStillKnownWhenTheClockWasSet) {
   EXPECT_THAT(messages(world, "F"), ElementsAre("1", "2", "2")) << "the window is over";
 }
 
+TEST_F(FifoTest, AMessageOfADoubtfulTimeIsKnownForAsLongAsAnyOther) {
+  World world;
+  prepare(world);
+  const auto publish_after = [&](const char* text, nanoseconds time) {
+    world.sim.run_for(time);
+    publish(world, text, "g");
+  };
+  world.clock.step_wall(std::chrono::minutes(40));
+  publish_after("1", seconds(10));
+  publish_after("1", seconds(120));  // The clock is believed meanwhile.
+  world.sim.run_for(seconds(10));
+  EXPECT_THAT(messages(world, "F"), ElementsAre("1"));
+  world.clock.step_wall(-std::chrono::minutes(40));
+  publish_after("2", seconds(10));
+  publish_after("2", seconds(120));
+  world.sim.run_for(seconds(10));
+  EXPECT_THAT(messages(world, "F"), ElementsAre("1", "2"));
+  publish_after("2", std::chrono::minutes(10));
+  world.sim.run_for(seconds(10));
+  EXPECT_THAT(messages(world, "F"), ElementsAre("1", "2", "2")) << "the window is over";
+}
+
 TEST_F(FifoTest, ATemplateChangesWhatItSaysAndNothingElse) {
   World world;
   world.must(world.runtime->put_topic({kTopic, true, false}));
