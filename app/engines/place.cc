@@ -14,7 +14,8 @@ bool is_endpoint(const std::string& where) {
 namespace {
 
 // HOST:PORT, as somebody writes it who forgets the scheme.
-bool looks_like_address(const std::string& where) {
+bool looks_like_address(std::string where) {
+  while (where.ends_with('/')) where.pop_back();
   const size_t colon = where.rfind(':');
   return colon != std::string::npos && colon > 0 && colon + 1 < where.size() && where.find('/') == std::string::npos &&
          where.find_first_not_of("0123456789", colon + 1) == std::string::npos;

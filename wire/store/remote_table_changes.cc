@@ -13,12 +13,12 @@ namespace {
 
 constexpr seconds kLongestChange{600};
 constexpr seconds kLongestUnseen{60};  // An engine shows an old description for no longer than that.
-constexpr seconds kLongestDoubt{10};   // A change without an answer that the table does not show by then was not made.
+constexpr seconds kLongestDoubt{10};   // A change without an answer that the table does not show by then is unknown.
 constexpr milliseconds kFirstLook{20};
 constexpr milliseconds kLongestLook{2'000};
 
-tl::unexpected<Error> not_in_time(const std::string& table) {
-  return fail(ErrorCode::kTimeout, "table '" + table + "' is not as it was to become, and nothing happens to it");
+tl::unexpected<Error> not_in_time(const std::string& table, const std::string& what) {
+  return fail(ErrorCode::kTimeout, "table '" + table + "' " + what);
 }
 
 Result<void> can_be_made(const TableDefinition& definition) {
@@ -111,7 +111,9 @@ Async<Result<TableDescription>> RemoteTables::when(std::string table, Shown show
     const BootTime now = scheduler.clock().boot();
     if (!still) still_since.reset();
     if (still && !still_since) still_since = now;
-    if (now >= end || (still && now >= *still_since + patience)) co_return not_in_time(table);
+    if (now >= end) co_return not_in_time(table, "is still not active after ten minutes");
+    if (still && now >= *still_since + patience)
+      co_return not_in_time(table, "does not show a change that was accepted");
     co_await sleep_for(scheduler, look);
   }
 }
@@ -142,7 +144,7 @@ Async<Result<TableDescription>> RemoteTables::delete_table(std::string table) {
     const auto answer = co_await caller_.call("DescribeTable", std::move(question), Caller::Kind::kRead);
     if (!answer && answer.error().code == ErrorCode::kResourceNotFound) break;
     if (!answer) co_return fail(answer.error());
-    if (scheduler.clock().boot() >= end) co_return not_in_time(table);
+    if (scheduler.clock().boot() >= end) co_return not_in_time(table, "is not gone after ten minutes");
     co_await sleep_for(scheduler, look);
   }
   co_return described;

@@ -32,7 +32,9 @@ class RemoteTables final : public Tables {
 
   const StoreTraits& traits() const override { return traits_; }
 
-  // These wait until the table and its indexes can be used: ten minutes at most, then kTimeout. The engine goes on.
+  // Each step of these waits until the table shows it, with its indexes ready. kTimeout after a minute in which nothing
+  // happens, or ten in all; kUnknownOutcome if no answer came and the table does not show the change within 10 s. The
+  // engine goes on.
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;
   Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
   // Waits until it is gone.
