@@ -16,8 +16,8 @@ namespace freshet::points {
 // References stay valid until the process ends. One thread.
 uint64_t& counter(const char* name);
 const bool& planted(const char* name);
-const bool& often(const char* name);  // True: in this run.
-bool drawn(const char* name);
+const bool& often(const char* name);  // True if the branch is common in this run.
+bool drawn(const char* name);         // True now and then; then it counts the branch as reached.
 
 }  // namespace freshet::points
 

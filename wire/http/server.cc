@@ -93,7 +93,8 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
       std::visit([this](auto& arrival) { arrived(std::move(arrival)); }, next);
       const bool used_up = scheduler_.clock().boot() >= until || FRESHET_OFTEN("the slice of requests is used up");
       if (arrivals_.empty() || !used_up) continue;
-      scheduler_.call_at(until, [self = shared_from_this()] { self->run_arrivals(); });
+      scheduler_.call_at(std::min(until, scheduler_.clock().boot()),
+                         [self = shared_from_this()] { self->run_arrivals(); });
       break;
     }
     release();

@@ -79,7 +79,7 @@ void DestinationsJudge::same_request(Event& event, const std::string& id, const 
 }
 
 void DestinationsJudge::end_told(const nlohmann::json& document) {
-  if (!document.is_object() || !document.contains("requestPayload")) {
+  if (!document.is_object() || !document.contains("requestPayload") || !document.contains("requestContext")) {
     return verdict_.broken("a destination is told no end", document.dump());
   }
   Event* event = find(document["requestPayload"]);
@@ -111,9 +111,12 @@ void DestinationsJudge::letter_came(const nlohmann::json& message) {
   if (event == nullptr) return;
   const std::string id = payload[kSource].get<std::string>();
   ++event->letters;
-  const auto& attributes = message["MessageAttributes"];
-  same_request(*event, id, attributes["RequestID"].value("Value", std::string()));
-  const auto code = attributes["ErrorCode"].value("Value", std::string());
+  const auto value = [&message](const char* name) {
+    const auto attributes = message.value("MessageAttributes", nlohmann::json::object());
+    return attributes.value(name, nlohmann::json::object()).value("Value", std::string());
+  };
+  same_request(*event, id, value("RequestID"));
+  const auto code = value("ErrorCode");
   verdict_.expect(code == "200" || code == "500", "a dead letter has no code", id + ": " + code);
 }
 

@@ -7,7 +7,7 @@ namespace freshet::sim {
 namespace {
 
 constexpr int kOrderAttempts = 3;             // MaximumRetryAttempts of OrderFunction in events-further.yaml is 2.
-constexpr seconds kKnownFor{299};             // A message is known for five minutes.
+constexpr seconds kKnownFor{299};             // A message is known for five minutes; a second is for rounding.
 constexpr seconds kOrderAge{6 * 3600 - 120};  // MaximumEventAgeInSeconds, but for a clock that is not believed at once.
 
 std::string numbered(const std::string& id, const std::string& number) {

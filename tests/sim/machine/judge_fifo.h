@@ -25,7 +25,7 @@ class FifoJudge {
   void sent(const std::string& id, const std::string& group, BootTime now);
   void accepted(const std::string& id, const std::string& number, const Span& span);
   void refused(const std::string& id);
-  // Nobody answered: it may have been accepted, and may be yet.
+  // Nobody answered: it may have been accepted, or may be accepted later.
   void unknown(const std::string& id) { messages_.at(id).unsure = true; }
   // Each daemon that ends may leave an attempt uncounted.
   void life_begins() { ++lives_; }

@@ -145,10 +145,16 @@ void make_it_about_the_disk(Plan& plan, Random& random) {
   plan.parts["start-crash"] = 1;
 }
 
+bool needs_the_functions(std::string_view part) {
+  return part == "fifo-topics" || part == "destinations";
+}
+
 void draw_later_parts(Plan& plan, const std::set<std::string>& without) {
   Random random(plan.seed ^ 0xd1b54a32d192ed03ull);
+  bool needs_functions = false;
   for (const Part& part : kLaterParts) {
     const bool there = random.below(100) < static_cast<uint64_t>(part.chance);
+    needs_functions = needs_functions || (there && needs_the_functions(part.name));
     const int often = part.least + static_cast<int>(random.below(static_cast<uint64_t>(part.most - part.least + 1)));
     if (there && !without.contains(part.name)) plan.parts[part.name] = often;
   }
@@ -159,7 +165,7 @@ void draw_later_parts(Plan& plan, const std::set<std::string>& without) {
     const auto also = plan.seed % 2 == 0 ? std::vector{"pausers", "hasty-pauses"} : std::vector{"hasty-cancels"};
     for (const char* part : also) plan.parts.try_emplace(part, 1);
   }
-  if (plan.has("fifo-topics") || plan.has("destinations")) {
+  if (needs_functions) {
     plan.parts.erase("http-runner");
     if (!without.contains("functions")) plan.parts.try_emplace("functions", 1);
   }
