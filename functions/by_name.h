@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
+
 namespace freshet {
 
 template <class T>
@@ -17,7 +19,9 @@ class ByName {
   // Nobody has its name yet.
   T* add(std::unique_ptr<T> one) {
     std::string name(one->name());
-    return all_.emplace(std::move(name), std::move(one)).first->second.get();
+    const auto [at, is_new] = all_.emplace(std::move(name), std::move(one));
+    FRESHET_CHECK(is_new, "a name is given once");
+    return at->second.get();
   }
   // Null if there is none.
   T* find(std::string_view name) const {

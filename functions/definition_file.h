@@ -1,5 +1,5 @@
-// The parts that definition files of priority queues, filtered queues and ordered writes have in common. All errors are
-// kValidation and name the member.
+// The parts that definition files of priority queues, filtered queues and ordered writes have in common. Errors are
+// kValidation, or kSerialization for a value of the wrong type; all name the member.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ inline void read_texts(JsonMembers& members, std::string_view name, const std::s
 template <class T, size_t n>
 using WordsFor = std::array<std::pair<std::string_view, T>, n>;
 
-// The value for which the member's word stands. "'order' must be timestamp, priority or both".
+// The value for which the member's word stands. "'ties' must be arrival or content".
 template <class T, size_t n>
 void read_word(JsonMembers& members, std::string_view name, const WordsFor<T, n>& words, T& into) {
   const auto json = members.find(name);

@@ -76,7 +76,7 @@ const std::vector<SettingHelp>& setting_table() {
       {"ON_FAILURE", "`retry`, `fail`", "`retry`", "`fail`: a failed task is FAILURE at once"},
       {"BACKOFF_BASE_MS", "ms", "1000", "delay before the second attempt; 0: attempts are never delayed"},
       {"BACKOFF_FACTOR", "1..100", "2", "each further delay is longer by this factor"},
-      {"BACKOFF_MAX_MS", "ms", "300000", "the longest delay"},
+      {"BACKOFF_MAX_MS", "ms", "300000", "the longest delay before a retry, before jitter"},
       {"BACKOFF_JITTER", "0..1", "0.5", "the share of a delay that is random"},
       {"DEFAULT_TTL_S", "s", "0", "the ttl of tasks that are created without one through the task API; 0: none"},
       {"DEFAULT_DEADLINE_MS", "ms", "0",

@@ -19,7 +19,7 @@ namespace {
 
 // The number of a function's waiting events whose payload is kept in memory.
 constexpr size_t kPayloadsKept = 16;
-// Events started by one step of the loop.
+// The most events that one run of start_own() or start_shared() starts. A turn of the loop may have several runs.
 constexpr int kStartsPerStep = 64;
 
 // How often it checks if the wall clock is trusted, while ages depend on that.

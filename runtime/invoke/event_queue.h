@@ -62,7 +62,7 @@ class EventQueue {
   Async<Result<void>> load();
   // The delivery has a request id. `trace_id`: the trace of the cause; empty if it is not known.
   Result<PreparedEvent> prepare(const FunctionPtr& function, Delivery delivery, std::string trace_id);
-  // Tells that a place is free, for this function only or for any.
+  // Tells that a place is free. `reserved`: only for this function, with its versions and aliases.
   void place_freed(const std::string& function, bool reserved);
   // Tells that the function was removed: its waiting events go to its failure destination or are deleted.
   void forget(const FunctionPtr& function);

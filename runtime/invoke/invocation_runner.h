@@ -33,6 +33,7 @@ class InvocationRunner {
   InvocationRunner(const InvocationRunner&) = delete;
   InvocationRunner& operator=(const InvocationRunner&) = delete;
 
+  // Errors are in the outcome (Runtime.HostNotFound if there is no such host). Must not outlive this.
   Async<InvokeOutcome> run(FunctionPtr function, std::string request_id, Payload payload, InvokeWishes wishes);
 
   // True if the function's host, which has so many events, accepts another one now. A host that is full gets as many

@@ -2,7 +2,8 @@
 //
 // Concurrency: a function with reserved concurrency runs at most that many invocations at a time; all others share
 // `unreserved_concurrency`. A synchronous call at the limit is kTooManyRequests ("Rate Exceeded."); an asynchronous
-// event waits, and starts as soon as a place is free. Of all waiting events, the one that is due longest starts first.
+// event waits, and starts as soon as a place is free: first the one that is due longest, of those whose function has a
+// place and whose host has room.
 //
 // Asynchronous events are items of the system table: logged, then run, then deleted (or sent on to a destination, in
 // the same commit). When a place is free an event starts in the turn in which it is logged: an in-process function's

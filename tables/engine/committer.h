@@ -42,7 +42,7 @@ class Committer {
   Result<void> admit(const Mutation& mutation);
   // Like admit(), for a record about a table: it may be written while `keep` bytes of space are left.
   Result<void> admit_record(uint64_t keep);
-  // As Room has it; kInternal after a failure of the log.
+  // See Room::admit_bulk(); kInternal after a failure of the log.
   Result<void> admit_bulk(uint64_t bytes, uint64_t memory) const;
   // The space and memory of the store.
   Room& room() { return room_; }

@@ -16,7 +16,7 @@ class PendingBatch {
  public:
   // Without this call there is no log: the batch has a time only.
   void set_logged() { logged_ = true; }
-  // Call it before the first record of a batch, while it is empty; without a log, it is so before each one.
+  // Begins a batch: only while empty(). Without a log it stays empty, so that each change gets a time of its own.
   void begin(WallTime now);
   WallTime time() const { return time_; }
 

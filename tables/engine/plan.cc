@@ -52,7 +52,7 @@ Result<void> check_request(const ConditionCheckInput& input, const TableDefiniti
   return check_key(input.key, table.keys);
 }
 
-// The item that a request is about. Empty if there is none.
+// Where the item of a request is; `item` is empty if there is none.
 struct Target {
   Table& table;
   OrderedItems::Position place;
@@ -72,7 +72,8 @@ Result<Target> find_target(const Catalog& catalog, Input& input) {
   return Target{**table, place, item_at(place)};
 }
 
-// Binds the condition, then checks that all placeholders are used, then that the condition holds.
+// Binds the condition, then checks that all placeholders are used and that keys have values of their types, then that
+// the condition holds.
 template <class Input>
 Result<void> check_condition(Expressions& expressions, Effort& effort, const Input& input, const Target& target) {
   auto condition = expressions.condition(input.condition);

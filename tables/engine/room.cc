@@ -131,7 +131,8 @@ Result<void> Room::admit(const Mutation& mutation, uint64_t pending) {
   if (log_) {
     // Completions may use the reserve down to what compaction needs to free more.
     uint64_t keep = demand.grows ? reserve_bytes() : floor_bytes();
-    // A batch that needs a file of its own leaves space beside it that is no whole segment.
+    // A batch that is larger than a segment gets a file of its own. The rest beside it may be less than a segment, and
+    // is lost to others.
     if (pending + demand.bytes > options_.segment_bytes) keep += options_.segment_bytes;
     if (auto ok = admit_bytes(keep, pending + demand.bytes); !ok) return ok;
   }

@@ -25,14 +25,14 @@ class Room {
 
   // Counts what recovery has loaded. Without this call there is no log, and only memory is bounded. `log` outlives it.
   void set_log(const Log& log);
-  // Looks again at the space that is left. Call it after the log has changed.
+  // Looks again at the space that is left. Call it after the log has changed; only after set_log().
   void refresh();
   void set_stall(Stall stall) { stall_ = stall; }
   Stall stall() const { return stall_; }
 
   // `pending`: bytes of this turn's batch. kThroughputExceeded at a cap.
   Result<void> admit(const Mutation& mutation, uint64_t pending);
-  // For a record about a table: it may be written while `keep` bytes of space are left. kThroughputExceeded.
+  // For a record about a table. kThroughputExceeded if fewer than `keep` bytes would be left after it.
   Result<void> admit_record(uint64_t keep, uint64_t pending);
   // Checks that `bytes` and `memory` are free beyond the reserve in the log or the backups, and in memory.
   // kLimitExceeded.
@@ -41,18 +41,20 @@ class Room {
   // again. kLimitExceeded.
   Result<void> admit_upkeep(uint64_t memory) const;
 
-  // A change was applied to a table, or a table is about to be dropped.
+  // A change was applied to a table.
   void count(const Change& change) {
     if (change.table->definition().system) count_kept(change);
   }
+  // A table is about to be dropped.
   void count_drop(const Table& table);
   // Sets the memory, and the share of --max-data-bytes, that backups use.
   void set_backups(uint64_t bytes, uint64_t memory);
 
   // The size of live items in the log, as of the last refresh().
   uint64_t live_bytes() const { return live_bytes_; }
-  // Space that growth must leave free, and that completions and deletes leave to compaction.
+  // Space that clients' growth must leave free.
   uint64_t reserve_bytes() const;
+  // Space that completions and deletes must leave free, for compaction.
   uint64_t floor_bytes() const { return 2 * options_.segment_bytes; }
   uint64_t space_left() const { return space_left_; }
   // Bytes of memory in use, with what others keep on behalf of the store's items.

@@ -20,14 +20,14 @@ namespace freshet {
 
 class SyncSchedule {
  public:
-  // `options` outlives it.
+  // Both outlive it.
   SyncSchedule(Scheduler& scheduler, const EmbeddedOptions& options) : scheduler_(scheduler), options_(options) {}
   SyncSchedule(const SyncSchedule&) = delete;
   SyncSchedule& operator=(const SyncSchedule&) = delete;
 
   // A table's number, and the sequence up to which its stream becomes readable.
   using Streams = std::vector<std::pair<uint32_t, uint64_t>>;
-  // A batch was appended as `sequence`; that began at `at`.
+  // A batch was appended as `sequence`. `at`: when the append began.
   void appended(uint64_t sequence, BootTime at, Streams streams, bool hurried);
   // Everything up to this sequence of the log is to be synced at once.
   void want(uint64_t sequence) { wanted_ = sequence; }
@@ -43,7 +43,7 @@ class SyncSchedule {
 
   // One request causes most of this turn's changes, so that few clients wait for them.
   void expect_bulk() { in_bulk_ = true; }
-  // How many wait for a sync that begins now.
+  // How a sync that begins now may be done: how many wait for it, or beside the loop after a stall.
   Waiting waiting(BootTime now) const;
   void synced() { in_bulk_ = false; }
 
@@ -56,8 +56,8 @@ class SyncSchedule {
 
   // True if nothing that was appended is waiting to be durable.
   bool empty() const { return unreleased_.empty(); }
-  // Ends when everything up to now is durable. `pending`: this turn's batch is not empty, and counts. Otherwise
-  // something that was appended is not durable.
+  // Ends once all that was applied is durable, or with the error of fail_all(). `pending`: this turn's batch has
+  // changes; without it, empty() must be false.
   Async<Result<void>> durable(bool pending);
 
   // See Tables::lull().

@@ -2,7 +2,8 @@
 // clock, coroutine or log; `now` is passed in. Loop thread.
 //
 // A claim goes through these events: new_token(), sent(), then answered() and, if the store took it, started(); then
-// heartbeats (beaten()), and at last settled(), or lapsed() with lapse_went_on() where its holder was faster. Writes
+// heartbeats (beaten()), and at last ended(), by a settlement or after lapsed(); lapse_went_on() if the holder was
+// faster. Writes
 // are returned as values; the caller executes them and reports the answer. docs/lifecycle.md, "Leases".
 #pragma once
 
@@ -40,7 +41,7 @@ class Claims {
 
   // The lease of a new claim. No other claim ever has it.
   std::string new_token() { return prefix_ + std::to_string(++number_); }
-  // True if an earlier incarnation of this node gave the lease. Its holder is gone.
+  // True if an earlier incarnation of this node gave the lease. Its holder counts as gone.
   bool is_of_dead_daemon(std::string_view token) const;
 
   // A write that ends the waiting of the task (a claim, a shed) is in flight, and takes must pass the task over.

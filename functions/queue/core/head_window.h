@@ -2,7 +2,7 @@
 // Pure state: no store, clock, coroutine or log; the time is passed in. Loop thread.
 //
 // On the embedded store the index is exact, so the heads themselves are read from there at each take and cost nothing
-// to keep. Where an index lags (a remote engine), this part is the place for the newest eligible tasks of each lane.
+// to keep: take_choice.h asks for them.
 // policy/take_order.h and policy/urgency.h are the orders; docs/policies.md says how to choose one.
 #pragma once
 
@@ -42,8 +42,9 @@ class HeadWindow {
   void follow_order() { order_.set(settings_.order); }
   // True if the next take goes from the newest end.
   bool newest_first(BootTime now);
-  // A take has found the queue empty; or it took the oldest task, created at that time.
+  // A take has found the queue empty.
   void found_empty(BootTime now) { order_.found_empty(now); }
+  // A take took the oldest task, which was created at that time.
   void took_oldest(int64_t created_ms, WallTime wall, BootTime now);
 
   // An attempt took that long from claim to success.

@@ -16,7 +16,7 @@ constexpr size_t kLongerPage = 4;  // The page after one of which nothing can be
 // that have enough time, these are the ones that are dated ahead, of which there may be thousands.
 constexpr uint32_t kSieved = 32;
 constexpr uint32_t kEnoughSieved = 512;
-constexpr int kMostLanePages = 12;  // Of one lane, so that what clients left in it is passed over in bounded time.
+constexpr int kMostLanePages = 12;  // One lane has no more read, so that what clients left in it costs a bounded time.
 constexpr size_t kMostHeld = 1000;  // Lanes that are looked at in vain, at a time.
 
 WallTime time_in(const ItemRef& task, std::string_view name) {

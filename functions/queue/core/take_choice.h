@@ -158,7 +158,7 @@ class TakeChoice {
   ChosenByName chosen_;
   FairShares::Given given_;
   size_t held_ = 0;                                     // Lanes that were looked at in vain.
-  std::vector<std::string> turns_;                      // Of this round.
+  std::vector<std::string> turns_;                      // The lanes of this round.
   std::vector<std::pair<std::string, size_t>> shares_;  // The tasks that each lane is to give in it.
   size_t share_ = 0;                                    // The next one to read,
   size_t turn_ = 0;                                     // and then the next one to give a task.
@@ -166,7 +166,7 @@ class TakeChoice {
   bool by_keys_ = false;                                // Its keys have lanes.
 };
 
-// Whether anything waits that a take would find, expired tasks included, in a queue whose lanes need no look at their
+// Looks for anything that a take would find, expired tasks included. For a queue whose lanes need no look at their
 // limits. Used as TakeChoice is.
 class WorkLook {
  public:

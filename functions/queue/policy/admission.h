@@ -1,4 +1,5 @@
-// True if a queue has room for one task more, and when to try again if not. Pure state with an explicit now.
+// Says whether a queue has room for one task more, and if not, why and when to try again. Pure state with an explicit
+// now.
 #pragma once
 
 #include <algorithm>

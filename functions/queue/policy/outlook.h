@@ -1,13 +1,13 @@
-// True if a task that is created now can still be done by its deadline, as far as the queue can tell. Pure.
+// Says whether a task that is created now can still be done by its deadline, as far as the queue can tell, and if not,
+// when to try again. Pure.
 //
-// "Cannot" is meant: everything is reckoned in the task's favour, so that none is refused that a free slot would have
-// done in time.
+// Everything is reckoned in the task's favour, so that none is refused that a free slot would have done in time.
 // - Newest first, a fresh task is the next one: it waits for a slot to become free, never behind the backlog; as if no
 //   newer task would come. `adaptive` is the same: it goes newest first before a backlog makes anybody wait for long;
 //   and `deadline`, as if the task were the most urgent.
 // - Oldest first, it waits until all that wait now have left (of a queue with lanes: those of its own lane).
-// - In both cases not at all while somebody waits for work, or if nothing has left of late: then nothing is known; and
-//   newest first not if nothing is in work.
+// - It does not wait while somebody waits for work. Nor does it if nothing has left of late: then nothing is known.
+// - Newest first, it does not wait if nothing is in work.
 // - Tasks of higher priority and of other groups are not reckoned with.
 // - Then it takes as long as nine of ten tasks took at most (with DEADLINE_MARGIN=p90, as it would be shed otherwise),
 //   else as one of ten took at most.

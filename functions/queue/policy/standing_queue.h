@@ -4,8 +4,9 @@
 //
 // A queue stands from when it has been neither empty nor young (its oldest task younger than `target`) for an interval;
 // and no longer once it has been found empty. The interval is that of the RFC, 100 ms, or, where tasks take long, twice
-// the p90 of their service times, as the RFC wants an interval of the worst round trip: with tasks of 100 ms many a
-// queue that drains is not empty for 100 ms, and would give up its order for nothing.
+// the p90 of their service times, as the RFC wants an interval of the worst round trip. With tasks of 100 ms, a queue
+// that drains is often not empty for 100 ms, and would change its order needlessly. Without takes it counts as not
+// empty.
 #pragma once
 
 #include <algorithm>

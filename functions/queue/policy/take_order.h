@@ -1,4 +1,4 @@
-// True if the next take goes from the newest or from the oldest end. Pure state with an explicit now.
+// Which end of the queue the next take goes from: the newest or the oldest. Pure state with an explicit now.
 #pragma once
 
 #include "functions/queue/policy/standing_queue.h"

@@ -20,7 +20,7 @@ class TaskFinder : QueuePart {
   Async<Result<FoundTasks>> candidates(size_t wanted, bool urgent, TaskWalk start);
   // True if a take would find something now, expired tasks included.
   Async<Result<bool>> has_work();
-  // The take has found that. `hungry`: it would have taken more.
+  // Tells the core what the take found. `hungry`: it would have taken more.
   void tell_order(const FoundTasks& found, bool hungry);
   // Why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task) const;

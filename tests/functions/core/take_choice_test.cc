@@ -50,7 +50,7 @@ struct TestedChoice {
   }
 };
 
-ItemRef task(const std::string& id, const std::string& group = {}, int64_t deadline = 0) {
+ItemRef waiting_task(const std::string& id, const std::string& group = {}, int64_t deadline = 0) {
   Item item;
   item.set(attribute::kId, Value(id));
   item.set(attribute::kStatus, Value(state::kPending));
@@ -69,7 +69,7 @@ Page page_of(std::vector<ItemRef> tasks, bool more = false) {
 
 TEST(TakeChoice, OnePageOfTheNewestIsReadAndTheNextTakeGoesOnBehindIt) {
   TestedChoice t;
-  t.pages[""] = {page_of({task("a"), task("b")}, true)};
+  t.pages[""] = {page_of({waiting_task("a"), waiting_task("b")}, true)};
   TakeChoice choice(t.core, t.settings, 2, false, {});
   EXPECT_THAT(t.run(choice), ElementsAre("a", "b"));
   ASSERT_EQ(t.asked.size(), 1u);
@@ -87,7 +87,7 @@ TEST(TakeChoice, OnePageOfTheNewestIsReadAndTheNextTakeGoesOnBehindIt) {
 TEST(TakeChoice, TasksInFlightArePassedOverAndThePageIsLongerForThem) {
   TestedChoice t;
   t.core.claims.sent("a");
-  t.pages[""] = {page_of({task("a"), task("b")})};
+  t.pages[""] = {page_of({waiting_task("a"), waiting_task("b")})};
   EXPECT_THAT(t.take(1), ElementsAre("b"));
   EXPECT_EQ(t.asked[0].limit, 2u);
 }
@@ -95,7 +95,7 @@ TEST(TakeChoice, TasksInFlightArePassedOverAndThePageIsLongerForThem) {
 TEST(TakeChoice, ThePageAfterOneOfWhichNothingCanBeTakenIsLonger) {
   TestedChoice t;
   t.core.claims.sent("a");
-  t.pages[""] = {page_of({task("a")}, true)};
+  t.pages[""] = {page_of({waiting_task("a")}, true)};
   TakeChoice choice(t.core, t.settings, 1, false, {});
   EXPECT_THAT(t.run(choice), ElementsAre());
   TakeChoice next(t.core, t.settings, 1, false, std::move(choice.found().next));
@@ -114,7 +114,7 @@ TEST(TakeChoice, ByDeadlineThePartsOfTheWalkFollowEachOther) {
   TestedChoice t;
   t.settings.order = Order::kDeadline;
   t.core.window.follow_order();
-  t.pages[""] = {page_of({task("urgent", "", 1'100'000)})};
+  t.pages[""] = {page_of({waiting_task("urgent", "", 1'100'000)})};
   TakeChoice choice(t.core, t.settings, 2, true, {});
   EXPECT_THAT(t.run(choice), ElementsAre("urgent"));
   EXPECT_EQ(t.asked[0].order, PageAsk::Order::kDeadline);
@@ -124,7 +124,7 @@ TEST(TakeChoice, ByDeadlineThePartsOfTheWalkFollowEachOther) {
   TakeChoice less(t.core, t.settings, 2, true, std::move(choice.found().next));
   EXPECT_THAT(t.run(less), ElementsAre());
   EXPECT_EQ(less.found().next.part, TaskWalk::Part::kNoDeadline);
-  t.pages[""] = {page_of({task("plain"), task("dated", "", 1'200'000)})};
+  t.pages[""] = {page_of({waiting_task("plain"), waiting_task("dated", "", 1'200'000)})};
   TakeChoice rest(t.core, t.settings, 2, true, std::move(less.found().next));
   EXPECT_THAT(t.run(rest), ElementsAre("plain"));
   EXPECT_FALSE(rest.found().more);
@@ -139,15 +139,15 @@ struct TestedLaneChoice : TestedChoice {
 
 TEST(TakeChoice, LanesGiveInTurn) {
   TestedLaneChoice t;
-  t.pages[kLaneA] = {page_of({task("a1", "a"), task("a2", "a")})};
-  t.pages[kLaneB] = {page_of({task("b1", "b"), task("b2", "b")})};
+  t.pages[kLaneA] = {page_of({waiting_task("a1", "a"), waiting_task("a2", "a")})};
+  t.pages[kLaneB] = {page_of({waiting_task("b1", "b"), waiting_task("b2", "b")})};
   EXPECT_THAT(t.take(4), testing::UnorderedElementsAre("a1", "b1", "a2", "b2"));
   for (const auto& ask : t.asked) EXPECT_FALSE(ask.lane.empty());
 }
 
 TEST(TakeChoice, ALaneThatIsEmptyIsNotLookedAtAgain) {
   TestedLaneChoice t;
-  t.pages[kLaneB] = {page_of({task("b1", "b")}), page_of({task("b2", "b")})};
+  t.pages[kLaneB] = {page_of({waiting_task("b1", "b")}), page_of({waiting_task("b2", "b")})};
   EXPECT_THAT(t.take(1), ElementsAre("b1"));
   t.asked.clear();
   EXPECT_THAT(t.take(1), ElementsAre("b2"));
@@ -157,15 +157,27 @@ TEST(TakeChoice, ALaneThatIsEmptyIsNotLookedAtAgain) {
 TEST(TakeChoice, ALaneWhoseTasksArePassedOverIsReadFurther) {
   TestedLaneChoice t;
   t.core.claims.sent("a1");
-  t.pages[kLaneA] = {page_of({task("a1", "a")}, true), page_of({task("a2", "a")})};
+  t.pages[kLaneA] = {page_of({waiting_task("a1", "a")}, true), page_of({waiting_task("a2", "a")})};
   EXPECT_THAT(t.take(2), ElementsAre("a2"));
 }
 
-TEST(TakeChoice, FromTheOldestEndItLooksAtTheOldestOfAll) {
+TEST(TakeChoice, TheAdaptiveOrderIsToldHowOldTheOldestOfAllIs) {
   TestedLaneChoice t;
-  t.settings.order = Order::kFifo;
+  t.settings.order = Order::kAdaptive;
   t.core.window.follow_order();
-  t.pages[kLaneA] = {page_of({task("a1", "a")})};
+  t.pages[kLaneA] = {page_of({waiting_task("a1", "a")})};
+  t.pages[""] = {page_of({waiting_task("b1", "b")})};
+  TakeChoice adaptive(t.core, t.settings, 1, false, {});
+  EXPECT_THAT(t.run(adaptive), ElementsAre("a1"));
+  EXPECT_EQ(adaptive.found().oldest, 999'000);
+  EXPECT_TRUE(t.asked.back().may_fail);
+}
+
+TEST(TakeChoice, OldestFirstGoesFromTheOldestEnd) {
+  TestedLaneChoice t;
+  t.settings.order = Order::kOldestFirst;
+  t.core.window.follow_order();
+  t.pages[kLaneA] = {page_of({waiting_task("a1", "a")})};
   TakeChoice plain(t.core, t.settings, 1, false, {});
   t.run(plain);
   EXPECT_FALSE(plain.found().oldest) << "only ORDER=adaptive needs it";
@@ -183,7 +195,7 @@ TEST(WorkLook, PagesGrowUntilSomethingIsFound) {
   ASSERT_TRUE(second);
   EXPECT_EQ(second->limit, 4 * first->limit);
   EXPECT_EQ(second->walk.key.string_or("taskId"), "there");
-  look.came(page_of({task("b")}), t.now);
+  look.came(page_of({waiting_task("b")}), t.now);
   EXPECT_FALSE(look.next());
   EXPECT_TRUE(look.found());
 }
