@@ -477,7 +477,7 @@ Async<void> EventQueue::give_up(FunctionPtr function, EventPtr event, std::strin
 // The events to write with the end of an event: none for a target that does not exist, which is logged.
 Async<Result<std::vector<PreparedEvent>>> EventQueue::destination_events(const Conclusion* end) {
   std::vector<PreparedEvent> all;
-  if (destinations_ && !end->target.empty() && !FRESHET_PLANTED("end-of-event-not-told")) {
+  if (destinations_ && !end->target.empty() && !FRESHET_PLANTED("outcome-not-sent")) {
     auto preparing = destinations_->prepare(end->target, end->document);
     auto prepared = co_await preparing;
     auto added = add_events(end->target, std::move(prepared), all);
@@ -549,7 +549,8 @@ Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::stri
       for (PreparedEvent& one : *sent) writes.push_back(std::move(one.write));
       // The event's deletion comes last: with several transactions, a crash may leave only the first ones, and then the
       // event must still exist.
-      if (!FRESHET_PLANTED("event-kept-after-its-end")) writes.emplace_back(delete_system_item(kEventKind, event->id));
+      if (!FRESHET_PLANTED("event-kept-after-its-outcome"))
+        writes.emplace_back(delete_system_item(kEventKind, event->id));
       auto written = co_await write_together(parts_.tables, std::move(writes));
       if (written) {
         for (const PreparedEvent& one : *sent) one.logged();

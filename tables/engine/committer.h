@@ -1,6 +1,6 @@
 // The one commit pipeline. Every change of a store goes through apply(): it updates the main structure and its
 // observers at once, and adds records to the batch that commit() appends and syncs. Its parts: Room decides what is
-// admitted, PendingBatch holds the records, SyncSchedule decides when to sync and tells who waits.
+// admitted, PendingBatch holds the records, SyncSchedule decides when to sync and resumes the waiters.
 //
 // Loop thread only.
 #pragma once

@@ -1,4 +1,5 @@
-// When batches of the log are synced, and who waits for that: decides, and tells the waiters. Committer does the syncs.
+// Decides when batches of the log are synced, and resumes those that wait until their batch is durable. Committer does
+// the syncs.
 //
 // A hurried batch is synced at the end of its turn. Others are low priority: they go with the next sync, within 5 ms.
 //

@@ -191,7 +191,7 @@ Async<bool> judge_ordered_rest(Stage& stage);
 Async<void> send_events(Stage& stage, Random random, std::string name);
 // Messages of a FIFO topic, in a few groups of its own.
 Async<void> publish_orders(Stage& stage, Random random, std::string name);
-// Events of a function whose ends others are told.
+// Events of a function that has destinations and a dead-letter topic.
 Async<void> send_sources(Stage& stage, Random random, std::string name);
 // True if no event of that function waits or runs.
 Async<bool> is_idle(Stage& stage, std::string function);

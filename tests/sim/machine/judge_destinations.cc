@@ -35,7 +35,7 @@ bool DestinationsJudge::started(const nlohmann::json& input) {
     ++event->starts;
     const std::string id = input[kSource].get<std::string>();
     verdict_.expect(!event->refused, "an event that was refused starts", id);
-    verdict_.expect(event->documents == 0 && event->letters == 0, "an event starts after its end", id);
+    verdict_.expect(event->documents == 0 && event->letters == 0, "an event starts after its outcome", id);
     verdict_.expect(event->starts <= kMostAttempts + lives_, "an event starts more often than it may", id);
     return true;
   }
@@ -59,9 +59,9 @@ bool DestinationsJudge::started(const nlohmann::json& input) {
 
 std::string DestinationsJudge::kind_of(const nlohmann::json& input) {
   if (input.contains(kSource)) return "an event with destinations starts";
-  if (input.contains("requestContext")) return "a destination is told of a success";
+  if (input.contains("requestContext")) return "a destination gets a success";
   const auto topic = input["Records"].front()["Sns"].value("TopicArn", std::string());
-  return topic.ends_with(":LetterTopic") ? "a dead letter comes" : "a destination is told of a failure";
+  return topic.ends_with(":LetterTopic") ? "a dead letter comes" : "a destination gets a failure";
 }
 
 void DestinationsJudge::answers(const nlohmann::json& input, const std::string& result) {
@@ -80,7 +80,7 @@ void DestinationsJudge::same_request(Event& event, const std::string& id, const 
 
 void DestinationsJudge::end_told(const nlohmann::json& document) {
   if (!document.is_object() || !document.contains("requestPayload") || !document.contains("requestContext")) {
-    return verdict_.broken("a destination is told no end", document.dump());
+    return verdict_.broken("a destination gets something that is no outcome", document.dump());
   }
   Event* event = find(document["requestPayload"]);
   if (event == nullptr) return;
@@ -89,8 +89,8 @@ void DestinationsJudge::end_told(const nlohmann::json& document) {
   const auto condition = context.value("condition", std::string());
   same_request(*event, id, context.value("requestId", std::string()));
   ++event->documents;
-  verdict_.expect(!event->refused, "a destination is told of an event that was refused", id);
-  verdict_.expect(event->condition.empty() || event->condition == condition, "an event has two ends",
+  verdict_.expect(!event->refused, "a destination gets the outcome of an event that was refused", id);
+  verdict_.expect(event->condition.empty() || event->condition == condition, "an event has two outcomes",
                   id + ": " + event->condition + " and " + condition);
   event->condition = condition;
   const int attempts = context.value("approximateInvokeCount", -1);
@@ -99,8 +99,8 @@ void DestinationsJudge::end_told(const nlohmann::json& document) {
     verdict_.expect(event->answers.contains(document.value("responsePayload", nlohmann::json())),
                     "an event succeeds although no program has answered that", document.dump());
   } else {
-    verdict_.expect(condition == "RetriesExhausted" || condition == "EventAgeExceeded", "an event has an unknown end",
-                    id + ": " + condition);
+    verdict_.expect(condition == "RetriesExhausted" || condition == "EventAgeExceeded",
+                    "an event has an unknown outcome", id + ": " + condition);
     verdict_.expect(condition != "RetriesExhausted" || attempts == kMostAttempts, "an event is given up too early", id);
   }
 }
@@ -123,11 +123,11 @@ void DestinationsJudge::letter_came(const nlohmann::json& message) {
 void DestinationsJudge::at_rest(BootTime now) const {
   for (const auto& [id, event] : events_) {
     if (event.refused || (!event.accepted && event.starts == 0 && event.documents == 0)) continue;
-    // An event that tells an end may be given up as well.
+    // The event that carries an outcome to a destination may be given up as well.
     const bool may_be_lost = lost_ - event.lost_before >= kMostTellings ||
                              wall_.latest(event.sent, now) >= wall_.earliest(event.sent, now) + kOldest;
     const bool failed = event.condition == "RetriesExhausted" || event.condition == "EventAgeExceeded";
-    verdict_.expect(event.documents > 0 || may_be_lost, "nobody is told the end of an event", id);
+    verdict_.expect(event.documents > 0 || may_be_lost, "a destination never gets the outcome of an event", id);
     verdict_.expect(!failed || event.letters > 0 || may_be_lost, "an event that failed is no dead letter", id);
     verdict_.expect(event.condition != "Success" || event.letters == 0, "an event that succeeded is a dead letter", id);
   }

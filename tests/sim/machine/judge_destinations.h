@@ -1,6 +1,6 @@
-// Judges the ends of asynchronous events (docs/compatibility.md). Each event that was accepted has one end, which its
-// destination is told: success, after a program has answered well, or failure, after all of its attempts. An event that
-// failed goes to the dead-letter topic as well, as it is. What has ended does not start again.
+// Judges the outcomes of asynchronous events (docs/compatibility.md). Each accepted event has one outcome, and its
+// destination gets that: success, after a program has answered, or failure, after all attempts. A failed event also
+// goes to the dead-letter topic, unchanged. An event does not start again after its outcome.
 #pragma once
 
 #include <map>
@@ -25,11 +25,11 @@ class DestinationsJudge {
   // A program gave up a request for an event: an attempt without a start.
   void lost_event() { ++lost_; }
 
-  // True if the input of a program is such an event, or tells of its end; then it is judged.
+  // True if the input of a program is such an event, or the outcome of one; then it is judged.
   bool started(const nlohmann::json& input);
   // Says which of these an input is.
   static std::string kind_of(const nlohmann::json& input);
-  // A program that has this input is about to answer that. What is no JSON is told as a text.
+  // A program that has this input is about to answer `result`. A destination gets an answer that is no JSON as a text.
   void answers(const nlohmann::json& input, const std::string& result);
   // Nothing waits any more, and nothing runs.
   void at_rest(BootTime now) const;

@@ -106,8 +106,9 @@ std::vector<PlantedFault> written() {
       {"message-sent-again-is-new", kNew, "a message of a FIFO topic that is sent again is another one", "fifo-topics"},
       {"number-given-twice", kNew, "two messages of a FIFO topic have one number", "fifo-topics"},
       {"event-retry-not-counted", kNew, "an event that fails is tried for ever", "functions events"},
-      {"event-kept-after-its-end", kNew, "an event that has ended starts again with the next daemon", "destinations"},
-      {"end-of-event-not-told", kNew, "a destination is not told how an event ended", "destinations"},
+      {"event-kept-after-its-outcome", kNew, "an event that has an outcome starts again with the next daemon",
+       "destinations"},
+      {"outcome-not-sent", kNew, "a destination does not get the outcome of an event", "destinations"},
       {"dead-letter-lost", kNew, "an event that failed is no dead letter", "destinations"},
   };
 }

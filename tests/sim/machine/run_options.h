@@ -13,7 +13,7 @@ std::string runner_of(const Plan& plan);
 bool has_runner(const Plan& plan);
 // Events of a function, by clients, a topic and a schedule.
 bool has_events(const Plan& plan);
-// A FIFO topic, or ends of events that others are told.
+// There is a FIFO topic, or a function with destinations.
 bool has_further_events(const Plan& plan);
 // The file of the template.
 std::string template_of(const Plan& plan);
