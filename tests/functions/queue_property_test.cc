@@ -14,7 +14,8 @@ using Kind = Settlement::Kind;
 
 class Model {
  public:
-  Model(bool late, uint64_t seed) : late_(late), world_(late, seed), random_(seed * 977) {
+  Model(StoreKind kind, uint64_t seed)
+      : late_(kind != StoreKind::kEmbedded), made_(make_world(kind, seed)), random_(seed * 977) {
     settings_.lease = milliseconds(2'000);
     settings_.max_attempts = 3;
     settings_.backoff = {milliseconds(200), milliseconds(1'000), 2, 0.5};
@@ -94,12 +95,12 @@ class Model {
     for (auto& task : tasks) {
       task.id = "t" + std::to_string(created_.size());
       if (random_.below(8) == 0) task.delay = milliseconds(random_.below(3'000));
-      if (random_.below(8) == 0) task.deadline = world_.clock.wall() + milliseconds(random_.below(5'000));
+      if (random_.below(8) == 0) task.deadline = world_.clock.wall() + milliseconds(200 + random_.below(5'000));
       if (lanes_ && random_.below(4) == 0) task.priority = static_cast<int>(random_.below(3)) - 1;
       created_.insert(task.id);
     }
     auto made = world_.wait(queue_->create(std::move(tasks)));
-    for (auto& task : made) ASSERT_TRUE(task && task->created);
+    for (auto& task : made) ASSERT_TRUE(task && task->created) << (task ? "it is there already" : task.error().message);
   }
 
   // Without anything in flight a take gives exactly the newest PENDING tasks.
@@ -214,7 +215,8 @@ class Model {
   }
 
   const bool late_;
-  World world_;
+  std::unique_ptr<World> made_;
+  World& world_ = *made_;
   Random random_;
   QueueSettings settings_;
   Queue* queue_ = nullptr;
@@ -226,9 +228,9 @@ class Model {
   std::vector<Held> held_;
 };
 
-class QueueProperty : public ::testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Stores, QueueProperty, ::testing::Values(false, true),
-                         [](const auto& store) { return store.param ? "late" : "embedded"; });
+class QueueProperty : public ::testing::TestWithParam<StoreKind> {};
+INSTANTIATE_TEST_SUITE_P(Stores, QueueProperty,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 TEST_P(QueueProperty, NothingIsLostAndNothingHeldTwice) {
   for (const uint64_t seed : test_seeds(40)) {
@@ -244,7 +246,8 @@ TEST_P(QueueProperty, NothingIsLostAndNothingHeldTwice) {
 TEST_P(QueueProperty, ConcurrentTakersGetEveryTaskOnce) {
   for (const uint64_t seed : test_seeds(5)) {
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
-    World world(GetParam(), seed);
+    const auto made = make_world(GetParam(), seed);
+    World& world = *made;
     Random random(seed);
     Queue& queue = world.start();
     std::vector<NewTask> tasks(200);

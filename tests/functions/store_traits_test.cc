@@ -63,11 +63,11 @@ TEST_F(StoreTraitsTest, AQueueNeedsExactIndexesAndSaysSo) {
 }
 
 TEST_F(StoreTraitsTest, AQueueNamesAllThatItsStoreLacks) {
-  lack(&StoreTraits::sole_writer);
+  lack(&StoreTraits::exact_index);
   lack(&StoreTraits::books);
   lack(&StoreTraits::prompt_ttl);
   EXPECT_EQ(refusal_of_queue(),
-            "queue 'QueueTable' cannot work on this store, which lacks what it needs: one writer, books, prompt TTL");
+            "queue 'QueueTable' cannot work on this store, which lacks what it needs: exact indexes, books");
 }
 
 TEST_F(StoreTraitsTest, WithoutTransactionsMuchIsRefused) {

@@ -10,6 +10,7 @@
 #include "functions/queue/queues.h"
 #include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
+#include "tables/owned/owned_tables.h"
 #include "tests/functions/queue_table.h"
 #include "tests/runtime/fakes.h"
 #include "tests/sim/sim_engine.h"
@@ -41,6 +42,13 @@ class FakeSpawner final : public Spawner {
   };
 };
 
+// A DynamoDB-compatible engine, as one daemon uses it: late, with lost answers and lagging indexes, without books,
+// streams and TTL; and what a daemon puts over it.
+struct EngineStore {
+  milliseconds index_lag{200};
+  SimFaults faults = SimFaults::some();
+};
+
 class World {
  public:
   // With `files` the store is on disk, there; they outlive the world.
@@ -50,14 +58,40 @@ class World {
         http(scheduler, nanoseconds(0)),
         store_random(seed),
         store(open(files)),
-        engine_(*store, scheduler, seed, SimFaults::some()) {
+        engine_(std::make_unique<SimEngine>(*store, scheduler, seed, SimFaults::some())) {
     scheduler.add(*store);
-    tables = late ? static_cast<Tables*>(&engine_) : store.get();
-    services = std::make_unique<Services>(Services{*tables, topics, scheduler, random, http, spawner});
+    use(late ? static_cast<Tables*>(engine_.get()) : store.get());
     auto created = wait(store->create_table(queue_table()));
     EXPECT_TRUE(created) << created.error().message;
   }
-  ~World() { scheduler.remove(*store); }
+  World(const EngineStore& engine, uint64_t seed)
+      : scheduler(clock),
+        random(seed),
+        http(scheduler, nanoseconds(0)),
+        store_random(seed),
+        store(open(nullptr)),
+        behind_(open(nullptr)),
+        engine_(std::make_unique<SimEngine>(*store, scheduler, seed, engine.faults, *behind_, engine.index_lag)) {
+    scheduler.add(*store);
+    scheduler.add(*behind_);
+    StoreTraits traits = engine_->traits();
+    traits.sole_writer = traits.books = traits.full_images = traits.prompt_ttl = false;
+    traits.stream = StreamShape::kNone;
+    engine_->say_traits(traits);
+    TableDefinition table = queue_table();
+    table.stream.reset();
+    table.ttl_attribute.reset();
+    auto created = wait(engine_->create_table(table));
+    EXPECT_TRUE(created) << created.error().message;
+    start_owned();
+  }
+  ~World() {
+    queues.reset();
+    owned_.reset();
+    for (auto* each : {&recent_, &behind_, &store}) {
+      if (*each) scheduler.remove(**each);
+    }
+  }
 
   // Lets time pass until the answer is there.
   template <class T>
@@ -73,6 +107,10 @@ class World {
   // A new life of the daemon's queues on the same store.
   Queue& start(QueueSettings settings = {}) {
     ++lives_;
+    if (owned_) {
+      queues.reset();
+      start_owned();
+    }
     queues = std::make_unique<Queues>(*services, EventLog(), QueueIdentity{"n", "life" + std::to_string(lives_)},
                                       nullptr, &store->wall_guard());
     auto opened = wait(queues->open("QueueTable", settings));
@@ -83,7 +121,7 @@ class World {
   }
   void pass(nanoseconds time) { scheduler.run_for(time); }
 
-  Books books() { return *wait(store->books("QueueTable")); }
+  Books books() { return *wait(tables->books("QueueTable")); }
   uint64_t stock(const std::string& status) { return books().stock[status]; }
   int64_t now_ms() const { return epoch_ms(clock.wall()); }
 
@@ -92,7 +130,8 @@ class World {
     PutItemInput input;
     input.table = "QueueTable";
     input.item = std::move(item);
-    auto put = wait(store->put_item(std::move(input)));
+    Tables& past_the_queue = behind_ ? static_cast<Tables&>(*engine_) : *store;
+    auto put = wait(past_the_queue.put_item(std::move(input)));
     EXPECT_TRUE(put) << put.error().message;
   }
   void put_pending(const std::string& id, int64_t created) {
@@ -108,16 +147,18 @@ class World {
   std::string status(const std::string& id) { return std::string(read(id).string_or("taskStatus")); }
 
   // For the late world: the number of calls of the store.
-  uint64_t store_calls() const { return engine_.calls(); }
+  uint64_t store_calls() const { return engine_->calls(); }
   // For the late world: from now on its writes have these faults.
-  void set_faults(SimFaults faults) { engine_.set_faults(faults); }
-  uint64_t unknown_outcomes() const { return engine_.unknown_outcomes(); }
+  void set_faults(SimFaults faults) { engine_->set_faults(faults); }
+  uint64_t unknown_outcomes() const { return engine_->unknown_outcomes(); }
+  // On an engine: edits whose condition did not hold.
+  uint64_t refused_writes() const { return engine_->refused_edits(); }
   // For the late world: the time until a write is durable.
-  void delay_durable(milliseconds time) { engine_.late().delay_durable(time); }
+  void delay_durable(milliseconds time) { engine_->late().delay_durable(time); }
   // For the late world: puts succeed, edits (claims, ends) after the `first` are refused as by a full store.
   void refuse_edits(bool refuse, size_t first = 0) {
     const Error full{ErrorCode::kThroughputExceeded, "full", nullptr};
-    engine_.late().refuse_edits(refuse ? std::optional(full) : std::nullopt, first);
+    engine_->late().refuse_edits(refuse ? std::optional(full) : std::nullopt, first);
   }
 
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
@@ -141,9 +182,39 @@ class World {
     return std::move(*opened);
   }
 
-  SimEngine engine_;
+  void use(Tables* those) {
+    tables = those;
+    services = std::make_unique<Services>(Services{*tables, topics, scheduler, random, http, spawner});
+  }
+  // A daemon's view of the engine: each life begins without what the last one remembered.
+  void start_owned() {
+    owned_.reset();
+    if (recent_) scheduler.remove(*recent_);
+    recent_ = open(nullptr);
+    scheduler.add(*recent_);
+    OwnedOptions options;
+    options.version = "taskRev";
+    options.recount = seconds(5);
+    owned_ = std::make_unique<OwnedTables>(*engine_, *recent_, scheduler, options);
+    use(owned_.get());
+  }
+
+  std::unique_ptr<EmbeddedTables> behind_;
+  std::unique_ptr<EmbeddedTables> recent_;
+  std::unique_ptr<SimEngine> engine_;
+  std::unique_ptr<OwnedTables> owned_;
   int lives_ = 0;
 };
+
+enum class StoreKind { kEmbedded, kLate, kEngine };
+inline std::unique_ptr<World> make_world(StoreKind kind, uint64_t seed) {
+  if (kind == StoreKind::kEngine) return std::make_unique<World>(EngineStore{}, seed);
+  return std::make_unique<World>(kind == StoreKind::kLate, seed);
+}
+inline std::string kind_name(const ::testing::TestParamInfo<StoreKind>& kind) {
+  if (kind.param == StoreKind::kEngine) return "engine";
+  return kind.param == StoreKind::kLate ? "late" : "embedded";
+}
 
 // Why a task is where it is.
 inline std::vector<std::string> sentences(const Explanation& explanation) {

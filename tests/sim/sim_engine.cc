@@ -195,7 +195,12 @@ Async<std::vector<Result<WriteOutput>>> SimEngine::faulty(std::vector<Input> inp
 }
 
 Async<std::vector<Result<WriteOutput>>> SimEngine::edit_many(std::vector<EditItemInput> inputs) {
-  return faulty(std::move(inputs), &Tables::edit_many);
+  auto work = faulty(std::move(inputs), &Tables::edit_many);
+  auto answers = co_await work;
+  for (const auto& answer : answers) {
+    if (!answer && answer.error().code == ErrorCode::kConditionalCheckFailed) ++refused_edits_;
+  }
+  co_return answers;
 }
 
 Async<std::vector<Result<WriteOutput>>> SimEngine::write_many(std::vector<WriteInput> inputs) {

@@ -73,6 +73,8 @@ class SimEngine final : public Tables {
   // For those who ask what the store can do; it can do the same as before.
   void say_traits(StoreTraits traits) { traits_ = traits; }
   uint64_t unknown_outcomes() const { return unknown_; }
+  // Edits whose condition did not hold.
+  uint64_t refused_edits() const { return refused_edits_; }
 
  private:
   enum class Fault { kNone, kLostBefore, kLostAfter, kLate, kTwice, kRefused };
@@ -108,6 +110,7 @@ class SimEngine final : public Tables {
   StoreTraits traits_;
   LateTables late_;
   uint64_t unknown_ = 0;
+  uint64_t refused_edits_ = 0;
   Scope scope_;  // Last.
 };
 

@@ -84,6 +84,10 @@ Async<void> Adoption::adopt_all() {
         core_.adopter.try_again();
         break;
       }
+      if (!Follower::can_follow(services_.tables.traits())) {
+        auto times = times_for_new(page->items);
+        if (!times.empty()) co_await give_times(std::move(times));
+      }
       std::erase_if(page->items, [this](const ItemRef& task) { return !needs_adoption(task); });
       start = std::move(page->last_evaluated_key);
       if (!page->items.empty()) {
@@ -94,6 +98,16 @@ Async<void> Adoption::adopt_all() {
     } while (!start.empty());
   }
   core_.adopter.end_walk();
+}
+
+// The deadlines of tasks that a client has put, where no stream shows them. Those of the queue itself have `attempt`.
+std::vector<EditItemInput> Adoption::times_for_new(const std::vector<ItemRef>& tasks) const {
+  std::vector<EditItemInput> times;
+  for (const auto& task : tasks) {
+    if (has(task, attribute::kAttempt)) continue;
+    if (auto edit = core_.adopter.times_for(task, true, wall())) times.push_back(std::move(*edit));
+  }
+  return times;
 }
 
 void Adoption::lane_filled(const ItemRef& task) {

@@ -33,6 +33,7 @@ class Adoption : QueuePart {
 
  private:
   Async<void> adopt_one(ItemRef task);
+  std::vector<EditItemInput> times_for_new(const std::vector<ItemRef>& tasks) const;
 };
 
 }  // namespace freshet

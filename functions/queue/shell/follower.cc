@@ -11,8 +11,8 @@ namespace freshet {
 namespace {
 
 constexpr milliseconds kEarlyAnswer{20};
-// While the table has no stream, the queue looks at all tasks now and then: after this pause, or after a multiple of
-// the time that the look took.
+// Without a stream, the queue looks at all tasks now and then: after this pause, or after a multiple of the time that
+// the look took.
 constexpr milliseconds kWalkPause{5'000};
 constexpr int kWalkShare = 20;
 constexpr const char* kWithoutStream =
@@ -68,7 +68,20 @@ Async<bool> Follower::is_stream_over(std::string label) {
   co_return !described->definition.stream || described->stream_label != label;
 }
 
+// Finds what clients put. Takes find the tasks themselves; what these lack (core/adopter.h) they get here.
+Async<void> Follower::walk_now_and_then() {
+  for (;;) {
+    const auto began = boot();
+    if (!parts_.table.gone()) co_await parts_.adoption.adopt_all();
+    co_await sleep_for(services_.scheduler, std::max<nanoseconds>(kWalkPause, kWalkShare * (boot() - began)));
+  }
+}
+
 Async<void> Follower::follow() {
+  if (!can_follow(services_.tables.traits())) {
+    co_await walk_now_and_then();
+    co_return;
+  }
   StreamPlace place = co_await first_stream();
   // Earlier records are not read, and the last run may have ended in the middle of an adoption.
   scope_.spawn(parts_.adoption.adopt_all());

@@ -1,15 +1,22 @@
-// Reads the stream of the queue's own table: what clients wrote, and what the TTL sweep removed. Loop thread.
+// Reads the stream of the queue's own table: what clients wrote, and what the TTL sweep removed. On a store whose
+// streams it cannot follow, it looks through all tasks now and then instead. Loop thread.
 #pragma once
 
 #include <string>
 
 #include "functions/queue/shell/part.h"
+#include "tables/traits.h"
 
 namespace freshet {
 
 class Follower : QueuePart {
  public:
   using QueuePart::QueuePart;
+
+  // True if it can follow the streams of such a store.
+  static bool can_follow(const StoreTraits& traits) {
+    return traits.has(Trait::kSingleStream) && traits.has(Trait::kFullImages);
+  }
 
   // Until the queue is destroyed.
   Async<void> follow();
@@ -20,6 +27,7 @@ class Follower : QueuePart {
     uint64_t from = 1;
   };
 
+  Async<void> walk_now_and_then();
   Async<StreamPlace> first_stream();
   Async<StreamPlace> next_stream(std::string last);
   Async<bool> is_stream_over(std::string label);

@@ -70,6 +70,7 @@ void LeaseEnds::lease_ended(const Lapse& lapse, Result<WriteOutput>& answer) {
 
 // Begins to time every held task that is not timed yet. At the start, claims of this node's dead incarnations end.
 Async<void> LeaseEnds::watch_taken(bool starting) {
+  watched_ = boot();
   Item start;
   for (;;) {
     auto page = co_await parts_.table.heads(state::kTaken, kMovedAtOnce, false, std::move(start));

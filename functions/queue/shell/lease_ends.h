@@ -17,10 +17,15 @@ class LeaseEnds : QueuePart {
   Async<bool> end_leases();
   // Begins to time every held task that is not timed yet. `starting`: claims of dead incarnations end.
   Async<void> watch_taken(bool starting);
+  // True if it is time to look for held tasks that nothing told of: where a claim may be made long after its caller got
+  // no answer. Once a lease.
+  bool may_watch() const { return !sure_.is_immediate() && boot() - watched_ >= settings_.lease; }
   // The same for held tasks that are in no index: searches the whole table.
   Async<void> watch_unindexed();
 
  private:
+  BootTime watched_{};  // When watch_taken() began last.
+
   Async<void> end_replaced_lease(Lapse lapse);
   void lease_ended(const Lapse& lapse, Result<WriteOutput>& answer);
   Async<void> end_dead(std::vector<ItemRef> tasks);

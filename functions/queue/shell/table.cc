@@ -39,9 +39,9 @@ bool is_status_index(const IndexDefinition& index) {
          index.keys.sort->name == attribute::kCreated;
 }
 
-// Definition with what a queue needs of its own.
-TableDefinition as_queue(TableDefinition definition) {
-  if (!definition.stream) definition.stream = StreamView::kKeysOnly;
+// Definition with what a queue needs of its own. `follows_stream`: the queue reads the table's stream (Follower).
+TableDefinition as_queue(TableDefinition definition, bool follows_stream) {
+  if (follows_stream && !definition.stream) definition.stream = StreamView::kKeysOnly;
   if (!definition.books) definition.books = BooksDefinition{};
   const bool any = std::any_of(definition.indexes.begin(), definition.indexes.end(), is_status_index);
   if (!any && !definition.index(kStatusIndex)) {
@@ -60,11 +60,11 @@ TableDefinition as_queue(TableDefinition definition) {
   return definition;
 }
 
-// One owner, exact order, and takes that follow their own writes: what tables.h alone does not promise.
+// Takes that follow their own writes, and counts: what tables.h alone does not promise. docs/lifecycle.md, "What holds
+// on which store", says what is weaker without the other traits.
 Result<void> fits(const Tables& tables, const std::string& table) {
   return require_traits(tables.traits(), "queue '" + table + "'",
-                        {Trait::kSoleWriter, Trait::kExactIndex, Trait::kBooks, Trait::kTransactions,
-                         Trait::kSingleStream, Trait::kFullImages, Trait::kPromptTtl});
+                        {Trait::kExactIndex, Trait::kBooks, Trait::kTransactions});
 }
 
 }  // namespace
@@ -103,7 +103,8 @@ Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, std:
       definition.keys.sort) {
     co_return invalid("table '" + table + "' cannot be a queue: its key must be taskId (S) alone");
   }
-  TableDefinition wanted = as_queue(definition);
+  const bool follows_stream = Follower::can_follow(services.tables.traits());
+  TableDefinition wanted = as_queue(definition, follows_stream);
   if (wanted != definition) {
     TableDefinition change = wanted;
     auto altered = co_await services.tables.alter_table(std::move(change));
@@ -149,7 +150,7 @@ Async<void> QueueTable::look_for_table() {
 // Clients may drop an index that the queue needs, or replace it by one of another kind. It is made again at once.
 // The queue can do without a stream for a while, so that a client can switch one off and another one on.
 Async<void> QueueTable::mend_table(TableDescription there) {
-  TableDefinition wanted = as_queue(there.definition);
+  TableDefinition wanted = as_queue(there.definition, false);
   wanted.stream = there.definition.stream;
   if (wanted != there.definition && !FRESHET_PLANTED("dropped-index-stays")) {
     const std::string lost = lacking(wanted, there.definition);

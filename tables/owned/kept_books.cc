@@ -1,0 +1,96 @@
+#include "tables/owned/kept_books.h"
+
+#include <algorithm>
+#include <set>
+
+namespace freshet {
+
+namespace {
+
+void add(std::map<std::string, uint64_t>& to, const std::string& status, uint64_t count) {
+  to[status] += count;
+}
+
+// True if there was less.
+bool take(std::map<std::string, uint64_t>& from, const std::string& status, uint64_t count) {
+  uint64_t& there = from[status];
+  const bool lacks = there < count;
+  there -= std::min(there, count);
+  return lacks;
+}
+
+}  // namespace
+
+void KeptBooks::count_as(uint64_t id, const At& at) {
+  count_->known.insert(id);
+  count_->waiting.erase(id);
+  if (!at) return;
+  add(count_->stock.items, at->status, 1);
+  add(count_->stock.bytes, at->status, at->bytes);
+}
+
+void KeptBooks::over(uint64_t id, const std::optional<At>& now) {
+  const auto flying = in_flight_.find(id);
+  if (flying != in_flight_.end() && --flying->second == 0) in_flight_.erase(flying);
+  if (count_ && now && count_->waiting.contains(id)) count_as(id, *now);
+}
+
+void KeptBooks::moved(uint64_t id, const At& from, const At& to, Cause cause) {
+  if (count_ && !count_->known.contains(id)) {
+    count_as(id, to);
+  } else if (count_) {
+    if (from) take(count_->stock.items, from->status, 1);
+    if (from) take(count_->stock.bytes, from->status, from->bytes);
+    if (to) add(count_->stock.items, to->status, 1);
+    if (to) add(count_->stock.bytes, to->status, to->bytes);
+  }
+  // An item that a client put is not in the stock yet.
+  if (from && take(books_.stock, from->status, 1)) {
+    ++books_.flow[{"", from->status, Cause::kClient}];
+    is_doubted_ = true;
+  }
+  if (from) take(books_.bytes, from->status, from->bytes);
+  if (to) add(books_.stock, to->status, 1);
+  if (to) add(books_.bytes, to->status, to->bytes);
+  const std::string left = from ? from->status : "";
+  const std::string entered = to ? to->status : "";
+  if (left != entered) ++books_.flow[{left, entered, cause}];
+}
+
+void KeptBooks::begin_count() {
+  count_.emplace();
+  is_doubted_ = false;
+}
+
+void KeptBooks::counted(uint64_t id, const Place& place) {
+  if (!count_ || count_->known.contains(id)) return;
+  if (in_flight_.contains(id)) {
+    count_->waiting[id] = place;
+  } else {
+    count_as(id, place);
+  }
+}
+
+// The difference came and went past this process.
+void KeptBooks::end_count() {
+  if (!count_) return;
+  if (!count_->waiting.empty()) is_doubted_ = true;
+  for (const auto& [id, place] : count_->waiting) {
+    add(count_->stock.items, place.status, 1);
+    add(count_->stock.bytes, place.status, place.bytes);
+  }
+  std::set<std::string> all;
+  for (const auto& [status, items] : books_.stock) all.insert(status);
+  for (const auto& [status, items] : count_->stock.items) all.insert(status);
+  for (const auto& status : all) {
+    const uint64_t before = books_.stock[status];
+    const uint64_t now = count_->stock.items[status];
+    if (now > before) books_.flow[{"", status, Cause::kClient}] += now - before;
+    if (now < before) books_.flow[{status, "", Cause::kClient}] += before - now;
+  }
+  books_.stock = std::move(count_->stock.items);
+  books_.bytes = std::move(count_->stock.bytes);
+  count_.reset();
+}
+
+}  // namespace freshet

@@ -1,0 +1,69 @@
+// KeptBooks: the books of one table on a store that keeps none (tables/traits.h, Trait::kBooks). They are right once
+// all items were counted (begin_count() to end_count()), as far as moves go through this process. What others write
+// shows at the next count, as moves by clients. Pure state. Loop thread.
+//
+// While items are counted, others are written. An item counts as it is when the count meets it, or as its first write
+// leaves it, whichever comes first. `id` stands for an item: two with the same one are counted as one.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "tables/definition.h"
+
+namespace freshet {
+
+class KeptBooks {
+ public:
+  // Where an item is, and its bytes as stored. Empty: not in the table.
+  struct Place {
+    std::string status;
+    uint64_t bytes = 0;
+    bool operator==(const Place&) const = default;
+  };
+  using At = std::optional<Place>;
+
+  // A write of the item was sent, and is over in the end, whatever came of it.
+  void sent(uint64_t id) { ++in_flight_[id]; }
+  // `now`: the item's place if it is known.
+  void over(uint64_t id, const std::optional<At>& now);
+  // The item was at `from` and is at `to`.
+  void moved(uint64_t id, const At& from, const At& to, Cause cause);
+  // Something may have moved that this does not know of: count again.
+  void doubt() { is_doubted_ = true; }
+  bool is_doubted() const { return is_doubted_; }
+
+  void begin_count();
+  // A page of the count showed the item there.
+  void counted(uint64_t id, const Place& place);
+  void end_count();
+  // The count could not be finished.
+  void drop_count() { count_.reset(); }
+
+  const Books& books() const { return books_; }
+
+ private:
+  struct Stock {
+    std::map<std::string, uint64_t> items;
+    std::map<std::string, uint64_t> bytes;
+  };
+  struct Count {
+    Stock stock;
+    absl::flat_hash_set<uint64_t> known;           // Items that are in `stock`, or that are not in the table.
+    absl::flat_hash_map<uint64_t, Place> waiting;  // They were being written when the count met them.
+  };
+
+  void count_as(uint64_t id, const At& at);
+
+  Books books_;
+  std::optional<Count> count_;
+  absl::flat_hash_map<uint64_t, int> in_flight_;
+  bool is_doubted_ = false;
+};
+
+}  // namespace freshet

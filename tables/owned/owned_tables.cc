@@ -1,0 +1,384 @@
+#include "tables/owned/owned_tables.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tables/owned/kept.h"
+
+namespace freshet {
+
+namespace {
+
+StoreTraits with_index_and_books(StoreTraits traits) {
+  traits.exact_index = traits.books = true;
+  return traits;
+}
+
+uint64_t hash_of(const Item& key) {
+  std::string bytes;
+  append_encoded(bytes, key);
+  return std::hash<std::string>{}(bytes);
+}
+
+template <class Input>
+std::vector<std::string> tables_of(const std::vector<Input>& inputs) {
+  std::vector<std::string> out;
+  for (const auto& input : inputs) {
+    if constexpr (std::is_same_v<Input, WriteInput>) {
+      out.push_back(std::visit([](const auto& one) { return one.table; }, input));
+    } else {
+      out.push_back(input.table);
+    }
+  }
+  return out;
+}
+
+bool is_unknown(const Result<WriteOutput>& answer) {
+  return !answer && answer.error().code == ErrorCode::kUnknownOutcome;
+}
+
+bool is_refused(const Result<WriteOutput>& answer) {
+  return !answer && answer.error().code == ErrorCode::kConditionalCheckFailed;
+}
+
+// The images that a write is asked for, beside what its caller wants: that of before for puts and deletes, that of
+// after for updates.
+WriteInput with_images(WriteInput input) {
+  if (auto* put = std::get_if<PutItemInput>(&input)) {
+    if (!put->only_new) put->return_values = ReturnValues::kAllOld;
+  } else if (auto* gone = std::get_if<DeleteItemInput>(&input)) {
+    gone->return_values = ReturnValues::kAllOld;
+  } else if (auto* update = std::get_if<UpdateItemInput>(&input)) {
+    if (update->return_values == ReturnValues::kNone) update->return_values = ReturnValues::kAllNew;
+  }
+  return input;
+}
+
+ReturnValues wanted_by(const WriteInput& input) {
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (requires { one.return_values; }) return one.return_values;
+        return ReturnValues::kNone;
+      },
+      input);
+}
+
+// The item after a write that was carried out; empty: the answer does not say.
+std::optional<ItemRef> image_after(const WriteInput& input, const WriteOutput& answer) {
+  if (const auto* put = std::get_if<PutItemInput>(&input)) return ItemRef::encode(put->item);
+  if (std::get_if<DeleteItemInput>(&input)) return ItemRef();
+  const auto* update = std::get_if<UpdateItemInput>(&input);
+  if (update && update->return_values == ReturnValues::kAllNew) return answer.attributes;
+  return std::nullopt;
+}
+
+bool names(const std::string& expression, const Placeholders& placeholders, const std::string& attribute) {
+  if (expression.find(attribute) != std::string::npos) return true;
+  return std::any_of(placeholders.names.begin(), placeholders.names.end(),
+                     [&](const auto& name) { return name.second == attribute; });
+}
+
+}  // namespace
+
+// Writes that are under way. One whose caller goes away before the answer may have been carried out.
+class OwnedTables::Writing {
+ public:
+  Writing(OwnedTables& tables, std::vector<Written> writes) : tables_(tables), writes_(std::move(writes)) {
+    for (auto& write : writes_) {
+      write.call = tables_.recent_.begin_call();
+      if (KeptBooks* books = tables_.books_of(write.table)) books->sent(hash_of(write.key));
+    }
+  }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+  ~Writing() {
+    for (; done_ < writes_.size(); ++done_) {
+      Written& write = writes_[done_];
+      tables_.recent_.unsure(write.table, write.key, write.before, write.cause, tables_.now());
+      KeptBooks* books = tables_.books_of(write.table);
+      if (books == nullptr) continue;
+      books->doubt();
+      books->over(hash_of(write.key), std::nullopt);
+    }
+  }
+
+  Written& next() { return writes_[done_]; }
+  // The next write was answered, and what came of it is noted.
+  void over() {
+    const Written& write = writes_[done_++];
+    KeptBooks* books = tables_.books_of(write.table);
+    if (books == nullptr) return;
+    const auto now = tables_.recent_.find(write.table, write.key);
+    books->over(hash_of(write.key), tables_.place_of(write.table, now ? now : write.before));
+  }
+
+ private:
+  OwnedTables& tables_;
+  std::vector<Written> writes_;
+  size_t done_ = 0;
+};
+
+OwnedTables::OwnedTables(Tables& store, Tables& memory, Scheduler& scheduler, OwnedOptions options)
+    : store_(store),
+      scheduler_(scheduler),
+      options_(std::move(options)),
+      traits_(with_index_and_books(store.traits())),
+      recent_(memory, options_.version, options_.recent) {}
+
+OwnedTables::~OwnedTables() {
+  scope_.clear();
+}
+
+Item OwnedTables::key_in(const Item& item, const std::string& table) const {
+  Item key;
+  const TableDefinition* definition = recent_.definition(table);
+  if (definition == nullptr) return key;
+  for (const KeyAttribute* attribute : definition->keys.attributes()) {
+    if (const Value* value = item.find(attribute->name)) key.set(attribute->name, *value);
+  }
+  return key;
+}
+
+OwnedTables::Written OwnedTables::written_by(const EditItemInput& input) {
+  Written out{input.table, key_in(input.seen.decode(), input.table)};
+  const auto known = recent_.find(input.table, out.key);
+  out.before = known ? *known : input.seen;
+  out.cause = input.cause;
+  return out;
+}
+
+OwnedTables::Written OwnedTables::written_by(const WriteInput& input) {
+  Written out;
+  std::visit(
+      [&](const auto& one) {
+        out.table = one.table;
+        if constexpr (requires { one.item; }) {
+          out.key = key_in(one.item, one.table);
+        } else {
+          out.key = key_in(one.key, one.table);
+        }
+        if constexpr (requires { one.cause; }) out.cause = one.cause;
+      },
+      input);
+  out.before = recent_.find(out.table, out.key);
+  const auto* put = std::get_if<PutItemInput>(&input);
+  if (put && put->only_new) out.is_new = true;
+  if (put && put->only_new && !out.before) out.before = ItemRef();
+  const auto kept = kept_.find(out.table);
+  const auto* update = std::get_if<UpdateItemInput>(&input);
+  if (update && kept != kept_.end()) {
+    out.may_move = names(update->update, update->placeholders, kept->second->definition.status_attribute);
+  }
+  return out;
+}
+
+// Each table is asked for its keys once.
+Async<void> OwnedTables::know_tables(std::vector<std::string> tables) {
+  for (auto& table : tables) {
+    if (recent_.definition(table) != nullptr) continue;
+    static_cast<void>(co_await describe_table(std::move(table)));
+  }
+}
+
+Async<std::vector<Result<WriteOutput>>> OwnedTables::edit_many(std::vector<EditItemInput> inputs) {
+  auto tables = tables_of(inputs);
+  co_await know_tables(std::move(tables));
+  recent_.expire(now());
+  std::vector<Written> writes;
+  for (auto& input : inputs) {
+    writes.push_back(written_by(input));
+    input.return_item_on_failure = true;
+  }
+  Writing writing(*this, std::move(writes));
+  auto answers = co_await store_.edit_many(std::move(inputs));
+  std::vector<Written> unseen;
+  for (const auto& answer : answers) {
+    Written& write = writing.next();
+    note(write, answer, answer ? std::optional(answer->attributes) : std::nullopt);
+    if (is_refused(answer) && !answer.error().detail) unseen.push_back(write);
+    writing.over();
+  }
+  if (!unseen.empty()) scope_.spawn(look_again(std::move(unseen)));
+  co_return answers;
+}
+
+Async<std::vector<Result<WriteOutput>>> OwnedTables::write_many(std::vector<WriteInput> inputs) {
+  auto tables = tables_of(inputs);
+  co_await know_tables(std::move(tables));
+  recent_.expire(now());
+  std::vector<Written> writes;
+  std::vector<WriteInput> sent;
+  for (const auto& input : inputs) {
+    writes.push_back(written_by(input));
+    sent.push_back(with_images(input));
+  }
+  const std::vector<WriteInput> images = sent;
+  Writing writing(*this, std::move(writes));
+  auto answers = co_await store_.write_many(std::move(sent));
+  std::vector<Written> unseen;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    Written& write = writing.next();
+    const bool checks_only = std::holds_alternative<ConditionCheckInput>(images[i]);
+    const auto after = answers[i] && !checks_only ? image_after(images[i], *answers[i]) : std::nullopt;
+    const bool gives_before = std::holds_alternative<DeleteItemInput>(images[i]) ||
+                              (std::holds_alternative<PutItemInput>(images[i]) && !write.is_new);
+    if (answers[i] && gives_before && !write.before) write.before = answers[i]->attributes;
+    if (!checks_only) note(write, answers[i], after);
+    if (answers[i] && !checks_only && !after) unseen.push_back(write);
+    if (answers[i] && wanted_by(inputs[i]) == ReturnValues::kNone) answers[i]->attributes = ItemRef();
+    writing.over();
+  }
+  if (!unseen.empty()) co_await look_again(std::move(unseen));
+  co_return answers;
+}
+
+Async<Result<WriteOutput>> OwnedTables::write_one(WriteInput input) {
+  std::vector<WriteInput> one;
+  one.push_back(std::move(input));
+  auto work = write_many(std::move(one));
+  auto answers = co_await work;
+  co_return std::move(answers.front());
+}
+
+Async<Result<WriteOutput>> OwnedTables::put_item(PutItemInput input) {
+  return write_one(std::move(input));
+}
+
+Async<Result<WriteOutput>> OwnedTables::update_item(UpdateItemInput input) {
+  return write_one(std::move(input));
+}
+
+Async<Result<WriteOutput>> OwnedTables::delete_item(DeleteItemInput input) {
+  return write_one(std::move(input));
+}
+
+// Its items are read afterwards: a transaction gives no images.
+Async<Result<TransactWriteOutput>> OwnedTables::transact_write(TransactWriteInput input) {
+  auto tables = tables_of(input.actions);
+  co_await know_tables(std::move(tables));
+  std::vector<Written> writes;
+  for (const auto& action : input.actions) {
+    if (std::holds_alternative<ConditionCheckInput>(action)) continue;
+    Written write = written_by(action);
+    if (!write.before && write.may_move) {
+      if (KeptBooks* books = books_of(write.table)) books->doubt();
+    }
+    writes.push_back(std::move(write));
+  }
+  auto answer = co_await store_.transact_write(std::move(input));
+  const bool may_be_done = answer || answer.error().code == ErrorCode::kUnknownOutcome;
+  if (may_be_done) co_await look_again(std::move(writes));
+  co_return answer;
+}
+
+void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const std::optional<ItemRef>& after) {
+  if (is_unknown(answer)) {
+    recent_.unsure(write.table, write.key, write.before, write.cause, now());
+    // It may yet be carried out when nobody looks any more.
+    if (KeptBooks* books = books_of(write.table)) books->doubt();
+  } else if (is_refused(answer)) {
+    note_refused(write, answer);
+  } else if (answer && after) {
+    const auto known = recent_.find(write.table, write.key);
+    recent_.wrote(write.table, write.key, *after, write.call, now());
+    account(write, known ? known : write.before);
+  }
+}
+
+// The item is not what its writer saw in an index. A create that is refused says nothing new.
+void OwnedTables::note_refused(Written& write, const Result<WriteOutput>& answer) {
+  const auto detail = std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
+  if (write.is_new || !detail) return;
+  const auto known = recent_.find(write.table, write.key);
+  recent_.refused(write.table, write.key, detail->item, write.call, now());
+  write.cause = Cause::kClient;
+  account(write, known ? known : write.before);
+}
+
+// `before`: the item as the books have it.
+void OwnedTables::account(const Written& write, const std::optional<ItemRef>& before) {
+  KeptBooks* books = books_of(write.table);
+  if (books == nullptr) return;
+  const auto from = place_of(write.table, before);
+  const auto to = place_of(write.table, recent_.find(write.table, write.key));
+  if (from && to) {
+    if (*from != *to) books->moved(hash_of(write.key), *from, *to, write.cause);
+  } else if (write.may_move) {
+    books->doubt();
+  }
+}
+
+// Reads items whose state an answer left open.
+Async<void> OwnedTables::look_again(std::vector<Written> writes) {
+  std::vector<GetItemInput> reads;
+  for (Written& write : writes) {
+    GetItemInput get;
+    get.table = write.table;
+    get.key = write.key;
+    reads.push_back(std::move(get));
+    recent_.unsure(write.table, write.key, write.before, write.cause, now());
+  }
+  static_cast<void>(co_await read_many(std::move(reads)));
+}
+
+void OwnedTables::was_read(const GetItemInput& input, const ItemRef& item, uint64_t call) {
+  if (!input.consistent || !input.projection.empty()) return;
+  const auto known = recent_.find(input.table, input.key);
+  const auto unsure = recent_.cause_of_unsure(input.table, input.key);
+  if (!known && !unsure) return;
+  recent_.read(input.table, input.key, item, call, now());
+  Written write{input.table, input.key};
+  write.cause = unsure.value_or(Cause::kClient);
+  account(write, known);
+}
+
+Async<Result<ItemRef>> OwnedTables::get_item(GetItemInput input) {
+  const uint64_t call = recent_.begin_call();
+  GetItemInput sent = input;
+  auto item = co_await store_.get_item(std::move(sent));
+  if (item) was_read(input, *item, call);
+  co_return item;
+}
+
+Async<std::vector<Result<ReadOutput>>> OwnedTables::read_many(std::vector<GetItemInput> inputs) {
+  const uint64_t call = recent_.begin_call();
+  std::vector<GetItemInput> sent = inputs;
+  auto items = co_await store_.read_many(std::move(sent));
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i]) was_read(inputs[i], items[i]->item, call);
+  }
+  co_return items;
+}
+
+// Reads on where most of a page turned out to have moved, but not without end.
+Async<Result<Page>> OwnedTables::query(QueryInput input) {
+  if (input.index.empty() || input.count_only || !input.projection.empty()) {
+    auto work = store_.query(std::move(input));
+    co_return co_await work;
+  }
+  constexpr int kMostPages = 4;
+  std::vector<std::string> tables{input.table};
+  co_await know_tables(std::move(tables));
+  recent_.expire(now());
+  const uint32_t limit = input.limit;
+  Page out;
+  for (int pages = 1;; ++pages) {
+    QueryInput sent = input;
+    auto page = co_await store_.query(std::move(sent));
+    if (!page) co_return page;
+    size_t masked = 0;
+    Page right = recent_.corrected(input, std::move(*page), now(), masked);
+    std::move(right.items.begin(), right.items.end(), std::back_inserter(out.items));
+    out.count += right.count;
+    out.scanned += right.scanned;
+    out.scanned_bytes += right.scanned_bytes;
+    out.billed_bytes += right.billed_bytes;
+    out.last_evaluated_key = std::move(right.last_evaluated_key);
+    const bool is_short = limit != 0 && out.items.size() < limit && masked > 0;
+    if (!is_short || out.last_evaluated_key.empty() || pages == kMostPages) co_return out;
+    input.limit = limit - static_cast<uint32_t>(out.items.size());
+    input.exclusive_start_key = out.last_evaluated_key;
+  }
+}
+
+}  // namespace freshet

@@ -1,0 +1,117 @@
+// OwnedTables: a store that this process alone writes, or nearly, over an engine across a network. It adds what a queue
+// needs and such an engine lacks:
+// - exact indexes: an index shows a write of this process from the moment at which it is answered. Items that others
+//   write show when the engine's index shows them;
+// - books: counted once at the start, then kept by the writes that go through here, and counted again when in doubt.
+//
+// Queries of an index are corrected, but not scans, nor queries with count_only or a projection. The
+// conditions of writes are the engine's: what this remembers is never a reason for a promise.
+//
+// Loop thread. What it refers to outlives it, and it outlives every Async that it returned.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "tables/owned/kept_books.h"
+#include "tables/owned/recent_writes.h"
+#include "tables/tables.h"
+#include "tables/traits.h"
+
+namespace freshet {
+
+struct OwnedOptions {
+  std::string version;          // As in RecentWrites.
+  RecentWritesLimits recent{};  // How long writes are remembered.
+  seconds recount{600};         // The least time between two counts of a table.
+};
+
+class OwnedTables final : public Tables {
+ public:
+  // `memory`: as in RecentWrites.
+  OwnedTables(Tables& store, Tables& memory, Scheduler& scheduler, OwnedOptions options);
+  ~OwnedTables() override;
+
+  const StoreTraits& traits() const override { return traits_; }
+
+  Async<Result<TableDescription>> create_table(TableDefinition definition) override;
+  Async<Result<TableDescription>> describe_table(std::string table) override;
+  Async<Result<TableDescription>> delete_table(std::string table) override;
+  Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
+  Async<Result<std::vector<std::string>>> list_tables() override { return store_.list_tables(); }
+
+  Async<Result<WriteOutput>> put_item(PutItemInput input) override;
+  Async<Result<WriteOutput>> update_item(UpdateItemInput input) override;
+  Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override;
+  Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
+  Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override;
+  Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override;
+
+  Async<Result<ItemRef>> get_item(GetItemInput input) override;
+  Async<std::vector<Result<ReadOutput>>> read_many(std::vector<GetItemInput> inputs) override;
+  Async<Result<std::vector<ReadOutput>>> transact_get(std::vector<GetItemInput> inputs) override {
+    return store_.transact_get(std::move(inputs));
+  }
+  Async<Result<Page>> query(QueryInput input) override;
+  Async<Result<Page>> scan(ScanInput input) override { return store_.scan(std::move(input)); }
+
+  Async<Result<StreamPage>> read_stream(ReadStreamInput input) override { return store_.read_stream(std::move(input)); }
+  Async<Result<StreamBounds>> stream_bounds(std::string table) override { return store_.stream_bounds(table); }
+  Async<Result<std::vector<ClosedStream>>> closed_streams() override { return store_.closed_streams(); }
+  Async<Result<Books>> books(std::string table) override;
+  Backups* backups() override { return store_.backups(); }
+  Async<Result<void>> durable() override { return store_.durable(); }
+  Async<void> lull(BootTime latest) override { return store_.lull(latest); }
+
+  // True if the table has books, and all its items have been counted at least once.
+  bool is_counted(const std::string& table) const;
+
+ private:
+  struct Kept;
+  class Writing;
+  // An item that is written, and what was known of it before.
+  struct Written {
+    std::string table;
+    Item key;
+    std::optional<ItemRef> before{};  // Empty: not known.
+    bool is_new = false;              // It must not be there yet.
+    bool may_move = true;             // The write may change the item's status.
+    Cause cause = Cause::kClient;
+    uint64_t call = 0;
+  };
+
+  BootTime now() const { return scheduler_.clock().boot(); }
+  Item key_in(const Item& item, const std::string& table) const;
+  KeptBooks* books_of(const std::string& table);
+  // Empty: it is not known where the item is.
+  std::optional<KeptBooks::At> place_of(const std::string& table, const std::optional<ItemRef>& item) const;
+
+  void know(TableDescription& description);
+  void keep_books(const TableDefinition& wanted, const std::string& id);
+  Async<void> know_tables(std::vector<std::string> tables);
+
+  Written written_by(const WriteInput& input);
+  Written written_by(const EditItemInput& input);
+  Async<Result<WriteOutput>> write_one(WriteInput input);
+  void note(Written& write, const Result<WriteOutput>& answer, const std::optional<ItemRef>& now);
+  void note_refused(Written& write, const Result<WriteOutput>& answer);
+  void account(const Written& write, const std::optional<ItemRef>& before);
+  void was_read(const GetItemInput& input, const ItemRef& item, uint64_t call);
+  Async<void> look_again(std::vector<Written> writes);
+
+  Async<void> count(std::string table, std::shared_ptr<Kept> kept);
+  Async<bool> count_once(std::string table, std::shared_ptr<Kept> kept);
+
+  Tables& store_;
+  Scheduler& scheduler_;
+  const OwnedOptions options_;
+  StoreTraits traits_;
+  RecentWrites recent_;
+  std::map<std::string, std::shared_ptr<Kept>> kept_;  // By table.
+  Scope scope_;                                        // Last.
+};
+
+}  // namespace freshet

@@ -1,0 +1,323 @@
+#include "tables/owned/recent_writes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <absl/container/flat_hash_set.h>
+
+#include "base/check.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr size_t kEntryBytes = 400;  // An entry takes that much beside its item.
+
+std::string encoded(const Item& key) {
+  std::string out;
+  append_encoded(out, key);
+  return out;
+}
+
+Item key_in(const ItemRef& item, const KeySchema& keys) {
+  Item key;
+  for (const KeyAttribute* attribute : keys.attributes()) {
+    if (const auto value = item.find(attribute->name)) key.set(attribute->name, value->decode());
+  }
+  return key;
+}
+
+template <class T>
+T at_once(Async<T> work) {
+  FRESHET_CHECK(work.is_ready(), "the memory of recent writes answers at once");
+  return work.take();
+}
+
+// The table in memory: keys and indexes.
+TableDefinition in_memory(const TableDefinition& definition) {
+  TableDefinition out;
+  out.name = definition.name;
+  out.keys = definition.keys;
+  for (const auto& index : definition.indexes) {
+    if (!index.local) out.indexes.push_back(index);
+  }
+  return out;
+}
+
+// The order of an index: by its sort key, and items with the same one by the table's key.
+class IndexOrder {
+ public:
+  IndexOrder(const TableDefinition& table, const IndexDefinition& index, bool forward)
+      : table_(table), index_(index), forward_(forward) {}
+
+  // Less than 0: a page has `a` before `b`. Both have all keys.
+  template <class A, class B>
+  int compare(const A& a, const B& b) const {
+    int order = 0;
+    if (index_.keys.sort) order = compare(a, b, index_.keys.sort->name);
+    if (order == 0) order = compare(a, b, table_.keys.partition.name);
+    if (order == 0 && table_.keys.sort) order = compare(a, b, table_.keys.sort->name);
+    return forward_ ? order : -order;
+  }
+  // The key that stands for the item in a request for the next page.
+  Item place_of(const ItemRef& item) const {
+    Item place = key_in(item, table_.keys);
+    for (const KeyAttribute* attribute : index_.keys.attributes()) {
+      if (const auto value = item.find(attribute->name)) place.set(attribute->name, value->decode());
+    }
+    return place;
+  }
+
+ private:
+  template <class A, class B>
+  static int compare(const A& a, const B& b, const std::string& name) {
+    const auto left = a.find(name);
+    const auto right = b.find(name);
+    return left && right ? left->key_bytes().compare(right->key_bytes()) : 0;
+  }
+
+  const TableDefinition& table_;
+  const IndexDefinition& index_;
+  const bool forward_;
+};
+
+bool can_correct(const QueryInput& query, const IndexDefinition* index) {
+  return index != nullptr && !index->local && query.projection.empty() && !query.count_only &&
+         index->keys.more_partition.empty() && index->keys.more_sort.empty();
+}
+
+// Merges two pages that begin at the same place, up to where the first of them ends.
+Page merge(Page shown, Page remembered, const IndexOrder& order, uint32_t limit) {
+  Item end = std::move(shown.last_evaluated_key);
+  Item other = std::move(remembered.last_evaluated_key);
+  if (end.empty() || (!other.empty() && order.compare(ItemRef::encode(other), ItemRef::encode(end)) < 0)) {
+    end = std::move(other);
+  }
+  if (!end.empty()) {
+    const ItemRef last = ItemRef::encode(end);
+    const auto behind = [&](const ItemRef& item) { return order.compare(item, last) > 0; };
+    std::erase_if(shown.items, behind);
+    std::erase_if(remembered.items, behind);
+  }
+  Page out = std::move(shown);
+  std::vector<ItemRef> items;
+  items.reserve(out.items.size() + remembered.items.size());
+  std::merge(std::make_move_iterator(out.items.begin()), std::make_move_iterator(out.items.end()),
+             std::make_move_iterator(remembered.items.begin()), std::make_move_iterator(remembered.items.end()),
+             std::back_inserter(items), [&](const ItemRef& a, const ItemRef& b) { return order.compare(a, b) < 0; });
+  if (limit != 0 && items.size() > limit) {
+    items.resize(limit);
+    out.last_evaluated_key = order.place_of(items.back());
+  }
+  out.items = std::move(items);
+  if (out.last_evaluated_key.empty()) out.last_evaluated_key = std::move(end);
+  out.count = out.items.size();
+  out.scanned = std::max<uint64_t>(out.scanned, out.count);
+  return out;
+}
+
+}  // namespace
+
+RecentWrites::RecentWrites(Tables& memory, std::string version, RecentWritesLimits limits)
+    : memory_(memory), version_(std::move(version)), limits_(limits) {}
+
+void RecentWrites::know(const TableDefinition& definition) {
+  KnownTable& table = tables_[definition.name];
+  const TableDefinition wanted = in_memory(definition);
+  const bool is_same = !table.definition.name.empty() && in_memory(table.definition) == wanted;
+  table.definition = definition;
+  if (is_same) return;
+  static_cast<void>(at_once(memory_.delete_table(definition.name)));
+  const auto created = at_once(memory_.create_table(wanted));
+  FRESHET_CHECK(created.has_value(), "a table of the store can be made in memory");
+  for (const auto& [key, entry] : table.entries) {
+    if (entry.now && *entry.now && !entry.unsure) show(table, key_in(*entry.now, definition.keys), *entry.now);
+  }
+}
+
+void RecentWrites::forget_table(const std::string& table) {
+  const auto there = tables_.find(table);
+  if (there == tables_.end()) return;
+  while (!there->second.entries.empty()) {
+    const std::string key = there->second.entries.begin()->first;
+    forget(there->second, key);
+  }
+  static_cast<void>(at_once(memory_.delete_table(table)));
+  tables_.erase(there);
+}
+
+const TableDefinition* RecentWrites::definition(const std::string& table) const {
+  const auto there = tables_.find(table);
+  return there == tables_.end() ? nullptr : &there->second.definition;
+}
+
+RecentWrites::KnownTable* RecentWrites::table_of(const std::string& table) {
+  const auto there = tables_.find(table);
+  return there == tables_.end() ? nullptr : &there->second;
+}
+
+int64_t RecentWrites::version_of(const ItemRef& item) const {
+  const auto value = item ? item.find(version_) : std::nullopt;
+  if (!value || value->type() != Type::kNumber) return 0;
+  bool fits = false;
+  const int64_t version = value->number().to_int64(fits);
+  return fits ? version : 0;
+}
+
+RecentWrites::Entry& RecentWrites::entry_of(KnownTable& table, const Item& key) {
+  const auto [place, is_new] = table.entries.try_emplace(encoded(key));
+  if (is_new) {
+    place->second.age = ages_.insert(ages_.end(), Age{table.definition.name, place->first});
+    bytes_ += kEntryBytes;
+  }
+  return place->second;
+}
+
+void RecentWrites::wrote(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at) {
+  KnownTable* known = table_of(table);
+  if (known == nullptr) return;
+  Entry& entry = entry_of(*known, key);
+  // Another image came while this write was under way.
+  const bool is_later = entry.came >= call && entry.now && *entry.now && now;
+  if (is_later && version_of(*entry.now) > version_of(now)) return;
+  set(*known, entry, key, std::move(now), at);
+}
+
+void RecentWrites::read(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at) {
+  KnownTable* known = table_of(table);
+  if (known == nullptr) return;
+  const auto there = known->entries.find(encoded(key));
+  if (there == known->entries.end() || there->second.came >= call) return;
+  set(*known, there->second, key, std::move(now), at);
+}
+
+void RecentWrites::refused(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at) {
+  KnownTable* known = table_of(table);
+  if (known == nullptr) return;
+  Entry& entry = entry_of(*known, key);
+  if (entry.came < call) set(*known, entry, key, std::move(now), at);
+}
+
+void RecentWrites::unsure(const std::string& table, const Item& key, const std::optional<ItemRef>& before, Cause cause,
+                          BootTime at) {
+  KnownTable* known = table_of(table);
+  if (known == nullptr) return;
+  Entry& entry = entry_of(*known, key);
+  if (!entry.now && before) {
+    entry.now = before;
+    bytes_ += bytes_of(entry);
+  }
+  if (!entry.unsure) entry.unsure = cause;
+  show(*known, key, ItemRef());
+  renew(entry, at);
+}
+
+void RecentWrites::set(KnownTable& table, Entry& entry, const Item& key, ItemRef now, BootTime at) {
+  bytes_ -= bytes_of(entry);
+  entry.now = std::move(now);
+  entry.unsure.reset();
+  entry.came = last_call_;
+  bytes_ += bytes_of(entry);
+  show(table, key, *entry.now);
+  renew(entry, at);
+}
+
+void RecentWrites::renew(Entry& entry, BootTime at) {
+  entry.at = at;
+  entry.until = at + limits_.remembered;
+  ages_.splice(ages_.end(), ages_, entry.age);
+  while (bytes_ > limits_.bytes && ages_.size() > 1) {
+    const Age first = ages_.front();
+    forget(*table_of(first.table), first.key);
+  }
+}
+
+void RecentWrites::show(KnownTable& table, const Item& key, const ItemRef& now) {
+  if (now) {
+    PutItemInput put;
+    put.table = table.definition.name;
+    put.item = now.decode();
+    static_cast<void>(at_once(memory_.put_item(std::move(put))));
+  } else {
+    DeleteItemInput gone;
+    gone.table = table.definition.name;
+    gone.key = key;
+    static_cast<void>(at_once(memory_.delete_item(std::move(gone))));
+  }
+}
+
+void RecentWrites::forget(KnownTable& table, const std::string& key) {
+  const auto there = table.entries.find(key);
+  Entry& entry = there->second;
+  bytes_ -= kEntryBytes + bytes_of(entry);
+  if (entry.now && *entry.now) show(table, key_in(*entry.now, table.definition.keys), ItemRef());
+  ages_.erase(entry.age);
+  table.entries.erase(there);
+}
+
+const RecentWrites::Entry* RecentWrites::entry_at(const std::string& table, const Item& key) const {
+  const auto known = tables_.find(table);
+  if (known == tables_.end()) return nullptr;
+  const auto there = known->second.entries.find(encoded(key));
+  return there == known->second.entries.end() ? nullptr : &there->second;
+}
+
+std::optional<ItemRef> RecentWrites::find(const std::string& table, const Item& key) const {
+  const Entry* entry = entry_at(table, key);
+  return entry == nullptr ? std::nullopt : entry->now;
+}
+
+std::optional<Cause> RecentWrites::cause_of_unsure(const std::string& table, const Item& key) const {
+  const Entry* entry = entry_at(table, key);
+  return entry == nullptr ? std::nullopt : entry->unsure;
+}
+
+void RecentWrites::keep_longer(Entry& entry, BootTime now) {
+  entry.until =
+      std::min<BootTime>(std::max<BootTime>(entry.until, now + limits_.remembered), entry.at + limits_.longest);
+}
+
+Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, size_t& masked) {
+  KnownTable* table = table_of(query.table);
+  const IndexDefinition* index = table == nullptr ? nullptr : table->definition.index(query.index);
+  if (!can_correct(query, index) || table->entries.empty()) return page;
+  QueryInput again = query;
+  if (!again.filter.empty()) again.limit = 0;  // It examines more items than it returns.
+  auto remembered = at_once(memory_.query(std::move(again)));
+  if (!remembered) return page;
+  absl::flat_hash_set<std::string> shown;
+  std::erase_if(page.items, [&](const ItemRef& item) {
+    std::string key = encoded(key_in(item, table->definition.keys));
+    const auto entry = table->entries.find(key);
+    if (entry == table->entries.end() || entry->second.unsure) return false;
+    const ItemRef& its = *entry->second.now;
+    if (!its || !its.same_bytes(item)) keep_longer(entry->second, now);
+    shown.insert(std::move(key));
+    return true;
+  });
+  masked += shown.size();
+  for (const ItemRef& item : remembered->items) {
+    const std::string key = encoded(key_in(item, table->definition.keys));
+    const auto entry = table->entries.find(key);
+    if (entry != table->entries.end() && !shown.contains(key)) keep_longer(entry->second, now);
+  }
+  const IndexOrder order(table->definition, *index, query.forward);
+  return merge(std::move(page), std::move(*remembered), order, query.limit);
+}
+
+void RecentWrites::expire(BootTime now) {
+  constexpr size_t kAtOnce = 64;  // Those that indexes lag behind with go to the end.
+  for (size_t i = 0; i < kAtOnce && !ages_.empty(); ++i) {
+    const Age first = ages_.front();
+    KnownTable& table = *table_of(first.table);
+    Entry& entry = table.entries.find(first.key)->second;
+    if (entry.at + limits_.remembered > now) return;
+    if (entry.until > now) {
+      ages_.splice(ages_.end(), ages_, entry.age);
+    } else {
+      forget(table, first.key);
+    }
+  }
+}
+
+}  // namespace freshet

@@ -1,0 +1,110 @@
+// RecentWrites: the items that this process has written lately, as they are now. OwnedTables corrects with them what a
+// lagging index shows.
+//
+// An item is remembered for a while after its write, and longer as long as an index shows something else. It is
+// forgotten earlier if all of them take too much memory; then an index may show it as it was.
+//
+// Order of images: the answer of a write replaces what is remembered, unless that is a later one by `version`. An image
+// that was read replaces it only if the read began after the last image came. Loop thread.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+struct RecentWritesLimits {
+  seconds remembered{30};    // After a write, or after an index showed something else.
+  seconds longest{600};      // After a write, whatever indexes show: a client may have changed the item.
+  size_t bytes = 64u << 20;  // All items together, encoded.
+};
+
+class RecentWrites {
+ public:
+  // `memory` answers at once and is empty; nobody else uses it. It outlives this. `version`: a number attribute that
+  // rises with each write that may move the item in an index; items without it count as 0.
+  RecentWrites(Tables& memory, std::string version, RecentWritesLimits limits);
+  RecentWrites(const RecentWrites&) = delete;
+  RecentWrites& operator=(const RecentWrites&) = delete;
+
+  // The table is like that from now on.
+  void know(const TableDefinition& definition);
+  void forget_table(const std::string& table);
+  // Null: not known.
+  const TableDefinition* definition(const std::string& table) const;
+
+  // A call of the store begins: its number.
+  uint64_t begin_call() { return ++last_call_; }
+  // A write was answered: the item is now that; null: it is gone.
+  void wrote(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at);
+  // A read by key showed the item. Only of use for items that are remembered.
+  void read(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at);
+  // A write was refused, as the item is not what its writer saw in an index.
+  void refused(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at);
+  // A write of the item had no answer. Indexes show it as they like until it is read. `before`: the item without that
+  // write; empty: not known.
+  void unsure(const std::string& table, const Item& key, const std::optional<ItemRef>& before, Cause cause,
+              BootTime at);
+
+  // The item as it is remembered, a null ref if it is gone; empty: it is not remembered.
+  std::optional<ItemRef> find(const std::string& table, const Item& key) const;
+  // The cause of the write that had no answer; empty: there is none.
+  std::optional<Cause> cause_of_unsure(const std::string& table, const Item& key) const;
+  size_t size() const { return ages_.size(); }
+
+  // The page of a query of an index, with remembered items as they are. `masked` counts the items that the index showed
+  // and that are remembered. For queries without count_only and projection; others stay as they are.
+  Page corrected(const QueryInput& query, Page page, BootTime now, size_t& masked);
+
+  // Forgets what has been remembered for long enough.
+  void expire(BootTime now);
+
+ private:
+  struct Age {
+    std::string table;
+    std::string key;
+  };
+  using Ages = std::list<Age>;
+  struct Entry {
+    std::optional<ItemRef> now{};   // Empty: not known.
+    std::optional<Cause> unsure{};  // Set: a write had no answer.
+    uint64_t came = 0;              // Number of the last call that had begun when the image came.
+    BootTime at{};
+    BootTime until{};
+    Ages::iterator age{};
+  };
+  struct KnownTable {
+    TableDefinition definition;
+    absl::flat_hash_map<std::string, Entry> entries;  // By the encoded key.
+  };
+
+  KnownTable* table_of(const std::string& table);
+  const Entry* entry_at(const std::string& table, const Item& key) const;
+  Entry& entry_of(KnownTable& table, const Item& key);
+  void set(KnownTable& table, Entry& entry, const Item& key, ItemRef now, BootTime at);
+  void renew(Entry& entry, BootTime at);
+  void show(KnownTable& table, const Item& key, const ItemRef& now);
+  void forget(KnownTable& table, const std::string& key);
+  void keep_longer(Entry& entry, BootTime now);
+  int64_t version_of(const ItemRef& item) const;
+  static size_t bytes_of(const Entry& entry) { return entry.now && *entry.now ? entry.now->encoded().size() : 0; }
+
+  Tables& memory_;
+  const std::string version_;
+  const RecentWritesLimits limits_;
+  std::map<std::string, KnownTable> tables_;
+  Ages ages_;  // The one that was written first is the first.
+  size_t bytes_ = 0;
+  uint64_t last_call_ = 0;
+};
+
+}  // namespace freshet

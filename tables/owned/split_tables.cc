@@ -1,0 +1,163 @@
+#include "tables/owned/split_tables.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace freshet {
+
+namespace {
+
+template <class Input>
+const std::string& table_in(const Input& input) {
+  if constexpr (std::is_same_v<Input, WriteInput>) {
+    return std::visit([](const auto& one) -> const std::string& { return one.table; }, input);
+  } else {
+    return input.table;
+  }
+}
+
+tl::unexpected<Error> is_in_both() {
+  return invalid(
+      "a transaction cannot hold items of Freshet's own tables (freshet.*) beside others: they are in different "
+      "stores");
+}
+
+}  // namespace
+
+SplitTables::SplitTables(Tables& own, Tables& others) : own_(own), others_(others), traits_(others.traits()) {
+  traits_.sole_writer = own.traits().sole_writer;
+}
+
+template <class Input>
+Tables* SplitTables::store_of_all(const std::vector<Input>& inputs) {
+  Tables* store = inputs.empty() ? &others_ : &store_of(table_in(inputs.front()));
+  const bool is_one = std::all_of(inputs.begin(), inputs.end(),
+                                  [&](const Input& input) { return &store_of(table_in(input)) == store; });
+  return is_one ? store : nullptr;
+}
+
+// Calls both stores at once.
+template <class Input, class Output>
+Async<std::vector<Result<Output>>> SplitTables::split(std::vector<Input> inputs, Many<Input, Output> call) {
+  std::vector<Input> mine;
+  std::vector<Input> theirs;
+  std::vector<bool> is_mine;
+  for (auto& input : inputs) {
+    is_mine.push_back(&store_of(table_in(input)) == &own_);
+    (is_mine.back() ? mine : theirs).push_back(std::move(input));
+  }
+  auto asking_own = (own_.*call)(std::move(mine));
+  auto asking_others = (others_.*call)(std::move(theirs));
+  auto of_own = co_await asking_own;
+  auto of_others = co_await asking_others;
+  std::vector<Result<Output>> out;
+  size_t own = 0;
+  size_t other = 0;
+  for (const bool one : is_mine) out.push_back(std::move(one ? of_own[own++] : of_others[other++]));
+  co_return out;
+}
+
+Async<Result<TableDescription>> SplitTables::create_table(TableDefinition definition) {
+  Tables& store = store_of(definition.name);
+  return store.create_table(std::move(definition));
+}
+
+Async<Result<TableDescription>> SplitTables::describe_table(std::string table) {
+  Tables& store = store_of(table);
+  return store.describe_table(std::move(table));
+}
+
+Async<Result<TableDescription>> SplitTables::delete_table(std::string table) {
+  Tables& store = store_of(table);
+  return store.delete_table(std::move(table));
+}
+
+Async<Result<TableDescription>> SplitTables::alter_table(TableDefinition definition) {
+  Tables& store = store_of(definition.name);
+  return store.alter_table(std::move(definition));
+}
+
+// Everybody's store may be one that other daemons use: what is theirs of `freshet.*` is not ours.
+Async<Result<std::vector<std::string>>> SplitTables::list_tables() {
+  auto mine = co_await own_.list_tables();
+  if (!mine) co_return mine;
+  auto theirs = co_await others_.list_tables();
+  if (!theirs) co_return theirs;
+  std::erase_if(*mine, [this](const std::string& table) { return &store_of(table) != &own_; });
+  std::erase_if(*theirs, [this](const std::string& table) { return &store_of(table) == &own_; });
+  std::vector<std::string> all;
+  std::merge(mine->begin(), mine->end(), theirs->begin(), theirs->end(), std::back_inserter(all));
+  co_return all;
+}
+
+Async<Result<WriteOutput>> SplitTables::put_item(PutItemInput input) {
+  Tables& store = store_of(input.table);
+  return store.put_item(std::move(input));
+}
+
+Async<Result<WriteOutput>> SplitTables::update_item(UpdateItemInput input) {
+  Tables& store = store_of(input.table);
+  return store.update_item(std::move(input));
+}
+
+Async<Result<WriteOutput>> SplitTables::delete_item(DeleteItemInput input) {
+  Tables& store = store_of(input.table);
+  return store.delete_item(std::move(input));
+}
+
+Async<std::vector<Result<WriteOutput>>> SplitTables::write_many(std::vector<WriteInput> inputs) {
+  if (Tables* store = store_of_all(inputs)) return store->write_many(std::move(inputs));
+  return split<WriteInput, WriteOutput>(std::move(inputs), &Tables::write_many);
+}
+
+Async<std::vector<Result<WriteOutput>>> SplitTables::edit_many(std::vector<EditItemInput> inputs) {
+  if (Tables* store = store_of_all(inputs)) return store->edit_many(std::move(inputs));
+  return split<EditItemInput, WriteOutput>(std::move(inputs), &Tables::edit_many);
+}
+
+Async<Result<TransactWriteOutput>> SplitTables::transact_write(TransactWriteInput input) {
+  if (Tables* store = store_of_all(input.actions)) return store->transact_write(std::move(input));
+  return Result<TransactWriteOutput>(is_in_both());
+}
+
+Async<Result<ItemRef>> SplitTables::get_item(GetItemInput input) {
+  Tables& store = store_of(input.table);
+  return store.get_item(std::move(input));
+}
+
+Async<std::vector<Result<ReadOutput>>> SplitTables::read_many(std::vector<GetItemInput> inputs) {
+  if (Tables* store = store_of_all(inputs)) return store->read_many(std::move(inputs));
+  return split<GetItemInput, ReadOutput>(std::move(inputs), &Tables::read_many);
+}
+
+Async<Result<std::vector<ReadOutput>>> SplitTables::transact_get(std::vector<GetItemInput> inputs) {
+  if (Tables* store = store_of_all(inputs)) return store->transact_get(std::move(inputs));
+  return Result<std::vector<ReadOutput>>(is_in_both());
+}
+
+Async<Result<Page>> SplitTables::query(QueryInput input) {
+  Tables& store = store_of(input.table);
+  return store.query(std::move(input));
+}
+
+Async<Result<Page>> SplitTables::scan(ScanInput input) {
+  Tables& store = store_of(input.table);
+  return store.scan(std::move(input));
+}
+
+Async<Result<StreamPage>> SplitTables::read_stream(ReadStreamInput input) {
+  Tables& store = store_of(input.table);
+  return store.read_stream(std::move(input));
+}
+
+Async<Result<StreamBounds>> SplitTables::stream_bounds(std::string table) {
+  Tables& store = store_of(table);
+  return store.stream_bounds(std::move(table));
+}
+
+Async<Result<Books>> SplitTables::books(std::string table) {
+  Tables& store = store_of(table);
+  return store.books(std::move(table));
+}
+
+}  // namespace freshet

@@ -1,0 +1,61 @@
+// SplitTables: Freshet's own tables (`freshet.*`: definitions, topics, pauses, logs) in one store, everybody's in
+// another. A transaction must be wholly in one of them. Loop thread. Both stores outlive it, and it outlives every
+// Async that it returned.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tables/tables.h"
+#include "tables/traits.h"
+
+namespace freshet {
+
+class SplitTables final : public Tables {
+ public:
+  SplitTables(Tables& own, Tables& others);
+
+  // Those of everybody's store. Only the runtime asks for one writer, for Freshet's own tables.
+  const StoreTraits& traits() const override { return traits_; }
+
+  Async<Result<TableDescription>> create_table(TableDefinition definition) override;
+  Async<Result<TableDescription>> describe_table(std::string table) override;
+  Async<Result<TableDescription>> delete_table(std::string table) override;
+  Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
+  Async<Result<std::vector<std::string>>> list_tables() override;
+  Async<Result<WriteOutput>> put_item(PutItemInput input) override;
+  Async<Result<WriteOutput>> update_item(UpdateItemInput input) override;
+  Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override;
+  Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
+  Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override;
+  Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override;
+  Async<Result<ItemRef>> get_item(GetItemInput input) override;
+  Async<std::vector<Result<ReadOutput>>> read_many(std::vector<GetItemInput> inputs) override;
+  Async<Result<std::vector<ReadOutput>>> transact_get(std::vector<GetItemInput> inputs) override;
+  Async<Result<Page>> query(QueryInput input) override;
+  Async<Result<Page>> scan(ScanInput input) override;
+  Async<Result<StreamPage>> read_stream(ReadStreamInput input) override;
+  Async<Result<StreamBounds>> stream_bounds(std::string table) override;
+  Async<Result<std::vector<ClosedStream>>> closed_streams() override { return own_.closed_streams(); }
+  Async<Result<Books>> books(std::string table) override;
+  // Everybody's store answers when a write is durable.
+  Async<Result<void>> durable() override { return own_.durable(); }
+  Async<void> lull(BootTime latest) override { return own_.lull(latest); }
+
+ private:
+  Tables& store_of(const std::string& table) { return table.starts_with(kOwnTables) ? own_ : others_; }
+  template <class Input, class Output>
+  using Many = Async<std::vector<Result<Output>>> (Tables::*)(std::vector<Input>);
+  template <class Input, class Output>
+  Async<std::vector<Result<Output>>> split(std::vector<Input> inputs, Many<Input, Output> call);
+  // Null: they are in both.
+  template <class Input>
+  Tables* store_of_all(const std::vector<Input>& inputs);
+
+  static constexpr std::string_view kOwnTables = "freshet.";
+  Tables& own_;
+  Tables& others_;
+  StoreTraits traits_;
+};
+
+}  // namespace freshet

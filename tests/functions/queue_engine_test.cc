@@ -1,0 +1,135 @@
+// One queue of one daemon on a DynamoDB-compatible engine: late answers, some of them lost, indexes that lag; no books,
+// no streams, no TTL.
+#include "functions/queue/attributes.h"
+#include "tests/functions/world.h"
+
+namespace freshet {
+namespace {
+
+using Kind = Settlement::Kind;
+
+class EngineQueue : public ::testing::Test {
+ protected:
+  World& world(milliseconds lag, SimFaults faults = {}, uint64_t seed = 1) {
+    EngineStore engine;
+    engine.index_lag = lag;
+    engine.faults = faults;
+    world_ = std::make_unique<World>(engine, seed);
+    return *world_;
+  }
+  Result<std::vector<TakenTask>> take(Queue& queue, int max = 1) {
+    TakeInput input;
+    input.max = max;
+    return world_->wait(queue.take(input));
+  }
+  void create(Queue& queue, std::initializer_list<const char*> names) {
+    for (auto& created : world_->wait(queue.create(named(names)))) ASSERT_TRUE(created) << created.error().message;
+  }
+  std::unique_ptr<World> world_;
+};
+
+TEST_F(EngineQueue, TakesTheNewestAlthoughIndexesLag) {
+  World& here = world(milliseconds(1500));
+  Queue& queue = here.start();
+  create(queue, {"a", "b", "c"});
+  EXPECT_EQ(ids(take(queue, 2)), "c b");
+  create(queue, {"d"});
+  EXPECT_EQ(ids(take(queue, 5)), "d a");
+  EXPECT_EQ(ids(take(queue, 5)), "");
+  EXPECT_EQ(here.stock("TAKEN"), 4u);
+  EXPECT_EQ(here.stock("PENDING"), 0u);
+}
+
+// Each claim is sent once: nothing that has moved is tried again.
+TEST_F(EngineQueue, HardlyAClaimFailsHoweverFarIndexesLag) {
+  for (const milliseconds lag : {milliseconds(10), milliseconds(100), milliseconds(1500)}) {
+    SCOPED_TRACE(lag.count());
+    World& here = world(lag);
+    Queue& queue = here.start();
+    std::vector<Async<Result<std::vector<TakenTask>>>> takes;
+    size_t taken = 0;
+    for (int i = 0; i < 300; ++i) {
+      std::vector<NewTask> some(4);
+      ASSERT_EQ(here.wait(queue.create(std::move(some))).size(), 4u);
+      // Twelve takers at once.
+      for (int j = 0; j < 12 && i % 3 == 0; ++j) {
+        TakeInput input;
+        input.max = 1;
+        takes.push_back(queue.take(input));
+      }
+      for (auto& one : takes) taken += here.wait(std::move(one))->size();
+      takes.clear();
+    }
+    EXPECT_EQ(taken, 1192u) << "all that were there by then";
+    EXPECT_EQ(here.refused_writes(), 0u);
+  }
+}
+
+TEST_F(EngineQueue, ATasksLifeIsInTheBooks) {
+  World& here = world(milliseconds(500), SimFaults::some());
+  QueueSettings settings;
+  settings.backoff = {milliseconds(100), milliseconds(100), 1, 0};
+  Queue& queue = here.start(settings);
+  create(queue, {"done", "retried", "shed"});
+  auto taken = take(queue, 3);
+  ASSERT_EQ(taken->size(), 3u);
+  std::vector<Settlement> ends;
+  for (auto& task : *taken) {
+    const auto id = text_of(task.task, attribute::kId);
+    ends.push_back(settlement(id == "done" ? Kind::kComplete : Kind::kFail, task));
+  }
+  for (auto& settled : here.wait(queue.settle(std::move(ends)))) ASSERT_TRUE(settled) << settled.error().message;
+  here.pass(seconds(2));
+  EXPECT_EQ(here.stock("SUCCESS"), 1u);
+  EXPECT_EQ(here.stock("PENDING"), 2u);
+  EXPECT_EQ(here.wait(queue.stats())->depth.at("PENDING"), 2u);
+  const auto balance = check_balance(here.books());
+  EXPECT_TRUE(balance) << balance.error().message;
+}
+
+TEST_F(EngineQueue, TasksOfClientsAreTakenAndGetWhatTheyLack) {
+  World& here = world(milliseconds(300));
+  QueueSettings settings;
+  settings.default_deadline = seconds(60);
+  Queue& queue = here.start(settings);
+  here.put_pending("theirs", here.now_ms());
+  Item keyed{
+      {"taskId", Value("keyed")}, {"taskStatus", Value("PENDING")}, {"taskCreated", Value::number(here.now_ms())}};
+  keyed.set("key", Value("k"));
+  here.put(std::move(keyed));
+  here.pass(seconds(12));
+  EXPECT_EQ(here.read("theirs").int_or("deadline", 0) > 0, true);
+  EXPECT_EQ(here.read("keyed").string_or("liveKey"), "k");
+  auto taken = take(queue, 2);
+  EXPECT_EQ(taken->size(), 2u) << ids(taken);
+}
+
+TEST_F(EngineQueue, LeasesOfADaemonThatDiedEndAtTheNextStart) {
+  World& here = world(milliseconds(300));
+  QueueSettings settings;
+  settings.lease = seconds(30);
+  create(here.start(settings), {"a", "b"});
+  here.pass(seconds(1));
+  {
+    Queue& queue = here.start(settings);
+    EXPECT_EQ(ids(take(queue, 1)), "b");
+    here.pass(seconds(1));
+  }
+  Queue& queue = here.start(settings);
+  EXPECT_EQ(ids(take(queue, 2)), "b a") << "at once, not when the lease ends";
+}
+
+TEST_F(EngineQueue, ADeadlineIsKeptWithoutTtlOfTheEngine) {
+  World& here = world(milliseconds(300));
+  Queue& queue = here.start();
+  std::vector<NewTask> tasks(1);
+  tasks[0].id = "late";
+  tasks[0].deadline_in = milliseconds(1000);
+  ASSERT_TRUE(here.wait(queue.create(std::move(tasks)))[0]);
+  here.pass(seconds(3));
+  EXPECT_EQ(here.status("late"), "SHED");
+  EXPECT_EQ(ids(take(queue, 1)), "");
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,257 @@
+// An engine with lagging indexes and lost answers, made exact for the process that writes its tables.
+#include "tables/owned/owned_tables.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tests/tables/owned/owned_fixture.h"
+
+namespace freshet {
+namespace {
+
+constexpr milliseconds kLag{1500};
+
+TEST(OwnedTables, SaysWhatItAdds) {
+  OwnedWorld world(1, {}, kLag);
+  EXPECT_FALSE(world.engine.traits().has(Trait::kExactIndex));
+  EXPECT_FALSE(world.engine.traits().has(Trait::kBooks));
+  EXPECT_TRUE(world.owned.traits().has(Trait::kExactIndex));
+  EXPECT_TRUE(world.owned.traits().has(Trait::kBooks));
+  EXPECT_FALSE(world.owned.traits().has(Trait::kPromptTtl));
+}
+
+TEST(OwnedTables, AnIndexShowsAWriteOnceItIsAnswered) {
+  OwnedWorld world(1, {}, kLag);
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  ASSERT_TRUE(world.create("b", "PENDING", 2));
+  EXPECT_EQ(world.ids(world.engine, "PENDING"), "") << "the engine's own index lags";
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "b a ");
+  EXPECT_EQ(world.ids(world.owned, "PENDING", true), "a b ");
+  world.pass(2 * kLag);
+  EXPECT_EQ(world.ids(world.engine, "PENDING"), "b a ");
+  ASSERT_TRUE(world.move(world.read(world.owned, "b"), "TAKEN"));
+  EXPECT_EQ(world.ids(world.engine, "PENDING"), "b a ");
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "a ");
+  EXPECT_EQ(world.ids(world.owned, "TAKEN"), "b ");
+  ASSERT_TRUE(world.remove("a"));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
+}
+
+TEST(OwnedTables, AShortPageIsFilledFromBehindWhatHasMoved) {
+  OwnedWorld world(1, {}, kLag);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(world.create("t" + std::to_string(i), "PENDING", i));
+  world.pass(2 * kLag);
+  for (int i = 39; i >= 10; --i) ASSERT_TRUE(world.move(world.read(world.owned, "t" + std::to_string(i)), "TAKEN"));
+  QueryInput query;
+  query.table = "Things";
+  query.index = "by-state";
+  query.key_condition = "#s = :s";
+  query.placeholders.names = {{"#s", "state"}};
+  query.placeholders.values.set(":s", Value("PENDING"));
+  query.forward = false;
+  query.limit = 10;
+  auto page = world.wait(world.owned.query(query));
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->items.size(), 10u) << "all 30 in front of them are passed over by one call";
+  EXPECT_EQ(page->items[0].find("id")->bytes(), "t9");
+}
+
+TEST(OwnedTables, AClientsChangeIsKnownOnceAWriteIsRefused) {
+  OwnedWorld world(1, {}, kLag);
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  const ItemRef seen = world.read(world.owned, "a");
+  // Past this process.
+  PutItemInput put;
+  put.table = "Things";
+  put.item = OwnedWorld::thing("a", "CANCELLED", 1);
+  ASSERT_TRUE(world.wait(world.engine.put_item(std::move(put))));
+  world.pass(2 * kLag);
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "a ") << "its own write is the newest that it knows of";
+  const auto refused = world.move(seen, "TAKEN");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kConditionalCheckFailed);
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
+  EXPECT_EQ(world.ids(world.owned, "CANCELLED"), "a ");
+}
+
+TEST(OwnedTables, AClientsDeleteIsKnownOnceAWriteIsRefused) {
+  OwnedWorld world(1, {}, kLag);
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  const ItemRef seen = world.read(world.owned, "a");
+  DeleteItemInput gone;
+  gone.table = "Things";
+  gone.key = Item{{"id", Value("a")}};
+  ASSERT_TRUE(world.wait(world.engine.delete_item(std::move(gone))));
+  world.pass(2 * kLag);
+  ASSERT_FALSE(world.move(seen, "TAKEN"));
+  world.pass(milliseconds(100));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
+}
+
+TEST(OwnedTables, ForgetsWhatIndexesHaveShownForLong) {
+  OwnedWorld world(1, {}, kLag);
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  // Past this process, long afterwards: the index is right, and what was remembered is not.
+  world.pass(seconds(31));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "a ");
+  PutItemInput put;
+  put.table = "Things";
+  put.item = OwnedWorld::thing("a", "CANCELLED", 1);
+  ASSERT_TRUE(world.wait(world.engine.put_item(std::move(put))));
+  world.pass(2 * kLag);
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
+}
+
+TEST(OwnedTables, CountsWhatIsThereAndFollowsItsWrites) {
+  OwnedWorld world(1, {}, kLag);
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  ASSERT_TRUE(world.create("b", "PENDING", 2));
+  ASSERT_TRUE(world.move(world.read(world.owned, "b"), "TAKEN"));
+  auto books = world.wait(world.owned.books("Things"));
+  ASSERT_TRUE(books) << books.error().message;
+  EXPECT_EQ(books->stock["PENDING"], 1u);
+  EXPECT_EQ(books->stock["TAKEN"], 1u);
+  EXPECT_EQ((books->flow[{"PENDING", "TAKEN", Cause::kQueue}]), 1u);
+  EXPECT_TRUE(world.owned.is_counted("Things"));
+  // A client's, which is found as soon as the queue takes it.
+  PutItemInput put;
+  put.table = "Things";
+  put.item = OwnedWorld::thing("c", "PENDING", 3);
+  ASSERT_TRUE(world.wait(world.engine.put_item(std::move(put))));
+  world.pass(2 * kLag);
+  ASSERT_TRUE(world.move(world.read(world.owned, "c"), "TAKEN"));
+  ASSERT_TRUE(world.move(world.read(world.owned, "a"), "TAKEN"));
+  world.pass(seconds(10));
+  books = world.wait(world.owned.books("Things"));
+  EXPECT_EQ(books->stock["PENDING"], 0u);
+  EXPECT_EQ(books->stock["TAKEN"], 3u);
+  EXPECT_TRUE(check_balance(*books));
+}
+
+TEST(OwnedTables, AFullMemoryForgetsTheOldestFirst) {
+  OwnedWorld world(1, {}, kLag);
+  const auto recent = [&world](size_t bytes) {
+    RecentWritesLimits limits;
+    limits.bytes = bytes;
+    return RecentWrites(*world.memory, "rev", limits);
+  };
+  RecentWrites writes = recent(2000);
+  writes.know(OwnedWorld::things());
+  for (int i = 0; i < 10; ++i) {
+    const std::string id = "t" + std::to_string(i);
+    writes.wrote("Things", Item{{"id", Value(id)}}, ItemRef::encode(OwnedWorld::thing(id, "PENDING", i)),
+                 writes.begin_call(), BootTime{});
+  }
+  EXPECT_LT(writes.size(), 5u);
+  EXPECT_GT(writes.size(), 2u);
+  EXPECT_TRUE(writes.find("Things", Item{{"id", Value("t9")}}));
+  EXPECT_FALSE(writes.find("Things", Item{{"id", Value("t0")}}));
+}
+
+// Random work of one process, several calls at a time, on an engine that is late and loses answers. Whenever nothing is
+// under way, indexes and books must be those of the store itself.
+class OwnedRandomly {
+ public:
+  OwnedRandomly(uint64_t seed, SimFaults faults, milliseconds lag) : world_(seed, faults, lag), random_(seed ^ 0xabc) {}
+
+  void round() {
+    {
+      Scope scope;
+      for (int i = 0; i < 12; ++i) scope.spawn(step());
+      world_.pass(seconds(2));  // Longer than any answer, and than a write that comes late.
+    }
+    // As a queue does with writes whose outcome is unknown.
+    for (const auto& id : unsure_) static_cast<void>(world_.read(world_.owned, id));
+    unsure_.clear();
+    check();
+    if (random_.below(4) == 0) world_.pass(milliseconds(random_.below(3000)));
+  }
+
+  void check() {
+    for (const char* state : kStates) {
+      for (const bool forward : {true, false}) {
+        const uint32_t limit = static_cast<uint32_t>(random_.below(5));
+        ASSERT_EQ(world_.ids(world_.owned, state, forward, limit), world_.ids(*world_.store, state, forward))
+            << state << ", limit " << limit;
+      }
+    }
+    const auto mine = world_.wait(world_.owned.books("Things"));
+    ASSERT_TRUE(mine);
+    ASSERT_TRUE(check_balance(*mine)) << check_balance(*mine).error().message;
+  }
+
+  void check_books() {
+    world_.pass(seconds(20));
+    const auto mine = world_.wait(world_.owned.books("Things"));
+    ASSERT_TRUE(mine);
+    for (const char* state : kStates) {
+      QueryInput query;
+      query.table = "Things";
+      query.index = "by-state";
+      query.key_condition = "#s = :s";
+      query.placeholders.names = {{"#s", "state"}};
+      query.placeholders.values.set(":s", Value(state));
+      const auto page = world_.wait(world_.store->query(std::move(query)));
+      const auto there = mine->stock.find(state);
+      ASSERT_EQ(there == mine->stock.end() ? 0 : there->second, page->count) << state;
+    }
+  }
+
+ private:
+  static constexpr std::array<const char*, 3> kStates{"PENDING", "TAKEN", "DONE"};
+
+  Async<void> step() {
+    const std::string id = "t" + std::to_string(random_.below(30));
+    GetItemInput get;
+    get.table = "Things";
+    get.key = Item{{"id", Value(id)}};
+    const auto read = co_await world_.owned.get_item(std::move(get));
+    if (!read) co_return;
+    const ItemRef seen = *read;
+    Result<WriteOutput> answer;
+    if (!seen) {
+      PutItemInput put;
+      put.table = "Things";
+      put.item = OwnedWorld::thing(id, "PENDING", next_rank_++);
+      put.only_new = true;
+      std::vector<WriteInput> one{put};
+      auto work = world_.owned.write_many(std::move(one));
+      auto answers = co_await work;
+      answer = std::move(answers[0]);
+    } else if (random_.below(6) == 0) {
+      DeleteItemInput gone;
+      gone.table = "Things";
+      gone.key = Item{{"id", Value(id)}};
+      gone.condition = "rev = :r";
+      gone.placeholders.values.set(":r", seen.find("rev")->decode());
+      answer = co_await world_.owned.delete_item(std::move(gone));
+    } else {
+      std::vector<EditItemInput> one{OwnedWorld::moving(seen, kStates[random_.below(3)])};
+      auto work = world_.owned.edit_many(std::move(one));
+      auto answers = co_await work;
+      answer = std::move(answers[0]);
+    }
+    if (!answer && answer.error().code == ErrorCode::kUnknownOutcome) unsure_.push_back(id);
+  }
+
+  OwnedWorld world_;
+  Random random_;
+  int64_t next_rank_ = 0;
+  std::vector<std::string> unsure_;
+};
+
+TEST(OwnedTables, IsExactWhateverTheEngineDoes) {
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SimFaults faults = seed % 3 == 0 ? SimFaults{} : SimFaults::some();
+    if (seed % 3 == 2) faults.lost_after = faults.lost_before = 0.2;
+    OwnedRandomly work(seed, faults, milliseconds(seed % 4 * 700));
+    for (int i = 0; i < 25 && !testing::Test::HasFatalFailure(); ++i) work.round();
+    if (!testing::Test::HasFatalFailure()) work.check_books();
+  }
+}
+
+}  // namespace
+}  // namespace freshet
