@@ -19,6 +19,19 @@ void add_store_options(Command command, DaemonOptions& options) {
       .envname("FRESHET_DATA")
       .capture_default_str();
   command
+      .add_option("--store", options.store,
+                  "Where tables live: embedded (in --data) or dynamodb (in the engine at --endpoint; docs/engines.md)")
+      .envname("FRESHET_STORE")
+      .capture_default_str()
+      .one_of({"embedded", "dynamodb"});
+  command.add_option("--endpoint", options.endpoints, "URL of a DynamoDB-compatible engine; repeatable")
+      .envname("FRESHET_ENDPOINT")
+      .one_value_each();
+  command
+      .add_flag("--create-tables", options.create_tables,
+                "Make tables and indexes in the engine that are not there; else the start is refused")
+      .envname("FRESHET_CREATE_TABLES");
+  command
       .add_option("--durability", options.durability,
                   "When a write is acknowledged: sync (it is on the disk), interval:MS (synced so often) or none")
       .envname("FRESHET_DURABILITY")

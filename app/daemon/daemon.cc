@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/daemon/deployments.h"
+#include "app/daemon/engine_tables.h"
 #include "app/daemon/farewell.h"
 #include "app/daemon/human_log.h"
 #include "app/daemon/module_list.h"
@@ -132,7 +133,9 @@ class DaemonPage final : public Daemon {
     parts_.audit = &*audit_;
     parts_.http = http_.get();
     if (auto supported = modules_.each(&Module::support, parts_); !supported) return supported;
-    between_ = world_.make_tables(*store_, loop_);
+    auto between = make_runtime_tables(parts_);
+    if (!between) return fail(std::move(between.error()));
+    between_ = std::move(*between);
     RuntimePorts ports{
         between_ ? *between_ : *store_, loop_, random_, *http_, *spawner_, natives_, parts_.runtime_api, parts_.tracer,
         &store_->wall_guard()};

@@ -24,7 +24,7 @@ std::string data_folder(const std::string& data) {
 Deployments::Deployments(DaemonParts& parts, Deployer::Deployed deployed)
     : parts_(parts),
       deployed_(std::move(deployed)),
-      deployer_({*parts.store, *parts.runtime, *parts.audit, deployed_, parts.log}),
+      deployer_({*parts.tables, *parts.runtime, *parts.audit, deployed_, parts.log}),
       reloads_({[this] { return read(); },
                 [this](PlannedDeployment planned) {
                   return deployer_.deploy_in_turn(std::move(planned), {"local", "reload", {}});

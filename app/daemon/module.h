@@ -74,6 +74,8 @@ struct DaemonParts {
   NativeRegistry& natives;
   // From support() on.
   EmbeddedTables* store = nullptr;
+  Tables* tables = nullptr;  // Everybody's tables. From join() on, as is the next.
+  std::string node = {};     // Name of this daemon in leases, the same in each of its lives.
   AuditLog* audit = nullptr;
   uint64_t memory_limit = 0;  // --max-memory-bytes, or the value used instead.
   HttpClient* http = nullptr;

@@ -27,6 +27,7 @@ struct TemplateOptions {
   std::vector<std::string> settings;    // FUNCTION.VARIABLE=VALUE.
   Account account;                      // Used in ARNs.
   bool traces_kept = false;             // True if an option of the daemon keeps traces.
+  bool reads_streams = true;            // False: tables live in an engine whose streams are not read.
 };
 
 struct DaemonOptions {
@@ -36,6 +37,9 @@ struct DaemonOptions {
   std::vector<std::string> filtered_queues;  // Files that define filtered queues.
   std::vector<std::string> ordered_writes;   // Files that define tables with ordered writes.
   std::string data = "data";                 // Directory, or ":memory:".
+  std::string store = "embedded";            // "dynamodb": tables live in the engine at `endpoints`.
+  std::vector<std::string> endpoints;        // Its URLs.
+  bool create_tables = false;                // Makes tables and indexes there that the template or a queue needs.
   std::string listen = "127.0.0.1:7070";
   std::string durability = "sync";
   std::string ready_file;

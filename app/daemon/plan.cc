@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "app/daemon/engine_tables.h"
 #include "base/text_file.h"
 #include "functions/check_function.h"
 #include "functions/queue/attributes.h"
@@ -160,11 +161,14 @@ Result<Deployment> read_deployment(const TemplateOptions& options, std::string t
   input.native_handlers = built_in_handlers();
   input.known_variables = known_variables;
   input.check_function = check_function;
-  return resolve_deployment(input);
+  auto deployment = resolve_deployment(input);
+  if (deployment && !options.reads_streams) leave_out_triggers(options.path, *deployment);
+  return deployment;
 }
 
 TemplateOptions template_options(const DaemonOptions& options) {
   TemplateOptions out = options.deploy;
+  out.reads_streams = !is_on_engine(options);
   out.traces_kept = !options.trace_file.empty() || !options.chrome_trace.empty() || !options.trace_endpoint.empty();
   return out;
 }
@@ -191,6 +195,7 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<M
   auto listen = parse_listen(options.listen, plan.credentials.has_value());
   if (!listen) return fail(listen.error());
   plan.listen = *listen;
+  if (auto engine = check_engine(options); !engine) return fail(std::move(engine.error()));
   auto durability = parse_durability(options.durability);
   if (!durability) return fail(durability.error());
   plan.durability = *durability;

@@ -1,16 +1,28 @@
 #include "app/daemon/real_world.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include "base/random.h"
 
 namespace freshet {
 
-RealWorld::RealWorld(SpawnerProcess& spawner, std::unique_ptr<LogSink> log)
-    : spawner_(spawner), log_(std::move(log)), files_(make_posix_files()), waiter_(clock_) {}
+RealWorld::RealWorld(SpawnerProcess& spawner, std::unique_ptr<LogSink> log, Variables variables)
+    : spawner_(spawner),
+      variables_(std::move(variables)),
+      log_(std::move(log)),
+      files_(make_posix_files()),
+      waiter_(clock_) {}
 
 uint64_t RealWorld::seed() {
   return random_seed();
+}
+
+std::optional<std::string> RealWorld::variable(const std::string& name) const {
+  const auto there = variables_.find(name);
+  if (there != variables_.end()) return there->second;
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 Result<std::vector<std::unique_ptr<IoThread>>> RealWorld::make_io_threads(unsigned count, Loop& loop, bool lend) {

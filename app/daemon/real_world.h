@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "app/daemon/secrets.h"
 #include "app/daemon/world.h"
 #include "app/spawner/spawner.h"
 #include "wire/http/io_waiter.h"
@@ -11,8 +12,8 @@ namespace freshet {
 
 class RealWorld final : public World {
  public:
-  // The spawner process outlives it.
-  RealWorld(SpawnerProcess& spawner, std::unique_ptr<LogSink> log);
+  // The spawner process outlives it. `variables`: what hide_secrets() returned.
+  RealWorld(SpawnerProcess& spawner, std::unique_ptr<LogSink> log, Variables variables);
 
   const Clock& clock() const override { return clock_; }
   const ClockSync& clock_sync() const override { return clock_sync_; }
@@ -20,6 +21,7 @@ class RealWorld final : public World {
   Network& network() override { return system_network(); }
   LogSink& log() override { return *log_; }
   uint64_t seed() override;
+  std::optional<std::string> variable(const std::string& name) const override;
   Waiter& waiter() override { return waiter_; }
   Result<std::vector<std::unique_ptr<IoThread>>> make_io_threads(unsigned count, Loop& loop, bool lend) override;
   std::unique_ptr<BackgroundSync> make_sync(Scheduler& scheduler, std::function<void()> on_over) override;
@@ -28,6 +30,7 @@ class RealWorld final : public World {
 
  private:
   SpawnerProcess& spawner_;
+  const Variables variables_;
   SystemClock clock_;
   KernelClockSync clock_sync_;
   const std::unique_ptr<LogSink> log_;

@@ -67,7 +67,7 @@ int run_daemon(const DaemonOptions& options) {
     print_refusal(plan.error(), options.deploy.path);
     return 2;
   }
-  hide_secrets();
+  Variables variables = hide_secrets();
   Signals signals;
   signal(SIGPIPE, SIG_IGN);
   auto spawner = SpawnerProcess::start();  // While there is one thread.
@@ -76,7 +76,7 @@ int run_daemon(const DaemonOptions& options) {
     return 1;
   }
   return_unused_memory();
-  RealWorld world(*spawner, make_log_sink(options.log_format, options.quiet));
+  RealWorld world(*spawner, make_log_sink(options.log_format, options.quiet), std::move(variables));
   return run_until_signal(*make_daemon(world, options, std::move(*plan)), options, signals);
 }
 

@@ -31,13 +31,18 @@ bool is_kept(std::string_view name) {
 
 }  // namespace
 
-void hide_secrets() {
+Variables hide_secrets() {
   prctl(PR_SET_DUMPABLE, 0);
-  if (environ == nullptr) return;
+  Variables of_sdks;
+  if (environ == nullptr) return of_sdks;
   char** kept = environ;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    if (is_kept(text.substr(0, text.find('=')))) {
+    const size_t equals = text.find('=');
+    if (text.starts_with("AWS_") && equals != std::string_view::npos) {
+      of_sdks.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+    if (is_kept(text.substr(0, equals))) {
       *kept++ = *variable;
     } else {
       // Overwrites it in place: /proc/PID/environ shows these very bytes, whatever `environ` points to.
@@ -45,6 +50,7 @@ void hide_secrets() {
     }
   }
   *kept = nullptr;
+  return of_sdks;
 }
 
 }  // namespace freshet

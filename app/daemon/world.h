@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +39,8 @@ class World {
   virtual Network& network() = 0;
   virtual LogSink& log() = 0;
   virtual uint64_t seed() = 0;  // A new seed at each call.
+  // A variable of the environment in which the daemon was started; programs that it runs need not have it.
+  virtual std::optional<std::string> variable([[maybe_unused]] const std::string& name) const { return std::nullopt; }
 
   // Puts a daemon's loop to sleep. One for each loop.
   virtual Waiter& waiter() = 0;

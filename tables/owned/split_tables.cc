@@ -24,7 +24,8 @@ tl::unexpected<Error> is_in_both() {
 
 }  // namespace
 
-SplitTables::SplitTables(Tables& own, Tables& others) : own_(own), others_(others), traits_(others.traits()) {
+SplitTables::SplitTables(Tables& own, Tables& others, TableChanges changes)
+    : own_(own), others_(others), changes_(changes), traits_(others.traits()) {
   traits_.sole_writer = own.traits().sole_writer;
 }
 
@@ -57,8 +58,33 @@ Async<std::vector<Result<Output>>> SplitTables::split(std::vector<Input> inputs,
   co_return out;
 }
 
+// Books are kept beside the store, and what it says of ttl, stream and settings is its owner's business.
+Async<Result<TableDescription>> SplitTables::if_it_is(TableDefinition wanted) {
+  std::string name = wanted.name;
+  auto there = co_await others_.describe_table(std::move(name));
+  if (!there && there.error().code == ErrorCode::kResourceNotFound) {
+    co_return invalid("table '" + wanted.name + "' is not there: make it, or let it be made with --create-tables");
+  }
+  if (!there) co_return there;
+  if (there->definition.keys != wanted.keys) co_return invalid("table '" + wanted.name + "' is there with other keys");
+  std::string lacks;
+  for (const auto& index : wanted.indexes) {
+    const IndexDefinition* same = there->definition.index(index.name);
+    const bool is_there = same != nullptr && same->keys == index.keys && same->projection == index.projection;
+    if (!is_there) lacks.append(lacks.empty() ? "'" : ", '").append(index.name).append("'");
+  }
+  if (!lacks.empty()) {
+    co_return invalid("table '" + wanted.name + "' lacks these indexes, or has them in another form: " + lacks +
+                      "; make them, or let them be made with --create-tables");
+  }
+  TableDefinition as_it_is = there->definition;
+  as_it_is.books = wanted.books;
+  co_return co_await others_.alter_table(std::move(as_it_is));
+}
+
 Async<Result<TableDescription>> SplitTables::create_table(TableDefinition definition) {
   Tables& store = store_of(definition.name);
+  if (&store == &others_ && changes_ == TableChanges::kRefused) return if_it_is(std::move(definition));
   return store.create_table(std::move(definition));
 }
 
@@ -74,6 +100,7 @@ Async<Result<TableDescription>> SplitTables::delete_table(std::string table) {
 
 Async<Result<TableDescription>> SplitTables::alter_table(TableDefinition definition) {
   Tables& store = store_of(definition.name);
+  if (&store == &others_ && changes_ == TableChanges::kRefused) return if_it_is(std::move(definition));
   return store.alter_table(std::move(definition));
 }
 

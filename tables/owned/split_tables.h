@@ -11,9 +11,12 @@
 
 namespace freshet {
 
-class SplitTables final : public Tables {
+// kRefused: tables of everybody's store, and their indexes, must be there.
+enum class TableChanges { kAllowed, kRefused };
+
+class SplitTables : public Tables {
  public:
-  SplitTables(Tables& own, Tables& others);
+  SplitTables(Tables& own, Tables& others, TableChanges changes = TableChanges::kAllowed);
 
   // Those of everybody's store. Only the runtime asks for one writer, for Freshet's own tables.
   const StoreTraits& traits() const override { return traits_; }
@@ -43,6 +46,7 @@ class SplitTables final : public Tables {
   Async<void> lull(BootTime latest) override { return own_.lull(latest); }
 
  private:
+  Async<Result<TableDescription>> if_it_is(TableDefinition wanted);
   Tables& store_of(const std::string& table) { return table.starts_with(kOwnTables) ? own_ : others_; }
   template <class Input, class Output>
   using Many = Async<std::vector<Result<Output>>> (Tables::*)(std::vector<Input>);
@@ -55,6 +59,7 @@ class SplitTables final : public Tables {
   static constexpr std::string_view kOwnTables = "freshet.";
   Tables& own_;
   Tables& others_;
+  const TableChanges changes_;
   StoreTraits traits_;
 };
 

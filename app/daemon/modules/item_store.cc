@@ -12,8 +12,8 @@ class ItemStoreModule final : public Module {
   }
   void add_routes(Routes& routes) override {
     const Account& account = parts_->options.deploy.account;
-    routes.push_back(
-        make_dynamodb_route(*parts_->store, parts_->loop.clock(), {account.region, account.id, parts_->random.next()}));
+    routes.push_back(make_dynamodb_route(*parts_->tables, parts_->loop.clock(),
+                                         {account.region, account.id, parts_->random.next()}));
   }
 
  private:

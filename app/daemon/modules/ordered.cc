@@ -11,7 +11,7 @@ class OrderedModule final : public DefinedTablesModule<ordered::OrderedTables, o
   using DefinedTablesModule::DefinedTablesModule;
 
   Result<void> join(DaemonParts& parts) override {
-    tables_ = std::make_unique<ordered::OrderedTables>(*parts.store, parts.loop.clock());
+    tables_ = std::make_unique<ordered::OrderedTables>(*parts.tables, parts.loop.clock());
     return {};
   }
   void add_routes(Routes& routes) override { routes.push_back(make_ordered_route(*tables_)); }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "app/cli/checks.h"
+#include "app/daemon/engine_tables.h"
 #include "app/daemon/modules.h"
 #include "app/daemon/plan.h"
 #include "app/daemon/queue_history.h"
@@ -43,8 +44,7 @@ class QueueModule final : public Module {
  public:
   Result<void> join(DaemonParts& parts) override {
     parts_ = &parts;
-    const bool in_memory = parts.options.data == kMemoryDirectory;
-    QueueIdentity identity{in_memory ? "memory" : "local", parts.random.uuid()};
+    QueueIdentity identity{parts.node, parts.random.uuid()};
     queues_ = std::make_unique<Queues>(parts.runtime->services(), parts.log, std::move(identity), &parts.metrics,
                                        &parts.store->wall_guard(), parts.audit);
     parts.task_queues = queues_.get();
@@ -59,14 +59,14 @@ class QueueModule final : public Module {
     for (const std::string& table : parts_->options.queues) {
       const auto& tables = parts_->plan.deployment.tables;
       if (std::any_of(tables.begin(), tables.end(), [&](const auto& one) { return one.name == table; })) continue;
-      auto described = co_await parts_->store->describe_table(table);
+      auto described = co_await parts_->tables->describe_table(table);
       if (described) continue;
       const Error& error = described.error();
       const bool none = error.code == ErrorCode::kResourceNotFound;
-      co_return fail(error.code,
-                     "--queue " + table + ": " +
-                         (none ? "there is no table '" + table + "', neither in the template nor in the data folder"
-                               : error.message));
+      co_return fail(error.code, "--queue " + table + ": " +
+                                     (none ? "there is no table '" + table + "', neither in the template nor in the " +
+                                                 std::string(is_on_engine(parts_->options) ? "engine" : "data folder")
+                                           : error.message));
     }
     co_return Result<void>();
   }

@@ -266,8 +266,9 @@ void Creation::created(const NewTask& task, std::string_view id, WallTime writte
     core_.lanes.filled_by_new(core_.lanes.of_new(task),
                               core_.lanes.place(epoch_ms(core_.window.newest_created()), deadline));
   }
-  // The stream tells the trigger function at once; this is for when that gets lost.
-  if (!core_.agenda.has_processor()) parts_.timer.start_soon(settings_.start_retry);
+  // The stream tells the trigger function at once; this is for when that gets lost, or where no stream is read.
+  const bool by_stream = Follower::can_follow(services_.tables.traits());
+  if (!core_.agenda.has_processor()) parts_.timer.start_soon(by_stream ? settings_.start_retry : milliseconds(0));
 }
 
 }  // namespace freshet

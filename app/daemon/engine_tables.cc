@@ -1,0 +1,162 @@
+#include "app/daemon/engine_tables.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/daemon/options.h"
+#include "app/daemon/plan.h"
+#include "app/daemon/world.h"
+#include "base/check.h"
+#include "base/url.h"
+#include "functions/queue/attributes.h"
+#include "tables/owned/owned_tables.h"
+#include "tables/owned/split_tables.h"
+#include "wire/http/client.h"
+#include "wire/store/remote_tables.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr const char* kEmbedded = "embedded";
+constexpr const char* kDynamoDb = "dynamodb";
+constexpr const char* kNodeTable = "freshet.node";  // Its id names this data folder.
+constexpr size_t kLargestAnswer = 64u << 20;        // A page of 1 MiB of items, written out as JSON.
+
+// The parts under the tables, made before these.
+struct EngineParts {
+  EngineParts(DaemonParts& parts, std::unique_ptr<EmbeddedTables> recent)
+      : loop(parts.loop),
+        http(make_http_client(client_options(parts), parts.io_threads, parts.world.clock(), parts.loop, parts.loop)),
+        keys(remote::keys_from(places_of(parts.world), *http, parts.world.clock())),
+        caller(caller_options(parts), *http, *keys, parts.loop, parts.random),
+        engine(caller, parts.random),
+        memory(std::move(recent)),
+        owned(engine, *memory, parts.loop, OwnedOptions{std::string(attribute::kRev)}) {
+    loop.add(*memory);
+  }
+  EngineParts(const EngineParts&) = delete;
+  EngineParts& operator=(const EngineParts&) = delete;
+  ~EngineParts() { loop.remove(*memory); }
+
+  static HttpClientOptions client_options(const DaemonParts& parts) {
+    HttpClientOptions options;
+    options.trust = parts.plan.trust;
+    options.limits.body_bytes = kLargestAnswer;
+    return options;
+  }
+  static remote::KeyPlaces places_of(const World& world) {
+    remote::KeyPlaces places = remote::own_places();
+    places.environment = [&world](const std::string& name) { return world.variable(name); };
+    return places;
+  }
+  static remote::CallerOptions caller_options(const DaemonParts& parts) {
+    remote::CallerOptions options;
+    options.endpoints = parts.options.endpoints;
+    for (std::string& endpoint : options.endpoints) {
+      while (endpoint.ends_with('/')) endpoint.pop_back();
+    }
+    options.region = parts.options.deploy.account.region;
+    return options;
+  }
+
+  Loop& loop;
+  std::unique_ptr<HttpClient> http;
+  std::unique_ptr<remote::AccessKeySource> keys;
+  remote::Caller caller;
+  remote::RemoteTables engine;
+  std::unique_ptr<EmbeddedTables> memory;
+  OwnedTables owned;
+};
+
+class EngineTables final : private EngineParts, public SplitTables {
+ public:
+  EngineTables(DaemonParts& parts, std::unique_ptr<EmbeddedTables> recent)
+      : EngineParts(parts, std::move(recent)),
+        SplitTables(*parts.store, owned,
+                    parts.options.create_tables ? TableChanges::kAllowed : TableChanges::kRefused) {}
+};
+
+// A name that no other daemon has: each ends the leases of its own earlier lives at its start, and no others.
+Result<std::string> node_of(Tables& store) {
+  auto described = store.describe_table(kNodeTable);
+  FRESHET_CHECK(described.is_ready(), "the daemon's own store answers at once");
+  auto there = described.take();
+  if (there) return there->id;
+  TableDefinition definition;
+  definition.name = kNodeTable;
+  definition.keys = {{"name", Type::kString}, {}};
+  definition.system = true;
+  auto creating = store.create_table(std::move(definition));
+  FRESHET_CHECK(creating.is_ready(), "the daemon's own store answers at once");
+  auto created = creating.take();
+  if (!created) return fail(std::move(created.error()));
+  return created->id;
+}
+
+Result<std::unique_ptr<Tables>> make_engine_tables(DaemonParts& parts) {
+  auto node = node_of(*parts.store);
+  if (!node) return fail(std::move(node.error()));
+  parts.node = std::move(*node);
+  EmbeddedOptions in_memory;
+  in_memory.directory = kMemoryDirectory;
+  auto memory = open_embedded(nullptr, parts.loop, parts.random, std::move(in_memory));
+  if (!memory) return fail(std::move(memory.error()));
+  return std::make_unique<EngineTables>(parts, std::move(*memory));
+}
+
+}  // namespace
+
+bool is_on_engine(const DaemonOptions& options) {
+  return options.store == kDynamoDb;
+}
+
+Result<void> check_engine(const DaemonOptions& options) {
+  if (options.store != kEmbedded && options.store != kDynamoDb) {
+    return invalid("--store " + options.store + ": must be embedded or dynamodb");
+  }
+  if (!is_on_engine(options)) {
+    if (!options.endpoints.empty()) return invalid("--endpoint needs --store dynamodb");
+    if (options.create_tables) return invalid("--create-tables needs --store dynamodb");
+    return {};
+  }
+  if (options.endpoints.empty()) {
+    return invalid("--store dynamodb needs --endpoint http[s]://HOST[:PORT]: where the engine is");
+  }
+  for (std::string endpoint : options.endpoints) {
+    while (endpoint.ends_with('/')) endpoint.pop_back();
+    const auto url = parse_url(endpoint);
+    if (!url) return invalid("--endpoint: " + url.error().message);
+    if (url->target != "/")
+      return invalid("--endpoint " + endpoint + ": must be http[s]://HOST[:PORT], without a path");
+  }
+  return {};
+}
+
+void leave_out_triggers(const std::string& file, Deployment& deployment) {
+  const auto is_trigger = [&deployment](const MappingDefinition& mapping) {
+    return std::any_of(deployment.functions.begin(), deployment.functions.end(), [&](const auto& function) {
+      return function.host == "native" && function.handler == "trigger" && mapping.function.ends_with(function.name);
+    });
+  };
+  for (const auto& mapping : deployment.mappings) {
+    if (!is_trigger(mapping)) continue;
+    const auto place = deployment.places.find("table " + mapping.table);
+    const TemplatePlace where = place == deployment.places.end() ? TemplatePlace{} : place->second;
+    deployment.warnings.push_back({file, where.line, where.resource, "StreamSpecification",
+                                   "the stream of table " + mapping.table +
+                                       " is not read on an engine: the queue starts its processor by itself"});
+  }
+  std::erase_if(deployment.mappings, is_trigger);
+}
+
+Result<std::unique_ptr<Tables>> make_runtime_tables(DaemonParts& parts) {
+  parts.tables = parts.store;
+  parts.node = parts.options.data == kMemoryDirectory ? "memory" : "local";
+  if (!is_on_engine(parts.options)) return parts.world.make_tables(*parts.store, parts.loop);
+  auto tables = make_engine_tables(parts);
+  if (tables) parts.tables = tables->get();
+  return tables;
+}
+
+}  // namespace freshet
