@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""A daemon whose queue lives in a real engine (--store dynamodb):
+
+  tests/conformance/engine_daemon_test.py freshet|extenddb|dynamodb_local
+
+Everything is started on free ports and stopped. An engine that is not installed is skipped by name."""
+import collections
+import http.server
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(ROOT / "tests" / "faults"))
+import dynamodb_local  # noqa: E402
+import engines_test  # noqa: E402
+import extenddb  # noqa: E402
+from daemon import Daemon, Refused, check_books  # noqa: E402
+from engine_commands_test import BINARY, Between, freshet  # noqa: E402
+
+TASKS = 300
+KILLED_AT = (400, 700, 1100)  # Requests to the engine, after the start of a daemon.
+KEYS = {"AWS_ACCESS_KEY_ID": extenddb.KEY, "AWS_SECRET_ACCESS_KEY": extenddb.SECRET, "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
+
+
+class Handler:
+    """Answers each task with 200 for the time of a `with`, and counts how often it came."""
+
+    def __init__(self):
+        self.came, self.lock = collections.Counter(), threading.Lock()
+        handler = self
+
+        class Answer(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                task = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with handler.lock:
+                    handler.came[task["taskId"]] += 1
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, *unused):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *unused):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class EngineDaemon(unittest.TestCase):
+    name = ""
+
+    def setUp(self):
+        self.engine = engines_test.engine(self.name)
+        self.url = self.engine.__enter__().url
+        self.addCleanup(self.engine.__exit__, None, None, None)
+        folder = tempfile.TemporaryDirectory(prefix="freshet-engine-")
+        self.addCleanup(folder.cleanup)
+        self.place = pathlib.Path(folder.name)
+
+    def daemon(self, name, *options, runner="none", url=None):
+        daemon = Daemon(BINARY, self.place / name, "--store", "dynamodb", "--endpoint", url or self.url, *options, runner=runner)
+        daemon.environment = KEYS
+        self.addCleanup(self.end, daemon)
+        return daemon
+
+    def end(self, daemon):
+        if getattr(daemon.local, "connection", None):
+            daemon.local.connection.close()
+        daemon.stop()
+
+    def items(self, daemon):
+        """All tasks, as the engine has them."""
+        found, start = [], {}
+        while True:
+            page = daemon.dynamodb("Scan", TableName="QueueTable", ConsistentRead=True, **start)
+            found += page["Items"]
+            if "LastEvaluatedKey" not in page:
+                return found
+            start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    def wait_until(self, daemon, done):
+        """Looks at the books until they are so. A test that waits in vain ends by ctest's own limit."""
+        while True:
+            stats = daemon.stats()
+            if done(stats["depth"]):
+                return stats
+            self.assertIsNone(daemon.process.poll(), daemon.log_tail())
+
+    def test_the_newest_first_and_each_outcome(self):
+        daemon = self.daemon("order", "--create-tables").start()
+        for name in ("a", "b", "c"):
+            daemon.call("POST", "/queues/QueueTable/tasks", {"taskId": name, "payload": name})
+        daemon.dynamodb("PutItem", TableName="QueueTable", Item={"taskId": {"S": "d"}, "taskStatus": {"S": "PENDING"},
+                                                                 "taskCreated": {"N": "1"}})
+        with self.assertRaises(Refused) as refused:
+            daemon.call("POST", "/queues/QueueTable/tasks", {"taskId": "e", "deadline": 1})
+        self.assertEqual(refused.exception.status, 400)
+        taken = daemon.call("POST", "/queues/QueueTable/take", {"max": 4})["tasks"]
+        self.assertEqual([task["taskId"] for task in taken], ["c", "b", "a", "d"])
+        outcomes = dict(zip("cbad", ("complete", "fail", "release", "complete")))
+        daemon.call("POST", "/queues/QueueTable/settle",
+                    {"settle": [{"taskId": task["taskId"], "lease": task["lease"], "outcome": outcomes[task["taskId"]]} for task in taken]})
+        stats = daemon.stats()
+        check_books(stats)
+        self.assertEqual(stats["depth"]["SUCCESS"], 2)
+        self.assertEqual(stats["depth"]["PENDING"], 1)
+        states = collections.Counter(item["taskStatus"]["S"] for item in self.items(daemon))
+        self.assertEqual(states, {state: depth for state, depth in stats["depth"].items() if depth})
+        self.assertEqual(daemon.call("GET", "/queues/QueueTable/tasks/a/explain")["task"]["taskStatus"], "PENDING")
+
+    def test_each_task_is_done_although_the_daemon_is_killed(self):
+        with Handler() as handler:
+            created = 0
+            for number in KILLED_AT:
+                killed = threading.Event()
+                with Between(self.url, number, lambda: (daemon.process.send_signal(signal.SIGKILL), killed.set())) as between:
+                    daemon = self.daemon("killed", "--create-tables", runner=handler.url, url=between.url).start()
+                    # No answer: the task may be there. It is created again under its id.
+                    while not killed.is_set():
+                        try:
+                            daemon.call("POST", "/queues/QueueTable/tasks", {"taskId": f"t-{created}", "payload": created})
+                            created += 1
+                        except OSError:
+                            pass
+                    daemon.process.wait()
+            daemon = self.daemon("killed", runner=handler.url).start()
+            for i in range(max(0, created - 1), max(created + 1, TASKS)):
+                daemon.call("POST", "/queues/QueueTable/tasks", {"taskId": f"t-{i}", "payload": i})
+            tasks = max(created + 1, TASKS)
+            self.wait_until(daemon, lambda depth: depth["SUCCESS"] >= tasks)
+            check_books(daemon.stats())
+            items = self.items(daemon)
+            self.assertEqual({item["taskId"]["S"] for item in items}, {f"t-{i}" for i in range(tasks)})
+            self.assertEqual({item["taskStatus"]["S"] for item in items}, {"SUCCESS"})
+            self.assertEqual(set(handler.came), {f"t-{i}" for i in range(tasks)})
+            again = sum(count - 1 for count in handler.came.values())
+            self.assertLessEqual(again, 20 * len(KILLED_AT), "only what was in work at a kill is done again")
+
+    def test_a_start_that_cannot_be_says_why(self):
+        self.check(self.daemon("missing"), "table 'QueueTable' is not there: make it, or let it be made with --create-tables")
+        self.check(self.daemon("nobody", url="http://127.0.0.1:9"), "Connection refused")
+        keyless = self.daemon("keyless")
+        keyless.environment = {**KEYS, "AWS_ACCESS_KEY_ID": ""}
+        self.check(keyless, "no access key: neither AWS_ACCESS_KEY_ID")
+        if self.name == "extenddb":
+            stranger = self.daemon("stranger")
+            stranger.environment = {**KEYS, "AWS_SECRET_ACCESS_KEY": "wrong"}
+            self.check(stranger, "InvalidSignatureException")
+
+    def check(self, daemon, text):
+        with self.assertRaises(RuntimeError) as ended:
+            daemon.start()
+        self.assertIn(text, str(ended.exception))
+
+    def test_the_command_of_the_page(self):
+        page = (ROOT / "docs/engines.md").read_text()
+        line, = [line for line in page.splitlines() if line.startswith("    freshet serve ")]
+        words = line.replace("http://127.0.0.1:8000", self.url).split()[1:]
+        ready = self.place / "ready"
+        process = subprocess.Popen([BINARY, *words, "--data", self.place / "page", "--listen", "127.0.0.1:0", "--ready-file", ready],
+                                   env={**os.environ, **KEYS}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            for said in process.stdout:
+                if ready.exists():
+                    break
+            self.assertTrue(ready.exists(), said)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+        self.assertEqual(process.returncode, 0)
+
+    def test_options_that_contradict(self):
+        for words, text in (
+                (("--store", "dynamodb"), "--store dynamodb needs --endpoint http[s]://HOST[:PORT]"),
+                (("--endpoint", self.url), "--endpoint needs --store dynamodb"),
+                (("--create-tables",), "--create-tables needs --store dynamodb"),
+                (("--store", "dynamodb", "--endpoint", self.url + "/path"), "without a path"),
+                (("--store", "dynamodb", "--endpoint", "ftp://127.0.0.1"), "--endpoint: "),
+                (("--store", "redis"), "--store")):
+            done = freshet("run", "--data", ":memory:", *words)
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn(text, done.stderr)
+
+    def test_programs_do_not_get_the_access_key(self):
+        daemon = self.daemon("secret", "--create-tables").start()
+        shown = pathlib.Path(f"/proc/{daemon.process.pid}/environ").read_bytes() if os.geteuid() == 0 else b""
+        self.assertNotIn(extenddb.SECRET.encode(), shown)
+        self.assertNotIn(extenddb.SECRET, daemon.log_path.read_text())
+
+
+if __name__ == "__main__":
+    EngineDaemon.name = sys.argv.pop(1)
+    {"extenddb": extenddb.need, "dynamodb_local": dynamodb_local.need}.get(EngineDaemon.name, lambda: None)()
+    unittest.main()
