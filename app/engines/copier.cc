@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/engines/digest.h"
+#include "app/engines/known_items.h"
 #include "tables/traits.h"
 #include "tables/value/billed.h"
 #include "tables/value/json.h"
@@ -19,6 +20,17 @@ constexpr uint32_t kPageItems = 1'000;
 constexpr int kWriteTries = 5;  // How often a put is sent whose outcome stays unknown.
 constexpr milliseconds kCapacityWait{500};
 constexpr std::string_view kState = "taskStatus";
+
+std::string key_text(const ItemRef& item, const KeySchema& keys) {
+  std::string out;
+  for (const auto* attribute : keys.attributes()) {
+    const auto value = item.find(attribute->name);
+    if (!value) continue;
+    out += std::to_string(value->encoded().size()) + ":";
+    out += value->encoded();
+  }
+  return out;
+}
 
 // The key for a person: "id = a".
 std::string shown_key(const ItemRef& item, const KeySchema& keys) {
@@ -48,7 +60,7 @@ bool is_throttled(const Error& error) {
 class TableCopy {
  public:
   TableCopy(Tables& from, Tables& to, const CopyOptions& options, std::string table)
-      : from_(from), to_(to), options_(options) {
+      : from_(from), to_(to), options_(options), known_(options.most_known) {
     out_.table = std::move(table);
   }
   TableCopy(const TableCopy&) = delete;
@@ -76,6 +88,10 @@ class TableCopy {
     if (!options_.only_count) {
       auto made = co_await make_table();
       if (!made) co_return fail(made.error());
+      if (!out_.created) {
+        auto known = co_await read_known();
+        if (!known) co_return fail(known.error());
+      }
     }
     auto copied = co_await copy_items();
     if (!copied) co_return fail(copied.error());
@@ -170,8 +186,9 @@ class TableCopy {
     co_return Result<void>();
   }
 
-  // Reads all items of a store, a page at a time.
-  Async<Result<void>> each_page(Tables& store, std::function<Async<Result<void>>(std::vector<ItemRef>)> visit) {
+  // Reads the items of a store, a page at a time, until `visit` says that it has seen enough.
+  using Visit = std::function<Async<Result<bool>>(std::vector<ItemRef>)>;
+  Async<Result<void>> each_page(Tables& store, Visit visit) {
     Item start;
     do {
       ScanInput scan;
@@ -190,33 +207,52 @@ class TableCopy {
       start = std::move(page->last_evaluated_key);
       auto work = visit(std::move(page->items));
       auto visited = co_await work;
-      if (!visited) co_return visited;
+      if (!visited) co_return fail(visited.error());
+      if (!*visited) break;
       if (options_.is_stopped && options_.is_stopped()) co_return fail(ErrorCode::kCancelled, "stopped");
     } while (!start.empty());
     co_return Result<void>();
   }
 
+  Async<Result<void>> read_known() {
+    auto read = co_await each_page(to_, [this](std::vector<ItemRef> items) -> Async<Result<bool>> {
+      bool goes_on = true;
+      for (const ItemRef& item : items) goes_on = known_.add(hash_of_key(item), fingerprint_of(item.encoded()));
+      return Result<bool>(goes_on);
+    });
+    known_.sort();
+    co_return read;
+  }
+
+  Fingerprint hash_of_key(const ItemRef& item) const { return fingerprint_of(key_text(item, definition_.keys)); }
+
   Async<Result<void>> copy_items() {
     return each_page(from_, [this](std::vector<ItemRef> items) { return copy_page(std::move(items)); });
   }
 
-  Async<Result<void>> copy_page(std::vector<ItemRef> items) {
-    for (const ItemRef& item : items) count(item);
-    if (!options_.only_count) {
-      if (!out_.created) {
-        auto missing = co_await not_there(std::move(items), out_.there);
-        if (!missing) co_return fail(missing.error());
-        items = std::move(*missing);
-      }
-      auto written = co_await write(std::move(items));
-      if (!written) co_return written;
+  Async<Result<bool>> copy_page(std::vector<ItemRef> items) {
+    std::vector<ItemRef> missing;
+    std::vector<ItemRef> doubtful;
+    for (ItemRef& item : items) {
+      const Fingerprint whole = fingerprint_of(item.encoded());
+      count(item, whole);
+      if (options_.only_count) continue;
+      const auto is = known_.look(hash_of_key(item), whole);
+      if (is == KnownItems::Is::kThere) ++out_.there;
+      if (is == KnownItems::Is::kAbsent) missing.push_back(std::move(item));
+      if (is == KnownItems::Is::kUnsure) doubtful.push_back(std::move(item));
     }
+    auto more = co_await not_there(std::move(doubtful), out_.there);
+    if (!more) co_return fail(more.error());
+    missing.insert(missing.end(), more->begin(), more->end());
+    auto written = co_await write(std::move(missing));
+    if (!written) co_return fail(written.error());
     if (options_.tell) options_.tell(out_.table, options_.only_count ? "counted" : "copied", out_.items);
-    co_return Result<void>();
+    co_return true;
   }
 
-  void count(const ItemRef& item) {
-    source_.add(fingerprint_of(item.encoded()));
+  void count(const ItemRef& item, const Fingerprint& whole) {
+    source_.add(whole);
     ++out_.items;
     out_.bytes += billed_size_of_encoded(item.encoded());
     if (const auto state = item.find(kState); state && state->type() == Type::kString) {
@@ -327,10 +363,10 @@ class TableCopy {
   }
 
   Async<Result<void>> digest(Tables& store, ItemsDigest& into) {
-    return each_page(store, [this, &into](std::vector<ItemRef> items) -> Async<Result<void>> {
+    return each_page(store, [this, &into](std::vector<ItemRef> items) -> Async<Result<bool>> {
       for (const ItemRef& item : items) into.add(fingerprint_of(item.encoded()));
       if (options_.tell) options_.tell(out_.table, "compared", into.items());
-      return Result<void>();
+      return Result<bool>(true);
     });
   }
 
@@ -339,6 +375,7 @@ class TableCopy {
   const CopyOptions& options_;
   TableDefinition definition_;
   std::optional<TableDefinition> there_;  // The target's table, if it was there before.
+  KnownItems known_;
   ItemsDigest source_;
   CopiedTable out_;
 };

@@ -23,6 +23,8 @@ struct CopyOptions {
   std::function<void(const std::string& table, const std::string& doing, uint64_t items)> tell;
   // Waits here while a store has no capacity: as long as it takes. Null: a throttled copy ends.
   Scheduler* scheduler = nullptr;
+  // The most items of a table that was there before that are remembered, with 16 bytes for each; others are looked up.
+  size_t most_known = 4'000'000;
   std::function<bool()> is_stopped;  // True ends the copy after the page that is under way.
 };
 

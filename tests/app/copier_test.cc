@@ -215,7 +215,21 @@ TEST_P(CopierTest, ComesBackAsItWas) {
   EXPECT_EQ(count(*here), 1'200u);
 }
 
-// Each key is looked for as the copy comes to it: what is there already is not held in memory.
+TEST_P(CopierTest, ItemsThatAreTooManyToBeRememberedAreLookedUp) {
+  fill(*here, 2'500);
+  CopyOptions stopping;
+  int pages = 0;
+  stopping.is_stopped = [&] { return ++pages == 2; };
+  ASSERT_FALSE(copy(*here, far(), std::move(stopping)));
+  const auto done = count(*there);
+  CopyOptions options;
+  options.most_known = 700;
+  const auto copied = copy(*here, far(), std::move(options));
+  ASSERT_TRUE(copied) << copied.error().message;
+  EXPECT_EQ(copied->front().there, done);
+  EXPECT_EQ(copied->front().copied, 2'500u - done);
+}
+
 TEST_P(CopierTest, WaitsForCapacityAlsoWhereItLooksForWhatIsThere) {
   fill(*here, 2'500);
   ASSERT_TRUE(copy(*here, far()));
@@ -226,6 +240,7 @@ TEST_P(CopierTest, WaitsForCapacityAlsoWhereItLooksForWhatIsThere) {
   };
   CopyOptions options;
   options.scheduler = &loop;
+  options.most_known = 0;
   std::set<std::string> doings;
   options.tell = [&](const std::string&, const std::string& doing, uint64_t) { doings.insert(doing); };
   http.sent.clear();
