@@ -1,6 +1,6 @@
-// What a remote store's client is given by its surroundings: variables of the environment, and the two files in which
-// the SDKs keep profiles, ~/.aws/credentials and ~/.aws/config. Source: AWS SDKs and Tools Reference Guide, "Shared
-// config and credentials files".
+// The surroundings from which a remote store's client takes keys and region: variables of the environment, and the two
+// files in which the SDKs keep profiles, ~/.aws/credentials and ~/.aws/config. Source: AWS SDKs and Tools Reference
+// Guide, "Shared config and credentials files".
 //
 // Read anew with each call. Messages never repeat a secret.
 #pragma once
