@@ -7,6 +7,7 @@
 
 #include "tables/edit.h"
 #include "wire/store/answers.h"
+#include "wire/store/hedge.h"
 #include "wire/store/requests.h"
 
 namespace freshet::remote {
@@ -107,8 +108,12 @@ Places places_of(const std::vector<GetItemInput>& inputs) {
 
 }  // namespace
 
-RemoteTables::RemoteTables(Caller& caller, Random& random, bool transactions)
-    : caller_(caller), random_(random), traits_(traits_of(transactions)), keys_(caller) {}
+RemoteTables::RemoteTables(Caller& caller, Random& random, RemoteOptions options)
+    : caller_(caller),
+      random_(random),
+      options_(std::move(options)),
+      traits_(traits_of(options_.transactions)),
+      keys_(caller) {}
 
 Async<Result<WriteOutput>> RemoteTables::write(const char* operation, std::string body) {
   std::string name = operation;
@@ -185,7 +190,7 @@ Async<Result<TransactWriteOutput>> RemoteTables::transact_write(TransactWriteInp
 
 Async<Result<ReadOutput>> RemoteTables::read_one(GetItemInput input) {
   auto request = request_of(input);
-  auto answer = co_await caller_.call("GetItem", std::move(request), Caller::Kind::kRead);
+  auto answer = co_await read("GetItem", std::move(request));
   if (!answer) co_return fail(answer.error());
   co_return read_output_of(*answer);
 }
@@ -289,19 +294,23 @@ Async<Result<std::vector<ReadOutput>>> RemoteTables::transact_get(std::vector<Ge
   co_return transaction_of(*answer, actions);
 }
 
-Async<Result<Page>> RemoteTables::read_page(const char* operation, std::string body) {
-  std::string name = operation;
-  auto answer = co_await caller_.call(std::move(name), std::move(body), Caller::Kind::kRead);
+Async<Result<std::string>> RemoteTables::read(std::string operation, std::string body) {
+  if (!options_.hedged_after) return caller_.call(std::move(operation), std::move(body), Caller::Kind::kRead);
+  return hedged_read(caller_, std::move(operation), std::move(body), *options_.hedged_after);
+}
+
+Async<Result<Page>> RemoteTables::query(QueryInput input) {
+  auto request = request_of(input);
+  auto answer = co_await read("Query", std::move(request));
   if (!answer) co_return fail(answer.error());
   co_return page_of(*answer);
 }
 
-Async<Result<Page>> RemoteTables::query(QueryInput input) {
-  return read_page("Query", request_of(input));
-}
-
 Async<Result<Page>> RemoteTables::scan(ScanInput input) {
-  return read_page("Scan", request_of(input));
+  auto request = request_of(input);
+  auto answer = co_await caller_.call("Scan", std::move(request), Caller::Kind::kRead);
+  if (!answer) co_return fail(answer.error());
+  co_return page_of(*answer);
 }
 
 Async<Result<StreamPage>> RemoteTables::read_stream(ReadStreamInput) {

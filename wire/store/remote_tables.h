@@ -26,10 +26,16 @@ namespace freshet::remote {
 // Equal, in whatever order the projected attributes are named: engines return them in an order of their own.
 bool is_same_index(const IndexDefinition& one, const IndexDefinition& other);
 
+struct RemoteOptions {
+  bool transactions = true;  // The engine has them.
+  // GetItem and Query are sent again if they are not answered for so long, and the first answer counts (hedge.h).
+  // Empty: never.
+  std::optional<milliseconds> hedged_after;
+};
+
 class RemoteTables final : public Tables {
  public:
-  // `transactions`: the engine has them.
-  RemoteTables(Caller& caller, Random& random, bool transactions = true);
+  RemoteTables(Caller& caller, Random& random, RemoteOptions options = {});
 
   const StoreTraits& traits() const override { return traits_; }
 
@@ -69,7 +75,8 @@ class RemoteTables final : public Tables {
   Async<Result<WriteOutput>> write_one(WriteInput input);
   Async<Result<WriteOutput>> edit_one(EditItemInput input);
   Async<Result<ReadOutput>> read_one(GetItemInput input);
-  Async<Result<Page>> read_page(const char* operation, std::string body);
+  // GetItem or Query.
+  Async<Result<std::string>> read(std::string operation, std::string body);
 
   // One BatchGetItem after the other, until all keys of the batch are read.
   Async<Result<std::map<std::string, ReadOutput>>> read_batch(GetItemInput like, std::vector<Item> keys,
@@ -89,7 +96,8 @@ class RemoteTables final : public Tables {
 
   Caller& caller_;
   Random& random_;
-  StoreTraits traits_;
+  const RemoteOptions options_;
+  const StoreTraits traits_;
   KnownKeys keys_;
 };
 
