@@ -18,7 +18,7 @@ struct CopyCommand {
   std::string from;
   std::string to;
   std::vector<std::string> tables;
-  std::string region = "us-east-1";
+  std::string region;
   std::string ca;
   bool dry_run = false;
 };
@@ -34,6 +34,7 @@ int tell_failure(const Error& error) {
       return kConflict;
     case ErrorCode::kThroughputExceeded:
     case ErrorCode::kRequestLimitExceeded:
+    case ErrorCode::kLimitExceeded:
       return kThrottled;
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout:
@@ -86,8 +87,8 @@ int run(const CopyCommand& command) {
   copying.only_count = command.dry_run;
   copying.scheduler = &(*loop)->loop();
   copying.is_stopped = [] { return interrupted(); };
-  copying.tell = [&](const std::string& table, uint64_t items) {
-    progress.show(plain_text(table) + ": " + std::to_string(items) + " items");
+  copying.tell = [&](const std::string& table, const std::string& doing, uint64_t items) {
+    progress.show(plain_text(table) + ": " + std::to_string(items) + " items " + doing);
   };
   Result<std::vector<engines::CopiedTable>> copied;
   (*loop)->run(copy((*from)->tables(), target, std::move(copying), copied));
@@ -98,9 +99,13 @@ int run(const CopyCommand& command) {
     return kFailed;
   }
   if (!copied) return tell_failure(copied.error());
-  for (const auto& table : *copied) std::cout << line_of(table, command.dry_run) << '\n';
+  int status = kDone;
+  for (const auto& table : *copied) {
+    std::cout << line_of(table, command.dry_run) << '\n';
+    if (table.without_ttl) status = tell_failure(*table.without_ttl);
+  }
   if (copied->empty()) std::cout << "there are no tables to copy\n";
-  return kDone;
+  return status;
 }
 
 }  // namespace
@@ -113,15 +118,16 @@ void add_copy(Command app, int& exit_status) {
   command.add_option("to", options->to, "The same; a folder is made if it is not there").required();
   command.add_option("--table", options->tables, "Copy this table; repeatable. Without it: all but Freshet's own")
       .one_value_each();
-  command.add_option("--region", options->region, "Region that requests to an engine are signed for")
-      .envname("AWS_REGION")
-      .capture_default_str();
+  command
+      .add_option("--region", options->region,
+                  "Region that requests to an engine are signed for; without it that of the profile, or us-east-1")
+      .envname("AWS_REGION");
   command.add_option("--ca", options->ca, "PEM file of certificates to trust besides the system's").file();
   command.add_flag("--dry-run", options->dry_run, "Count the items, and copy nothing");
   command.footer(
       "Nobody may write meanwhile: stop the daemon first. Afterwards both sides are read again and compared.\n"
       "The same command goes on where one ended before. Access keys come from the environment, ~/.aws/credentials,\n"
-      "or the credentials endpoint of a container or an instance.\n"
+      "~/.aws/config, or the credentials endpoint of a container or an instance.\n"
       "Examples:\n"
       "  freshet copy ./data http://127.0.0.1:8000\n"
       "  freshet copy https://dynamodb.eu-west-1.amazonaws.com ./data --region eu-west-1 --table QueueTable");

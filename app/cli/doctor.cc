@@ -19,7 +19,7 @@ namespace {
 struct DoctorCommand {
   std::string endpoint;
   TemplateOptions deploy;
-  std::string region = "us-east-1";
+  std::string region;
   std::string ca;
   bool no_writes = false;
   bool json = false;
@@ -38,6 +38,8 @@ const char* word_of(engines::Finding::State state) {
       return "lacks";
     case engines::Finding::State::kBad:
       return "bad";
+    case engines::Finding::State::kUnsure:
+      return "unsure";
   }
   return "";
 }
@@ -58,6 +60,16 @@ void print(const std::vector<engines::Finding>& findings, bool json) {
     if (!finding.said.empty()) std::cout << ": " << plain_text(finding.said);
     std::cout << '\n';
   }
+}
+
+int status_of(const std::vector<engines::Finding>& findings) {
+  int status = kDone;
+  for (const auto& finding : findings) {
+    const bool unusable = finding.what == "endpoint" || finding.what == "access key";
+    if (finding.state == engines::Finding::State::kBad) return unusable ? kUnreachable : kDifferent;
+    if (finding.state == engines::Finding::State::kUnsure) status = kUnreachable;
+  }
+  return status;
 }
 
 Async<void> ask(engines::Place& place, engines::DoctorOptions options, std::vector<engines::Finding>& out) {
@@ -97,11 +109,7 @@ int run(const DoctorCommand& command) {
   (*loop)->run(ask(**place, std::move(options), findings));
   progress.end();
   print(findings, command.json);
-  for (const auto& finding : findings) {
-    const bool unusable = finding.what == "endpoint" || finding.what == "access key";
-    if (finding.state == engines::Finding::State::kBad) return unusable ? kUnreachable : kDifferent;
-  }
-  return kDone;
+  return status_of(findings);
 }
 
 }  // namespace
@@ -113,16 +121,19 @@ void add_doctor(Command app, int& exit_status) {
   command
       .add_option("--template", options->deploy.path, "Compare the tables of this template with those that are there")
       .shipped_file();
-  command.add_option("--region", options->region, "Region that requests are signed for")
-      .envname("AWS_REGION")
-      .capture_default_str();
+  command
+      .add_option("--region", options->region,
+                  "Region that requests are signed for; without it that of the profile, or us-east-1")
+      .envname("AWS_REGION");
   command.add_option("--ca", options->ca, "PEM file of certificates to trust besides the system's").file();
   command.add_flag("--no-writes", options->no_writes, "Make no table: look only at what is there");
   command.add_flag("--json", options->json, "Print JSON");
   command.footer(
       "It makes a table of its own, freshet-doctor-ID, writes to it for some seconds, and drops it.\n"
-      "Access keys come from the environment, ~/.aws/credentials, or the credentials endpoint of a\n"
-      "container or an instance. Exit status 7: something is bad; what an engine lacks is no fault.\n"
+      "Access keys come from the environment, ~/.aws/credentials, ~/.aws/config, or the credentials\n"
+      "endpoint of a container or an instance. Exit status 7: something is bad; what an engine lacks is no fault. 6: "
+      "it did not\n"
+      "answer some questions, also when asked again ('unsure').\n"
       "Examples:\n"
       "  freshet doctor --endpoint http://127.0.0.1:8000\n"
       "  freshet doctor --endpoint https://dynamodb.eu-west-1.amazonaws.com --region eu-west-1 --template "

@@ -1,10 +1,12 @@
 #include "app/engines/copier.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "app/engines/digest.h"
+#include "app/engines/known_items.h"
 #include "tables/traits.h"
 #include "tables/value/billed.h"
 #include "tables/value/json.h"
@@ -18,8 +20,6 @@ constexpr uint32_t kPageItems = 1'000;
 constexpr int kWriteTries = 5;  // How often a put is sent whose outcome stays unknown.
 constexpr milliseconds kCapacityWait{500};
 constexpr std::string_view kState = "taskStatus";
-
-using Known = std::map<Fingerprint, Fingerprint>;  // By key: the whole item.
 
 std::string key_text(const ItemRef& item, const KeySchema& keys) {
   std::string out;
@@ -60,20 +60,31 @@ bool is_throttled(const Error& error) {
 class TableCopy {
  public:
   TableCopy(Tables& from, Tables& to, const CopyOptions& options, std::string table)
-      : from_(from), to_(to), options_(options) {
+      : from_(from), to_(to), options_(options), known_(options.most_known) {
     out_.table = std::move(table);
   }
   TableCopy(const TableCopy&) = delete;
   TableCopy& operator=(const TableCopy&) = delete;
 
-  Async<Result<CopiedTable>> run() {
+  // Before anything is copied: reads the definition, and says what the target cannot have.
+  Async<Result<void>> prepare() {
     auto described = co_await from_.describe_table(out_.table);
     if (!described) co_return fail(described.error());
     definition_ = std::move(described->definition);
+    const bool in_milliseconds = definition_.ttl_attribute && definition_.ttl_in_milliseconds;
+    if (in_milliseconds && !to_.traits().has(Trait::kPromptTtl)) {
+      co_return conflict(
+          "its ttl is in milliseconds, which an engine does not know: its items would never expire there. Deploy it "
+          "without TtlInMilliseconds before the copy, and with it once it is back");
+    }
     if (!to_.traits().has(Trait::kBooks)) definition_.books.reset();
     // The protocol has no words for them, or other accounts have other ones.
     definition_.settings.tags.clear();
     definition_.settings.point_in_time_recovery = false;
+    co_return Result<void>();
+  }
+
+  Async<Result<CopiedTable>> run() {
     if (!options_.only_count) {
       auto made = co_await make_table();
       if (!made) co_return fail(made.error());
@@ -87,10 +98,8 @@ class TableCopy {
     if (options_.only_count) co_return std::move(out_);
     auto equal = co_await compare();
     if (!equal) co_return fail(equal.error());
-    auto finished = co_await to_.alter_table(wanted_at_end());
+    auto finished = co_await finish();
     if (!finished) co_return fail(finished.error());
-    auto durable = co_await to_.durable();
-    if (!durable) co_return fail(durable.error());
     co_return std::move(out_);
   }
 
@@ -104,6 +113,7 @@ class TableCopy {
     TableDefinition quiet = definition_;
     quiet.stream.reset();
     quiet.ttl_attribute.reset();
+    quiet.ttl_in_milliseconds = false;
     quiet.books.reset();
     return quiet;
   }
@@ -113,14 +123,40 @@ class TableCopy {
     if (!there_) return definition_;
     TableDefinition wanted = *there_;
     if (!wanted.stream) wanted.stream = definition_.stream;
-    if (!wanted.ttl_attribute) wanted.ttl_attribute = definition_.ttl_attribute;
+    if (!wanted.ttl_attribute) {
+      wanted.ttl_attribute = definition_.ttl_attribute;
+      wanted.ttl_in_milliseconds = definition_.ttl_in_milliseconds;
+    }
     return wanted;
+  }
+
+  // Switches on what was off while items were copied. The ttl comes last, as an engine may refuse it for an hour.
+  Async<Result<void>> finish() {
+    TableDefinition wanted = wanted_at_end();
+    TableDefinition before = wanted;
+    before.ttl_attribute = there_ ? there_->ttl_attribute : std::nullopt;
+    const bool needs_ttl = before.ttl_attribute != wanted.ttl_attribute;
+    auto begun = co_await to_.alter_table(std::move(before));
+    if (!begun) co_return fail(begun.error().code, whole("its stream could not be switched on", begun.error()));
+    if (needs_ttl) {
+      auto done = co_await to_.alter_table(std::move(wanted));
+      if (!done)
+        out_.without_ttl = Error{done.error().code, whole("its ttl could not be switched on", done.error()), nullptr};
+    }
+    auto durable = co_await to_.durable();
+    co_return durable;
+  }
+
+  std::string whole(const std::string& lack, const Error& why) const {
+    return "table '" + out_.table + "': all items are copied and equal, but " + lack + ": " + why.message +
+           ". Run the same command again later: it copies nothing anew";
   }
 
   // Waits if the error passes by itself; false if it does not.
   Async<bool> wait_for_capacity(Error error) {
     if (!is_throttled(error) || options_.scheduler == nullptr || (options_.is_stopped && options_.is_stopped()))
       co_return false;
+    if (options_.tell) options_.tell(out_.table, "seen; waiting until the store has capacity", out_.items);
     co_await sleep_for(*options_.scheduler, kCapacityWait);
     co_return true;
   }
@@ -150,8 +186,9 @@ class TableCopy {
     co_return Result<void>();
   }
 
-  // Reads all items of a store, a page at a time.
-  Async<Result<void>> each_page(Tables& store, std::function<Async<Result<void>>(std::vector<ItemRef>)> visit) {
+  // Reads the items of a store, a page at a time, until `visit` says that it has seen enough.
+  using Visit = std::function<Async<Result<bool>>(std::vector<ItemRef>)>;
+  Async<Result<void>> each_page(Tables& store, Visit visit) {
     Item start;
     do {
       ScanInput scan;
@@ -170,45 +207,48 @@ class TableCopy {
       start = std::move(page->last_evaluated_key);
       auto work = visit(std::move(page->items));
       auto visited = co_await work;
-      if (!visited) co_return visited;
+      if (!visited) co_return fail(visited.error());
+      if (!*visited) break;
       if (options_.is_stopped && options_.is_stopped()) co_return fail(ErrorCode::kCancelled, "stopped");
     } while (!start.empty());
     co_return Result<void>();
   }
 
   Async<Result<void>> read_known() {
-    return each_page(to_, [this](std::vector<ItemRef> items) -> Async<Result<void>> {
-      for (const ItemRef& item : items) {
-        known_.emplace(fingerprint_of(key_text(item, definition_.keys)), fingerprint_of(item.encoded()));
-      }
-      return Result<void>();
+    auto read = co_await each_page(to_, [this](std::vector<ItemRef> items) -> Async<Result<bool>> {
+      bool goes_on = true;
+      for (const ItemRef& item : items) goes_on = known_.add(hash_of_key(item), fingerprint_of(item.encoded()));
+      return Result<bool>(goes_on);
     });
+    known_.sort();
+    co_return read;
   }
+
+  Fingerprint hash_of_key(const ItemRef& item) const { return fingerprint_of(key_text(item, definition_.keys)); }
 
   Async<Result<void>> copy_items() {
     return each_page(from_, [this](std::vector<ItemRef> items) { return copy_page(std::move(items)); });
   }
 
-  Async<Result<void>> copy_page(std::vector<ItemRef> items) {
+  Async<Result<bool>> copy_page(std::vector<ItemRef> items) {
     std::vector<ItemRef> missing;
+    std::vector<ItemRef> doubtful;
     for (ItemRef& item : items) {
       const Fingerprint whole = fingerprint_of(item.encoded());
       count(item, whole);
-      const auto known = known_.find(fingerprint_of(key_text(item, definition_.keys)));
-      if (known == known_.end()) {
-        missing.push_back(std::move(item));
-      } else if (known->second == whole) {
-        ++out_.there;
-      } else {
-        co_return conflict("the item " + shown_key(item, definition_.keys) + " is there with another content");
-      }
+      if (options_.only_count) continue;
+      const auto is = known_.look(hash_of_key(item), whole);
+      if (is == KnownItems::Is::kThere) ++out_.there;
+      if (is == KnownItems::Is::kAbsent) missing.push_back(std::move(item));
+      if (is == KnownItems::Is::kUnsure) doubtful.push_back(std::move(item));
     }
-    if (!options_.only_count) {
-      auto written = co_await write(std::move(missing));
-      if (!written) co_return written;
-    }
-    if (options_.tell) options_.tell(out_.table, out_.items);
-    co_return Result<void>();
+    auto more = co_await not_there(std::move(doubtful), out_.there);
+    if (!more) co_return fail(more.error());
+    missing.insert(missing.end(), more->begin(), more->end());
+    auto written = co_await write(std::move(missing));
+    if (!written) co_return fail(written.error());
+    if (options_.tell) options_.tell(out_.table, options_.only_count ? "counted" : "copied", out_.items);
+    co_return true;
   }
 
   void count(const ItemRef& item, const Fingerprint& whole) {
@@ -257,7 +297,7 @@ class TableCopy {
         if (!goes_on) co_return fail(std::move(*throttled));
         tries = 0;
       }
-      auto left = co_await not_there(std::move(doubtful));
+      auto left = co_await not_there(std::move(doubtful), out_.copied);
       if (!left) co_return fail(left.error());
       items = std::move(*left);
       items.insert(items.end(), refused.begin(), refused.end());
@@ -269,24 +309,42 @@ class TableCopy {
     co_return durable;
   }
 
-  // Those of the items that are not in the target. One that is there must be equal.
-  Async<Result<std::vector<ItemRef>>> not_there(std::vector<ItemRef> items) {
+  // Those of the items that are not in the target. One that is there must be equal, and is counted.
+  Async<Result<std::vector<ItemRef>>> not_there(std::vector<ItemRef> items, uint64_t& there) {
     std::vector<ItemRef> out;
-    for (const ItemRef& item : items) {
-      GetItemInput get;
-      get.table = out_.table;
-      get.key = key_of(item, definition_.keys);
-      auto found = co_await to_.get_item(std::move(get));
-      if (!found) co_return fail(found.error());
-      if (!*found) {
-        out.push_back(item);
-      } else if (found->same_bytes(item)) {
-        ++out_.copied;
-      } else {
-        co_return conflict("the item " + shown_key(item, definition_.keys) + " is there with another content");
+    while (!items.empty()) {
+      auto reads = reads_of(items);
+      auto found = co_await to_.read_many(std::move(reads));
+      std::vector<ItemRef> unread;
+      std::optional<Error> throttled;
+      for (size_t i = 0; i < items.size(); ++i) {
+        if (!found[i] && !is_throttled(found[i].error())) co_return fail(found[i].error());
+        if (!found[i]) {
+          throttled = found[i].error();
+          unread.push_back(std::move(items[i]));
+        } else if (!found[i]->item) {
+          out.push_back(std::move(items[i]));
+        } else if (found[i]->item.same_bytes(items[i])) {
+          ++there;
+        } else {
+          co_return conflict("the item " + shown_key(items[i], definition_.keys) + " is there with another content");
+        }
       }
+      items = std::move(unread);
+      if (!throttled) continue;
+      const bool goes_on = co_await wait_for_capacity(*throttled);
+      if (!goes_on) co_return fail(std::move(*throttled));
     }
     co_return out;
+  }
+
+  std::vector<GetItemInput> reads_of(const std::vector<ItemRef>& items) const {
+    std::vector<GetItemInput> out(items.size());
+    for (size_t i = 0; i < items.size(); ++i) {
+      out[i].table = out_.table;
+      out[i].key = key_of(items[i], definition_.keys);
+    }
+    return out;
   }
 
   // Both sides are read again.
@@ -305,9 +363,10 @@ class TableCopy {
   }
 
   Async<Result<void>> digest(Tables& store, ItemsDigest& into) {
-    return each_page(store, [&into](std::vector<ItemRef> items) -> Async<Result<void>> {
+    return each_page(store, [this, &into](std::vector<ItemRef> items) -> Async<Result<bool>> {
       for (const ItemRef& item : items) into.add(fingerprint_of(item.encoded()));
-      return Result<void>();
+      if (options_.tell) options_.tell(out_.table, "compared", into.items());
+      return Result<bool>(true);
     });
   }
 
@@ -316,7 +375,7 @@ class TableCopy {
   const CopyOptions& options_;
   TableDefinition definition_;
   std::optional<TableDefinition> there_;  // The target's table, if it was there before.
-  Known known_;
+  KnownItems known_;
   ItemsDigest source_;
   CopiedTable out_;
 };
@@ -343,10 +402,15 @@ Async<Result<std::vector<CopiedTable>>> copy_tables(Tables& from, Tables& to, Co
   auto tables = co_await chosen(from, options.tables);
   if (!tables) co_return fail(tables.error());
   std::sort(tables->begin(), tables->end());
-  std::vector<CopiedTable> out;
+  std::vector<std::unique_ptr<TableCopy>> copies;
   for (const std::string& table : *tables) {
-    TableCopy copy(from, to, options, table);
-    auto copied = co_await copy.run();
+    copies.push_back(std::make_unique<TableCopy>(from, to, options, table));
+    auto ready = co_await copies.back()->prepare();
+    if (!ready) co_return fail(ready.error());
+  }
+  std::vector<CopiedTable> out;
+  for (auto& copy : copies) {
+    auto copied = co_await copy->run();
     if (!copied) co_return fail(copied.error());
     out.push_back(std::move(*copied));
   }

@@ -16,6 +16,7 @@ constexpr seconds kClocksMayDiffer{60};  // Signatures may be five minutes old, 
 constexpr int kRoundTrips = 10;
 constexpr int kDropTries = 60;
 constexpr milliseconds kDropWait{1'000};
+constexpr int kProbeTries = 3;  // How often a question is asked whose answer does not come.
 constexpr int kLagProbes = 10;
 constexpr seconds kLongestLag{10};
 constexpr milliseconds kLagStep{2};
@@ -46,6 +47,13 @@ nanoseconds median(std::vector<nanoseconds> times) {
 
 bool is_unsupported(const Error& error) {
   return error.code == ErrorCode::kUnknownOperation || error.code == ErrorCode::kInternal;
+}
+
+// The engine has said nothing about itself.
+bool is_no_answer(const Error& error) {
+  return error.code == ErrorCode::kUnknownOutcome || error.code == ErrorCode::kTimeout ||
+         error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kThroughputExceeded ||
+         error.code == ErrorCode::kRequestLimitExceeded || error.code == ErrorCode::kTransactionConflict;
 }
 
 // Names the first difference between a table that is there and the wanted one; empty if there is none.
@@ -93,6 +101,38 @@ class Doctor {
   void found(State state, std::string what, std::string said = {}) {
     findings_.push_back({state, std::move(what), std::move(said)});
   }
+  void failed(std::string what, const Error& error, const std::string& doing = {}) {
+    found(is_no_answer(error) ? State::kUnsure : State::kBad, std::move(what), doing + error.message);
+  }
+
+  // Asks again if the answer does not come. Only for what does no harm when it is carried out twice.
+  template <class Output>
+  Async<Result<Output>> asked(std::function<Async<Result<Output>>()> ask) {
+    for (int tries = 1;; ++tries) {
+      auto question = ask();
+      auto answer = co_await question;
+      if (answer || !is_no_answer(answer.error()) || tries == kProbeTries || is_stopped()) co_return answer;
+      co_await caller_.back_off(tries);
+    }
+  }
+
+  // A put that is carried out once. If its answer does not come, the item says what became of it.
+  Async<Result<WriteOutput>> put_once(PutItemInput put) {
+    for (int tries = 1;; ++tries) {
+      PutItemInput sent = put;
+      auto written = co_await tables_.put_item(std::move(sent));
+      // An earlier sending may have come late.
+      const bool may_be_there = tries > 1 && !written && written.error().code == ErrorCode::kConditionalCheckFailed;
+      if (written || !(may_be_there || is_no_answer(written.error()))) co_return written;
+      GetItemInput get;
+      get.table = put.table;
+      get.key = Item{{"id", *std::as_const(put.item).find("id")}};
+      auto there = co_await tables_.get_item(std::move(get));
+      if (there && *there && there->same_bytes(ItemRef::encode(put.item))) co_return WriteOutput{};
+      if (tries == kProbeTries || is_stopped()) co_return written;
+      co_await caller_.back_off(tries);
+    }
+  }
 
   Async<bool> reach() {
     begin("endpoint");
@@ -135,11 +175,14 @@ class Doctor {
       if (!described && described.error().code == ErrorCode::kResourceNotFound) {
         found(State::kLacks, what, "it is not there yet");
       } else if (!described) {
-        found(State::kBad, what, described.error().message);
+        failed(what, described.error());
       } else if (const auto text = difference(described->definition, wanted); !text.empty()) {
         found(State::kBad, what, text);
       } else {
         found(State::kOk, what, "as the template has it");
+      }
+      if (wanted.ttl_attribute && wanted.ttl_in_milliseconds) {
+        found(State::kLacks, what + ": ttl in milliseconds", "it is read as seconds, so that such items never expire");
       }
     }
   }
@@ -162,7 +205,7 @@ class Doctor {
     auto wanted = definition();
     auto made = co_await tables_.create_table(std::move(wanted));
     if (!made) {
-      found(State::kBad, "tables", "none can be made: " + made.error().message);
+      failed("tables", made.error(), is_no_answer(made.error()) ? "" : "none can be made: ");
       // It may be there all the same.
       auto there = co_await tables_.describe_table(options_.table);
       if (there || there.error().code != ErrorCode::kResourceNotFound) co_await drop_table();
@@ -207,14 +250,14 @@ class Doctor {
   Async<void> probe_conditions() {
     begin("conditional writes");
     auto put = put_of("one", 1);
-    auto first = co_await tables_.put_item(std::move(put));
-    auto same = put_of("one", 2);
-    auto second = co_await tables_.put_item(std::move(same));
-    if (!first) {
-      found(State::kBad, "conditional writes", first.error().message);
-    } else if (second || second.error().code != ErrorCode::kConditionalCheckFailed) {
-      found(State::kBad, "conditional writes",
-            second ? "a condition that does not hold was ignored" : second.error().message);
+    auto first = co_await put_once(std::move(put));
+    if (!first) co_return failed("conditional writes", first.error());
+    std::function same = [this] { return tables_.put_item(put_of("one", 2)); };
+    auto second = co_await asked<WriteOutput>(std::move(same));
+    if (second) {
+      found(State::kBad, "conditional writes", "a condition that does not hold was ignored");
+    } else if (second.error().code != ErrorCode::kConditionalCheckFailed) {
+      failed("conditional writes", second.error());
     } else {
       const bool has_item = std::dynamic_pointer_cast<const ConditionFailed>(second.error().detail) != nullptr;
       found(State::kOk, "conditional writes");
@@ -225,10 +268,13 @@ class Doctor {
 
   Async<void> probe_transactions() {
     begin("transactions");
-    TransactWriteInput both;
-    both.actions.emplace_back(put_of("two", 1));
-    both.actions.emplace_back(put_of("one", 2));
-    auto refused = co_await tables_.transact_write(std::move(both));
+    std::function ask = [this] {
+      TransactWriteInput both;
+      both.actions.emplace_back(put_of("two", 1));
+      both.actions.emplace_back(put_of("one", 2));
+      return tables_.transact_write(std::move(both));
+    };
+    auto refused = co_await asked<TransactWriteOutput>(std::move(ask));
     if (refused) {
       found(State::kBad, "transactions", "one was carried out although a condition does not hold");
     } else if (refused.error().code == ErrorCode::kTransactionCanceled) {
@@ -236,7 +282,7 @@ class Doctor {
     } else if (is_unsupported(refused.error())) {
       found(State::kLacks, "transactions", "filtered queues, counters and priority queues need them");
     } else {
-      found(State::kBad, "transactions", refused.error().message);
+      failed("transactions", refused.error());
     }
   }
 
@@ -259,12 +305,12 @@ class Doctor {
     for (int i = 0; i < kLagProbes; ++i) {
       const int64_t n = 100 + i;
       auto put = put_of("lag-" + std::to_string(i), n);
-      auto written = co_await tables_.put_item(std::move(put));
-      if (!written) co_return found(State::kBad, "indexes", written.error().message);
+      auto written = co_await put_once(std::move(put));
+      if (!written) co_return failed("indexes", written.error());
       const BootTime answered = now();
       for (bool shown = false; !shown;) {
         auto look = co_await index_shows(n);
-        if (!look) co_return found(State::kBad, "indexes", look.error().message);
+        if (!look) co_return failed("indexes", look.error());
         shown = *look;
         if (!shown && now() - answered > kLongestLag) {
           co_return found(State::kBad, "indexes", "one does not show a write within ten seconds");
@@ -283,35 +329,36 @@ class Doctor {
     begin("stream and ttl");
     auto with_stream = definition();
     with_stream.stream = StreamView::kNewAndOldImages;
-    auto streamed = co_await tables_.alter_table(with_stream);
+    std::function stream = [this, with_stream] { return tables_.alter_table(with_stream); };
+    auto streamed = co_await asked<TableDescription>(std::move(stream));
     const bool has_stream = streamed && !streamed->stream_label.empty();
-    if (!streamed && !is_unsupported(streamed.error()))
-      co_return found(State::kBad, "change streams", streamed.error().message);
+    if (!streamed && !is_unsupported(streamed.error())) co_return failed("change streams", streamed.error());
     found(has_stream ? State::kOk : State::kLacks, "change streams",
           has_stream ? "" : "tasks that SDK clients put are found by scans alone");
     auto with_ttl = std::move(with_stream);
     if (!has_stream) with_ttl.stream.reset();
     with_ttl.ttl_attribute = "ttl";
-    auto expiring = co_await tables_.alter_table(std::move(with_ttl));
+    std::function ttl = [this, with_ttl] { return tables_.alter_table(with_ttl); };
+    auto expiring = co_await asked<TableDescription>(std::move(ttl));
     const bool has_ttl = expiring && expiring->definition.ttl_attribute.has_value();
-    if (!expiring && !is_unsupported(expiring.error())) co_return found(State::kBad, "ttl", expiring.error().message);
+    if (!expiring && !is_unsupported(expiring.error())) co_return failed("ttl", expiring.error());
     found(has_ttl ? State::kOk : State::kLacks, "ttl", has_ttl ? "" : "ended tasks stay until they are purged");
   }
 
-  Async<void> write_until(BootTime end, std::string name, uint64_t& written, std::string& fault) {
-    for (int64_t i = 0; now() < end && fault.empty(); ++i) {
+  Async<void> write_until(BootTime end, std::string name, uint64_t& written, std::optional<Error>& fault) {
+    for (int64_t i = 0; now() < end && !fault; ++i) {
       auto put = put_of(name + std::to_string(i), 1'000 + i);
       put.item.set("payload", Value(std::string(kTaskBytes, 'x')));
       auto done = co_await tables_.put_item(std::move(put));
       if (done) {
         ++written;
       } else if (done.error().code != ErrorCode::kUnknownOutcome) {
-        fault = done.error().message;
+        fault = done.error();
       }
     }
   }
 
-  Async<double> writes_a_second(int slots, std::string& fault) {
+  Async<double> writes_a_second(int slots, std::optional<Error>& fault) {
     uint64_t written = 0;
     const BootTime began = now();
     std::vector<Async<void>> running;
@@ -326,10 +373,11 @@ class Doctor {
 
   Async<void> probe_speed() {
     begin("speed");
-    std::string fault;
+    std::optional<Error> fault;
     const double alone = co_await writes_a_second(1, fault);
     const double many = co_await writes_a_second(kSlots, fault);
-    if (!fault.empty()) co_return found(State::kBad, "speed", fault);
+    if (fault) co_return failed("speed", *fault);
+    if (many == 0) co_return found(State::kUnsure, "speed", "no write was answered in time");
     char text[200];
     std::snprintf(text, sizeof(text),
                   "%.0f conditional writes of 1 KB a second one after the other, %.0f with %d at a time: at most %.0f "

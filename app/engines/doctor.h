@@ -14,8 +14,9 @@
 namespace freshet::engines {
 
 struct Finding {
-  // kLacks: the engine does not have it, which is no fault. kBad: the engine cannot be used like that.
-  enum class State { kOk, kLacks, kBad };
+  // kLacks: the engine does not have it, which is no fault. kBad: the engine cannot be used like that. kUnsure: it did
+  // not answer, or was too busy, also when asked again; `said` is why.
+  enum class State { kOk, kLacks, kBad, kUnsure };
   State state = State::kOk;
   std::string what;  // "transactions"
   std::string said;  // A sentence or a figure; may be empty.

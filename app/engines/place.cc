@@ -60,10 +60,12 @@ Result<void> Place::open_endpoint(const std::string& where, const std::string& r
   const auto parsed = parse_url(url);
   if (!parsed) return fail(parsed.error());
   if (parsed->target != "/") return invalid(where + ": an endpoint is http[s]://HOST[:PORT], without a path");
-  keys_ = remote::keys_from(remote::own_places(), loop_.http(), loop_.clock());
+  const remote::KeyPlaces places = remote::own_places();
+  keys_ = remote::keys_from(places, loop_.http(), loop_.loop());
   remote::CallerOptions options;
   options.endpoints = {url};
-  options.region = region;
+  options.region = region.empty() ? remote::Profiles(places).region() : region;
+  if (options.region.empty()) options.region = "us-east-1";
   // A command that a person waits for is patient with an engine that is busy.
   options.timeout = milliseconds(10'000);
   options.attempts = 8;

@@ -12,8 +12,8 @@
 namespace freshet::engines {
 
 struct PlaceOptions {
-  std::string region = "us-east-1";  // The region in signatures, for an endpoint.
-  bool writable = false;             // For a folder: make it if it is not there, and write to it.
+  std::string region;     // The region in signatures, for an endpoint. "": as the SDKs find it, or us-east-1.
+  bool writable = false;  // For a folder: make it if it is not there, and write to it.
 };
 
 // True for http://... and https://...

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 
 #include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
@@ -22,7 +23,7 @@ class CopierTest : public testing::TestWithParam<bool> {
     AccessKey key;
     key.id = key.secret = "test";
     keys_ = remote::fixed_key(std::move(key));
-    caller_ = std::make_unique<remote::Caller>(std::move(options), *http_, *keys_, loop, random_);
+    caller_ = std::make_unique<remote::Caller>(std::move(options), http, *keys_, loop, random_);
     remote_ = std::make_unique<remote::RemoteTables>(*caller_, random_);
   }
   ~CopierTest() override {
@@ -111,8 +112,11 @@ class CopierTest : public testing::TestWithParam<bool> {
 
  private:
   std::unique_ptr<Route> route_ = make_dynamodb_route(*there, clock);
-  std::unique_ptr<HttpClient> http_ =
-      std::make_unique<LoopedBack>(*route_, loop, 7, GetParam() ? WireFaults::some() : WireFaults{});
+
+ protected:
+  LoopedBack http{*route_, loop, 7, GetParam() ? WireFaults::some() : WireFaults{}};
+
+ private:
   std::unique_ptr<remote::AccessKeySource> keys_;
   std::unique_ptr<remote::Caller> caller_;
   std::unique_ptr<remote::RemoteTables> remote_;
@@ -209,6 +213,109 @@ TEST_P(CopierTest, ComesBackAsItWas) {
   ASSERT_TRUE(copied) << copied.error().message;
   EXPECT_EQ(copied->front().copied, 1'200u);
   EXPECT_EQ(count(*here), 1'200u);
+}
+
+TEST_P(CopierTest, ItemsThatAreTooManyToBeRememberedAreLookedUp) {
+  fill(*here, 2'500);
+  CopyOptions stopping;
+  int pages = 0;
+  stopping.is_stopped = [&] { return ++pages == 2; };
+  ASSERT_FALSE(copy(*here, far(), std::move(stopping)));
+  const auto done = count(*there);
+  CopyOptions options;
+  options.most_known = 700;
+  const auto copied = copy(*here, far(), std::move(options));
+  ASSERT_TRUE(copied) << copied.error().message;
+  EXPECT_EQ(copied->front().there, done);
+  EXPECT_EQ(copied->front().copied, 2'500u - done);
+}
+
+TEST_P(CopierTest, WaitsForCapacityAlsoWhereItLooksForWhatIsThere) {
+  fill(*here, 2'500);
+  ASSERT_TRUE(copy(*here, far()));
+  int refused = 0;
+  http.refuses = [&](const std::string& operation) -> std::optional<HttpResponse> {
+    if (operation != "BatchGetItem" || ++refused > 100) return std::nullopt;
+    return LoopedBack::error(400, "ProvisionedThroughputExceededException");
+  };
+  CopyOptions options;
+  options.scheduler = &loop;
+  options.most_known = 0;
+  std::set<std::string> doings;
+  options.tell = [&](const std::string&, const std::string& doing, uint64_t) { doings.insert(doing); };
+  http.sent.clear();
+  const auto copied = copy(*here, far(), std::move(options));
+  ASSERT_TRUE(copied) << copied.error().message;
+  EXPECT_EQ(copied->front().there, 2'500u);
+  EXPECT_EQ(copied->front().copied, 0u);
+  EXPECT_EQ(http.sent["PutItem"], 0);
+  EXPECT_EQ(doings, (std::set<std::string>{"copied", "compared", "seen; waiting until the store has capacity"}));
+}
+
+TEST_P(CopierTest, ATtlInMillisecondsIsRefusedBeforeAnythingIsCopied) {
+  fill(*here, 3);
+  auto other = things();
+  other.name = "Zebras";
+  other.ttl_in_milliseconds = true;
+  ASSERT_TRUE(wait(here->create_table(other)));
+  const auto refused = copy(*here, far());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(refused.error().message,
+            "table 'Zebras': its ttl is in milliseconds, which an engine does not know: its items would never expire "
+            "there. Deploy it without TtlInMilliseconds before the copy, and with it once it is back");
+  EXPECT_FALSE(wait(there->describe_table("Things"))) << "nothing was begun";
+}
+
+TEST_P(CopierTest, ATtlInMillisecondsGoesToAnotherFolder) {
+  auto table = things();
+  table.ttl_in_milliseconds = true;
+  ASSERT_TRUE(wait(here->create_table(table)));
+  auto plain = things();
+  plain.ttl_attribute.reset();
+  for (const bool is_there : {false, true}) {
+    if (is_there) {
+      ASSERT_TRUE(wait(there->create_table(plain)));
+    }
+    const auto copied = copy(*here, *there);
+    ASSERT_TRUE(copied) << copied.error().message;
+    EXPECT_EQ(wait(there->describe_table("Things"))->definition, table);
+    ASSERT_TRUE(wait(there->delete_table("Things")));
+  }
+}
+
+TEST_P(CopierTest, ACopyIsWholeAlthoughItsTtlCannotBeSwitchedOnYet) {
+  fill(*here, 30);
+  auto other = things();
+  other.name = "Zebras";
+  other.ttl_attribute.reset();
+  ASSERT_TRUE(wait(here->create_table(other)));
+  http.refuses = [](const std::string& operation) -> std::optional<HttpResponse> {
+    if (operation != "UpdateTimeToLive") return std::nullopt;
+    return LoopedBack::error(400, "ValidationException",
+                             "Time to live has been modified multiple times within a fixed interval");
+  };
+  const auto copied = copy(*here, far());
+  ASSERT_TRUE(copied) << copied.error().message;
+  ASSERT_EQ(copied->size(), 2u) << "the next table is copied all the same";
+  EXPECT_FALSE(copied->back().without_ttl);
+  ASSERT_TRUE(copied->front().without_ttl);
+  EXPECT_EQ(copied->front().without_ttl->code, ErrorCode::kLimitExceeded);
+  EXPECT_EQ(
+      copied->front().without_ttl->message,
+      "table 'Things': all items are copied and equal, but its ttl could not be switched on: the ttl of table "
+      "'Things' was changed within the last hour, and the store changes it once an hour (Time to live has been "
+      "modified multiple times within a fixed interval). Run the same command again later: it copies nothing anew");
+  auto described = wait(there->describe_table("Things"));
+  EXPECT_EQ(described->definition.stream, things().stream);
+  EXPECT_FALSE(described->definition.ttl_attribute);
+
+  http.refuses = nullptr;  // An hour later.
+  const auto again = copy(*here, far());
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_FALSE(again->front().without_ttl);
+  EXPECT_EQ(again->front().copied, 0u);
+  EXPECT_EQ(wait(there->describe_table("Things"))->definition.ttl_attribute, "ttl");
 }
 
 TEST_P(CopierTest, NamedTablesMustBeThere) {

@@ -25,10 +25,12 @@ bool is_resolved(const WriteInput& write) {
   return put && put->only_new;
 }
 
+// An item without its key is refused by the store.
 Item key_in(const Item& item, const KeySchema& keys) {
   Item key;
-  key.set(keys.partition.name, *item.find(keys.partition.name));
-  if (keys.sort) key.set(keys.sort->name, *item.find(keys.sort->name));
+  for (const auto* attribute : keys.attributes()) {
+    if (const Value* value = item.find(attribute->name)) key.set(attribute->name, *value);
+  }
   return key;
 }
 

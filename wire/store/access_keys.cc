@@ -1,10 +1,10 @@
 #include "wire/store/access_keys.h"
 
-#include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <sstream>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "tables/value/json_reader.h"
@@ -13,46 +13,19 @@ namespace freshet::remote {
 
 namespace {
 
-constexpr seconds kFetchedBefore{300};   // Keys are fetched again that long before they expire.
-constexpr milliseconds kPatience{1000};  // The SDKs' timeout for these endpoints.
+constexpr seconds kFetchedBefore{300};     // Keys are fetched again that long before they expire.
+constexpr seconds kFetchedAgainAfter{10};  // At the earliest, while the old key holds.
+constexpr milliseconds kPatience{1000};    // The SDKs' timeout for these endpoints.
 
 class FixedKey final : public AccessKeySource {
  public:
   explicit FixedKey(AccessKey key) : key_(std::move(key)) {}
   Async<Result<AccessKey>> current() override { return Result<AccessKey>(key_); }
-  void refused() override {}
+  void refused(const AccessKey&) override {}
 
  private:
   const AccessKey key_;
 };
-
-std::string trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
-}
-
-// The key in [profile] of a credentials file. Members that other tools put there are passed over.
-std::optional<AccessKey> key_of_profile(const std::string& text, const std::string& profile) {
-  AccessKey key;
-  bool inside = false;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    line = trimmed(line);
-    if (line.starts_with('[')) {
-      inside = line.ends_with(']') && trimmed(std::string_view(line).substr(1, line.size() - 2)) == profile;
-      continue;
-    }
-    const size_t equals = line.find('=');
-    if (!inside || line.starts_with('#') || line.starts_with(';') || equals == std::string::npos) continue;
-    const std::string name = trimmed(std::string_view(line).substr(0, equals));
-    std::string value = trimmed(std::string_view(line).substr(equals + 1));
-    if (name == "aws_access_key_id") key.id = std::move(value);
-    if (name == "aws_secret_access_key") key.secret = std::move(value);
-    if (name == "aws_session_token") key.token = std::move(value);
-  }
-  return key.id.empty() || key.secret.empty() ? std::nullopt : std::optional(key);
-}
 
 // "2026-11-28T13:00:00Z", also with a fraction, which is cut off.
 std::optional<WallTime> time_of(const std::string& text) {
@@ -84,30 +57,55 @@ std::optional<Fetched> fetched_in(const std::string& body) {
   return out.key.id.empty() || out.key.secret.empty() ? std::nullopt : std::optional(out);
 }
 
+bool is_same(const AccessKey& one, const AccessKey& other) {
+  return one.id == other.id && one.secret == other.secret && one.token == other.token;
+}
+
 class KeyChain final : public AccessKeySource {
  public:
-  KeyChain(KeyPlaces places, HttpClient& http, const Clock& clock)
-      : places_(std::move(places)), http_(http), clock_(clock) {}
+  KeyChain(KeyPlaces places, HttpClient& http, Scheduler& scheduler)
+      : places_(std::move(places)), http_(http), scheduler_(scheduler) {}
 
   Async<Result<AccessKey>> current() override {
-    if (known_ && !is_due()) co_return known_->key;
-    auto fetched = co_await look();
-    if (fetched) known_ = std::move(*fetched);
-    const bool holds = known_ && (!known_->expires || clock_.wall() < *known_->expires);
-    if (!holds) co_return fail(ErrorCode::kAccessDenied, nowhere());
+    if (!is_fetching_ && is_due()) {
+      is_fetching_ = true;
+      scope_.spawn(fetch());
+    }
+    if (is_fetching_ && (is_refused_ || !holds())) {
+      Promise<bool> fetched(scheduler_);
+      waiting_.push_back(fetched);
+      co_await fetched.future();
+    }
+    if (!holds()) co_return fail(ErrorCode::kAccessDenied, nowhere());
     co_return known_->key;
   }
 
-  void refused() override { known_.reset(); }
+  void refused(const AccessKey& key) override {
+    if (known_ && is_same(known_->key, key)) is_refused_ = true;
+  }
 
  private:
-  bool is_due() const { return known_->expires && clock_.wall() + kFetchedBefore >= *known_->expires; }
+  const Clock& clock() const { return scheduler_.clock(); }
+  bool holds() const { return known_ && (!known_->expires || clock().wall() < *known_->expires); }
+  bool is_due() const {
+    if (!holds() || is_refused_) return true;
+    return known_->expires && clock().wall() + kFetchedBefore >= *known_->expires && clock().boot() >= not_before_;
+  }
 
-  std::string variable(const char* name) const { return places_.environment(name).value_or(std::string()); }
+  // One at a time.
+  Async<void> fetch() {
+    auto fetched = co_await look();
+    if (fetched) known_ = std::move(*fetched);
+    is_fetching_ = is_refused_ = false;
+    not_before_ = clock().boot() + kFetchedAgainAfter;
+    for (const auto& one : std::exchange(waiting_, {})) one.set(true);
+  }
+
+  std::string variable(const char* name) const { return profiles_.variable(name); }
 
   Async<std::optional<Fetched>> look() {
     if (auto key = of_environment()) co_return Fetched{std::move(*key), std::nullopt};
-    if (auto key = of_file()) co_return Fetched{std::move(*key), std::nullopt};
+    if (auto key = profiles_.key()) co_return Fetched{std::move(*key), std::nullopt};
     auto of_container = co_await look_in_container();
     if (of_container) co_return of_container;
     auto of_instance = co_await look_at_instance();
@@ -120,21 +118,6 @@ class KeyChain final : public AccessKeySource {
     key.secret = variable("AWS_SECRET_ACCESS_KEY");
     key.token = variable("AWS_SESSION_TOKEN");
     return key.id.empty() || key.secret.empty() ? std::nullopt : std::optional(key);
-  }
-
-  std::string profile() const {
-    const std::string name = variable("AWS_PROFILE");
-    return name.empty() ? "default" : name;
-  }
-
-  std::string credentials_file() const {
-    const std::string path = variable("AWS_SHARED_CREDENTIALS_FILE");
-    return path.empty() ? variable("HOME") + "/.aws/credentials" : path;
-  }
-
-  std::optional<AccessKey> of_file() const {
-    const auto text = places_.file(credentials_file());
-    return text ? key_of_profile(*text, profile()) : std::nullopt;
   }
 
   Async<std::optional<Fetched>> look_in_container() {
@@ -183,14 +166,21 @@ class KeyChain final : public AccessKeySource {
   }
 
   std::string nowhere() const {
-    return "no access key: neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, nor the profile '" + profile() +
-           "' in " + credentials_file() + ", nor the endpoint of a container or an instance has one";
+    return "no access key: neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, nor the profile '" + profiles_.name() +
+           "' in " + profiles_.credentials_file() + " or " + profiles_.config_file() +
+           ", nor the endpoint of a container or an instance has one";
   }
 
   const KeyPlaces places_;
+  const Profiles profiles_{places_};
   HttpClient& http_;
-  const Clock& clock_;
+  Scheduler& scheduler_;
   std::optional<Fetched> known_;
+  bool is_refused_ = false;   // The store does not accept `known_`.
+  bool is_fetching_ = false;  // One fetch is under way.
+  BootTime not_before_{};     // When a key that still holds may be fetched again.
+  std::vector<Promise<bool>> waiting_;
+  Scope scope_;  // Last: its work uses the others.
 };
 
 }  // namespace
@@ -199,24 +189,8 @@ std::unique_ptr<AccessKeySource> fixed_key(AccessKey key) {
   return std::make_unique<FixedKey>(std::move(key));
 }
 
-KeyPlaces own_places() {
-  KeyPlaces places;
-  places.environment = [](const std::string& name) -> std::optional<std::string> {
-    const char* value = std::getenv(name.c_str());
-    return value ? std::optional<std::string>(value) : std::nullopt;
-  };
-  places.file = [](const std::string& path) -> std::optional<std::string> {
-    std::ifstream in(path);
-    if (!in) return std::nullopt;
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-  };
-  return places;
-}
-
-std::unique_ptr<AccessKeySource> keys_from(KeyPlaces places, HttpClient& http, const Clock& clock) {
-  return std::make_unique<KeyChain>(std::move(places), http, clock);
+std::unique_ptr<AccessKeySource> keys_from(KeyPlaces places, HttpClient& http, Scheduler& scheduler) {
+  return std::make_unique<KeyChain>(std::move(places), http, scheduler);
 }
 
 }  // namespace freshet::remote

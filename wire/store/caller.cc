@@ -21,6 +21,7 @@ constexpr milliseconds kLongestWait{20'000};
 // The outcome of one sending.
 struct Caller::Sent {
   std::string body;
+  AccessKey key;
   std::optional<ServiceError> error;  // Empty: it has succeeded.
   bool timed_out = false;
 };
@@ -47,7 +48,7 @@ Async<Result<std::string>> Caller::call(std::string operation, std::string body,
     if (failure == Failure::kUnsure) in_doubt = true;
     if (failure == Failure::kCredentials) {
       if (std::exchange(asked_for_another_key, true)) break;
-      keys_.refused();
+      keys_.refused(sent.key);
     }
     cost = sent.timed_out ? RetryQuota::kTimeoutCosts : RetryQuota::kRetryCosts;
     if (tries >= options_.attempts || !quota_.take(cost)) break;
@@ -66,6 +67,7 @@ Async<Caller::Sent> Caller::send(std::string operation, std::string body) {
     sent.error = ServiceError{std::move(key.error()), Failure::kRefused};
     co_return sent;
   }
+  sent.key = std::move(*key);
   const std::string to = endpoint();
   const auto url = parse_url(to);
   FRESHET_CHECK(url.has_value(), "an endpoint is a URL");
@@ -77,7 +79,7 @@ Async<Caller::Sent> Caller::send(std::string operation, std::string body) {
   request.headers.emplace_back("X-Amz-Target", "DynamoDB_20120810." + operation);
   request.body = std::move(body);
   const SignatureScope scope{options_.region, "dynamodb"};
-  sign_request(request, *key, scope, scheduler_.clock().wall());
+  sign_request(request, sent.key, scope, scheduler_.clock().wall());
   auto answer = co_await http_.send(to + "/", std::move(request), options_.timeout);
   if (!answer) {
     sent.timed_out = answer.error().code == ErrorCode::kTimeout;

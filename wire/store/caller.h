@@ -41,6 +41,9 @@ class Caller {
   // Waits before the next try, longer each time: full jitter. `tries`: those that failed, at least 1.
   Async<void> back_off(int tries);
 
+  // True if a read may be sent a second time while the first sending is under way; takes that from the quota.
+  bool may_hedge() { return quota_.take(RetryQuota::kRetryCosts); }
+
   Scheduler& scheduler() { return scheduler_; }
   int quota_left() const { return quota_.left(); }
 

@@ -22,8 +22,19 @@ tl::unexpected<Error> not_in_time(const std::string& table, const std::string& w
 }
 
 Result<void> can_be_made(const TableDefinition& definition) {
-  if (!definition.books) return {};
-  return invalid("table '" + definition.name + "' cannot have books: a remote store keeps none");
+  if (definition.books) return invalid("table '" + definition.name + "' cannot have books: a remote store keeps none");
+  if (!definition.ttl_attribute || !definition.ttl_in_milliseconds) return {};
+  return invalid("table '" + definition.name + "' cannot have a ttl in milliseconds: a remote store reads seconds");
+}
+
+// Amazon DynamoDB refuses a second change of a ttl within an hour, whatever it shows meanwhile.
+Error refusal_of_ttl(const std::string& table, Error error) {
+  constexpr std::string_view kTooSoon = "modified multiple times within a fixed interval";
+  if (error.code != ErrorCode::kValidation || error.message.find(kTooSoon) == std::string::npos) return error;
+  return {ErrorCode::kLimitExceeded,
+          "the ttl of table '" + table + "' was changed within the last hour, and the store changes it once an hour (" +
+              error.message + ")",
+          nullptr};
 }
 
 bool has(const TableDefinition& definition, const IndexDefinition& index) {
@@ -56,7 +67,7 @@ Async<Result<TableDescription>> RemoteTables::describe_table(std::string table) 
   auto request = table_request(table);
   auto answer = co_await caller_.call("DescribeTable", std::move(request), Caller::Kind::kRead);
   if (!answer) {
-    if (answer.error().code == ErrorCode::kResourceNotFound) keys_.erase(table);
+    if (answer.error().code == ErrorCode::kResourceNotFound) keys_.forget(table);
     co_return fail(answer.error());
   }
   auto described = description_of(*answer);
@@ -70,7 +81,7 @@ Async<Result<TableDescription>> RemoteTables::describe_table(std::string table) 
     if (!ttl) co_return fail(ttl.error());
     described->table.definition.ttl_attribute = std::move(*ttl);
   }
-  know_keys(described->table.definition);
+  keys_.know(described->table.definition);
   co_return std::move(described->table);
 }
 
@@ -136,7 +147,7 @@ Async<Result<TableDescription>> RemoteTables::delete_table(std::string table) {
   auto request = table_request(table);
   auto deleted = co_await change("DeleteTable", std::move(request));
   if (!deleted && deleted.error().code != ErrorCode::kUnknownOutcome) co_return fail(deleted.error());
-  keys_.erase(table);
+  keys_.forget(table);
   Scheduler& scheduler = caller_.scheduler();
   const BootTime end = scheduler.clock().boot() + kLongestChange;
   for (milliseconds look = kFirstLook;; look = std::min(look * 2, kLongestLook)) {
@@ -157,13 +168,13 @@ Async<Result<void>> RemoteTables::set_ttl(std::string table, std::optional<std::
     auto request = ttl_request(table, *now, false);
     Shown off = [](const TableDefinition& there) { return !there.ttl_attribute; };
     auto done = co_await change_table("UpdateTimeToLive", std::move(request), table, std::move(off));
-    if (!done) co_return fail(done.error());
+    if (!done) co_return fail(refusal_of_ttl(table, done.error()));
   }
   if (!wanted) co_return Result<void>();
   auto request = ttl_request(table, *wanted, true);
   Shown on = [wanted](const TableDefinition& there) { return there.ttl_attribute == wanted; };
   auto done = co_await change_table("UpdateTimeToLive", std::move(request), table, std::move(on));
-  if (!done) co_return fail(done.error());
+  if (!done) co_return fail(refusal_of_ttl(table, done.error()));
   co_return Result<void>();
 }
 
@@ -208,12 +219,12 @@ Async<Result<TableDescription>> RemoteTables::alter_table(TableDefinition defini
   auto described = co_await when(definition.name, std::move(any), kLongestChange);  // Somebody may just have made it.
   if (!described) co_return described;
   const TableDefinition& now = described->definition;
-  auto ttl = co_await set_ttl(now.name, now.ttl_attribute, definition.ttl_attribute);
-  if (!ttl) co_return fail(ttl.error());
   auto stream = co_await set_stream(now.name, now.stream, definition.stream);
   if (!stream) co_return fail(stream.error());
   auto indexes = co_await set_indexes(now, definition);
   if (!indexes) co_return fail(indexes.error());
+  auto ttl = co_await set_ttl(now.name, now.ttl_attribute, definition.ttl_attribute);
+  if (!ttl) co_return fail(ttl.error());
   auto altered = co_await describe_table(definition.name);
   co_return altered;
 }

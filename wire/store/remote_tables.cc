@@ -7,6 +7,7 @@
 
 #include "tables/edit.h"
 #include "wire/store/answers.h"
+#include "wire/store/hedge.h"
 #include "wire/store/requests.h"
 
 namespace freshet::remote {
@@ -15,9 +16,8 @@ namespace {
 
 constexpr size_t kAtOnce = 64;         // Requests of one call that are under way.
 constexpr size_t kLargestBatch = 100;  // Keys in one BatchGetItem.
-// Somebody else may drop a table and make it again with other keys.
-constexpr seconds kKeysKnownFor{60};
-constexpr int kBatchTries = 10;  // Answers in a row in which the store reads no key of a batch.
+constexpr size_t kBatchesAtOnce = 16;  // BatchGetItems of one call that are under way; an answer has up to 16 MB.
+constexpr int kBatchTries = 10;        // Answers in a row in which the store reads no key of a batch.
 
 StoreTraits traits_of(bool transactions) {
   StoreTraits traits;
@@ -55,14 +55,18 @@ Async<std::vector<Result<Output>>> for_each(std::vector<Input> inputs, Call call
   co_return out;
 }
 
+std::string encoded(const Item& key) {
+  std::string out;
+  append_encoded(out, key);
+  return out;
+}
+
 std::string encoded_key(const Item& item, const KeySchema& keys) {
   Item key;
   for (const auto* attribute : keys.attributes()) {
     if (const Value* value = item.find(attribute->name)) key.set(attribute->name, *value);
   }
-  std::string out;
-  append_encoded(out, key);
-  return out;
+  return encoded(key);
 }
 
 bool has_keys(const ItemRef& item, const KeySchema& keys) {
@@ -75,28 +79,41 @@ bool are_alike(const GetItemInput& one, const GetItemInput& other) {
   return one.table == other.table && one.consistent == other.consistent;
 }
 
+// How many reads become requests: batches of those that are alike and side by side, and the others one by one.
+struct Places {
+  std::vector<std::vector<size_t>> groups;
+  std::vector<size_t> alone;
+};
+
+Places places_of(const std::vector<GetItemInput>& inputs) {
+  Places out;
+  std::vector<size_t> group;
+  const auto end_group = [&] {
+    if (group.size() == 1) out.alone.push_back(group.front());
+    if (group.size() > 1) out.groups.push_back(std::move(group));
+    group.clear();
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].projection.empty()) {
+      out.alone.push_back(i);
+      continue;
+    }
+    const bool fits = !group.empty() && group.size() < kLargestBatch && are_alike(inputs[group.front()], inputs[i]);
+    if (!fits) end_group();
+    group.push_back(i);
+  }
+  end_group();
+  return out;
+}
+
 }  // namespace
 
-RemoteTables::RemoteTables(Caller& caller, Random& random, bool transactions)
-    : caller_(caller), random_(random), traits_(traits_of(transactions)) {}
-
-Async<Result<KeySchema>> RemoteTables::keys_of(std::string table) {
-  const BootTime now = caller_.scheduler().clock().boot();
-  if (const auto known = keys_.find(table); known != keys_.end() && now - known->second.at < kKeysKnownFor) {
-    co_return known->second.keys;
-  }
-  auto request = table_request(table);
-  auto answer = co_await caller_.call("DescribeTable", std::move(request), Caller::Kind::kRead);
-  if (!answer) co_return fail(answer.error());
-  auto described = description_of(*answer);
-  if (!described) co_return fail(described.error());
-  know_keys(described->table.definition);
-  co_return std::move(described->table.definition.keys);
-}
-
-void RemoteTables::know_keys(const TableDefinition& definition) {
-  keys_.insert_or_assign(definition.name, KnownKeys{definition.keys, caller_.scheduler().clock().boot()});
-}
+RemoteTables::RemoteTables(Caller& caller, Random& random, RemoteOptions options)
+    : caller_(caller),
+      random_(random),
+      options_(std::move(options)),
+      traits_(traits_of(options_.transactions)),
+      keys_(caller) {}
 
 Async<Result<WriteOutput>> RemoteTables::write(const char* operation, std::string body) {
   std::string name = operation;
@@ -109,7 +126,7 @@ Async<Result<WriteOutput>> RemoteTables::write(const char* operation, std::strin
 
 Async<Result<WriteOutput>> RemoteTables::put_item(PutItemInput input) {
   if (input.only_new || !input.rising.empty()) {
-    auto keys = co_await keys_of(input.table);
+    auto keys = co_await keys_.of(input.table);
     if (!keys) co_return fail(keys.error());
     input = with_guards_spelled_out(std::move(input), *keys);
   }
@@ -138,7 +155,7 @@ Async<std::vector<Result<WriteOutput>>> RemoteTables::write_many(std::vector<Wri
 }
 
 Async<Result<WriteOutput>> RemoteTables::edit_one(EditItemInput input) {
-  auto keys = co_await keys_of(input.table);
+  auto keys = co_await keys_.of(input.table);
   if (!keys) co_return fail(keys.error());
   if (!has_keys(input.seen, *keys)) co_return invalid("table '" + input.table + "' has other keys than the item");
   auto request = request_of(to_update(input, *keys));
@@ -154,7 +171,7 @@ Async<Result<TransactWriteOutput>> RemoteTables::transact_write(TransactWriteInp
   for (WriteInput& action : input.actions) {
     auto* put = std::get_if<PutItemInput>(&action);
     if (put == nullptr || (!put->only_new && put->rising.empty())) continue;
-    auto keys = co_await keys_of(put->table);
+    auto keys = co_await keys_.of(put->table);
     if (!keys) co_return fail(keys.error());
     action = with_guards_spelled_out(std::move(*put), *keys);
   }
@@ -173,7 +190,7 @@ Async<Result<TransactWriteOutput>> RemoteTables::transact_write(TransactWriteInp
 
 Async<Result<ReadOutput>> RemoteTables::read_one(GetItemInput input) {
   auto request = request_of(input);
-  auto answer = co_await caller_.call("GetItem", std::move(request), Caller::Kind::kRead);
+  auto answer = co_await read("GetItem", std::move(request));
   if (!answer) co_return fail(answer.error());
   co_return read_output_of(*answer);
 }
@@ -214,54 +231,58 @@ Async<Result<std::map<std::string, ReadOutput>>> RemoteTables::read_batch(GetIte
 // `group`: the places of reads that are alike and have no projection.
 Async<void> RemoteTables::read_group(std::vector<GetItemInput>& inputs, std::vector<size_t> group,
                                      std::vector<Result<ReadOutput>>& out) {
-  auto schema = co_await keys_of(inputs[group.front()].table);
+  auto schema = co_await keys_.of(inputs[group.front()].table);
   if (!schema) {
     for (const size_t at : group) out[at] = fail(schema.error());
     co_return;
   }
-  std::vector<std::string> names;
   std::vector<Item> keys;
   std::set<std::string> seen;
   for (const size_t at : group) {
-    names.push_back(encoded_key(inputs[at].key, *schema));
-    if (seen.insert(names.back()).second) keys.push_back(inputs[at].key);
+    // The whole key: one with more attributes than the table's is another one, and a fault.
+    if (seen.insert(encoded(inputs[at].key)).second) keys.push_back(inputs[at].key);
   }
   GetItemInput like = inputs[group.front()];
   auto found = co_await read_batch(std::move(like), std::move(keys), std::move(*schema));
-  for (size_t i = 0; i < group.size(); ++i) {
+  if (!found && found.error().code == ErrorCode::kValidation) {
+    co_await read_alone(inputs, std::move(group), out);
+    co_return;
+  }
+  for (const size_t at : group) {
     if (!found) {
-      out[group[i]] = fail(found.error());
-    } else if (const auto at = found->find(names[i]); at != found->end()) {
-      out[group[i]] = at->second;
+      out[at] = fail(found.error());
+    } else if (const auto item = found->find(encoded(inputs[at].key)); item != found->end()) {
+      out[at] = item->second;
     }
   }
 }
 
-Async<std::vector<Result<ReadOutput>>> RemoteTables::read_many(std::vector<GetItemInput> inputs) {
-  std::vector<Result<ReadOutput>> out(inputs.size());
-  std::vector<Async<void>> groups;
-  std::vector<size_t> alone;
-  std::vector<size_t> group;
-  const auto read = [&] {
-    if (group.size() == 1) alone.push_back(group.front());
-    if (group.size() > 1) groups.push_back(read_group(inputs, group, out));
-    group.clear();
-  };
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].projection.empty()) {
-      alone.push_back(i);
-      continue;
-    }
-    if (!group.empty() && (!are_alike(inputs[group.front()], inputs[i]) || group.size() == kLargestBatch)) read();
-    group.push_back(i);
-  }
-  read();
-  for (auto& work : groups) co_await work;
+Async<void> RemoteTables::read_alone(std::vector<GetItemInput>& inputs, std::vector<size_t> places,
+                                     std::vector<Result<ReadOutput>>& out) {
   std::vector<GetItemInput> single;
-  for (const size_t at : alone) single.push_back(std::move(inputs[at]));
+  for (const size_t at : places) single.push_back(std::move(inputs[at]));
   const auto call = [this](GetItemInput input) { return read_one(std::move(input)); };
   auto answers = co_await for_each<ReadOutput>(std::move(single), call);
-  for (size_t i = 0; i < alone.size(); ++i) out[alone[i]] = std::move(answers[i]);
+  for (size_t i = 0; i < places.size(); ++i) out[places[i]] = std::move(answers[i]);
+}
+
+Async<std::vector<Result<ReadOutput>>> RemoteTables::read_many(std::vector<GetItemInput> inputs) {
+  std::vector<Result<ReadOutput>> out(inputs.size());
+  Places places = places_of(inputs);
+  std::vector<Async<void>> running;
+  size_t done = 0;
+  for (auto& group : places.groups) {
+    if (running.size() >= done + kBatchesAtOnce) {
+      auto& oldest = running[done++];
+      co_await oldest;
+    }
+    running.push_back(read_group(inputs, std::move(group), out));
+  }
+  for (; done < running.size(); ++done) {
+    auto& oldest = running[done];
+    co_await oldest;
+  }
+  co_await read_alone(inputs, std::move(places.alone), out);
   co_return out;
 }
 
@@ -273,19 +294,23 @@ Async<Result<std::vector<ReadOutput>>> RemoteTables::transact_get(std::vector<Ge
   co_return transaction_of(*answer, actions);
 }
 
-Async<Result<Page>> RemoteTables::read_page(const char* operation, std::string body) {
-  std::string name = operation;
-  auto answer = co_await caller_.call(std::move(name), std::move(body), Caller::Kind::kRead);
+Async<Result<std::string>> RemoteTables::read(std::string operation, std::string body) {
+  if (!options_.hedged_after) return caller_.call(std::move(operation), std::move(body), Caller::Kind::kRead);
+  return hedged_read(caller_, std::move(operation), std::move(body), *options_.hedged_after);
+}
+
+Async<Result<Page>> RemoteTables::query(QueryInput input) {
+  auto request = request_of(input);
+  auto answer = co_await read("Query", std::move(request));
   if (!answer) co_return fail(answer.error());
   co_return page_of(*answer);
 }
 
-Async<Result<Page>> RemoteTables::query(QueryInput input) {
-  return read_page("Query", request_of(input));
-}
-
 Async<Result<Page>> RemoteTables::scan(ScanInput input) {
-  return read_page("Scan", request_of(input));
+  auto request = request_of(input);
+  auto answer = co_await caller_.call("Scan", std::move(request), Caller::Kind::kRead);
+  if (!answer) co_return fail(answer.error());
+  co_return page_of(*answer);
 }
 
 Async<Result<StreamPage>> RemoteTables::read_stream(ReadStreamInput) {

@@ -3,9 +3,9 @@
 //
 // Every call may fail with kUnavailable, kTimeout, kThroughputExceeded or kAccessDenied after it was repeated in vain
 // (caller.h); writes instead with kUnknownOutcome if one may have been carried out. What the protocol has no words for
-// is kValidation: books, and tables of Freshet itself. Answers of writes have no cost; sizes are of what was read.
-// Streams are not read yet: the traits say so. A request whose answer is lost is sent again, so only writes with a
-// condition, or of the same value, are safe: others may be carried out twice.
+// is kValidation: books, a ttl in milliseconds, and tables of Freshet itself. Answers of writes have no cost; sizes are
+// of what was read. Streams are not read yet: the traits say so. A request whose answer is lost is sent again, so only
+// writes with a condition, or of the same value, are safe: others may be carried out twice.
 //
 // Loop thread. What it refers to outlives it; it outlives every Async that it returned.
 #pragma once
@@ -19,22 +19,30 @@
 #include "tables/tables.h"
 #include "tables/traits.h"
 #include "wire/store/caller.h"
+#include "wire/store/known_keys.h"
 
 namespace freshet::remote {
 
 // Equal, in whatever order the projected attributes are named: engines return them in an order of their own.
 bool is_same_index(const IndexDefinition& one, const IndexDefinition& other);
 
+struct RemoteOptions {
+  bool transactions = true;  // The engine has them.
+  // GetItem and Query are sent again if they are not answered for so long, and the first answer counts (hedge.h).
+  // Empty: never.
+  std::optional<milliseconds> hedged_after;
+};
+
 class RemoteTables final : public Tables {
  public:
-  // `transactions`: the engine has them.
-  RemoteTables(Caller& caller, Random& random, bool transactions = true);
+  RemoteTables(Caller& caller, Random& random, RemoteOptions options = {});
 
   const StoreTraits& traits() const override { return traits_; }
 
   // Each step of these waits until the table shows it, with its indexes ready. kTimeout after a minute in which nothing
   // happens, or ten in all; kUnknownOutcome if no answer came and the table does not show the change within 10 s. The
-  // engine goes on.
+  // engine goes on. kLimitExceeded for a ttl that was changed within the last hour: Amazon DynamoDB changes it once an
+  // hour. The ttl is changed last, so all else is as wanted then.
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;
   Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
   // Waits until it is gone.
@@ -51,6 +59,7 @@ class RemoteTables final : public Tables {
   Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override;
 
   Async<Result<ItemRef>> get_item(GetItemInput input) override;
+  // In batches. If the engine refuses one for the sake of a key, each of its keys is read by itself.
   Async<std::vector<Result<ReadOutput>>> read_many(std::vector<GetItemInput> inputs) override;
   Async<Result<std::vector<ReadOutput>>> transact_get(std::vector<GetItemInput> inputs) override;
   Async<Result<Page>> query(QueryInput input) override;
@@ -62,23 +71,19 @@ class RemoteTables final : public Tables {
   Async<Result<void>> durable() override { return Result<void>(); }  // An answered write is durable.
 
  private:
-  struct KnownKeys {
-    KeySchema keys;
-    BootTime at{};  // When the table was described.
-  };
-  // The key schema of a table, as it was at most a minute ago.
-  Async<Result<KeySchema>> keys_of(std::string table);
-  void know_keys(const TableDefinition& definition);
   Async<Result<WriteOutput>> write(const char* operation, std::string body);
   Async<Result<WriteOutput>> write_one(WriteInput input);
   Async<Result<WriteOutput>> edit_one(EditItemInput input);
   Async<Result<ReadOutput>> read_one(GetItemInput input);
-  Async<Result<Page>> read_page(const char* operation, std::string body);
+  // GetItem or Query.
+  Async<Result<std::string>> read(std::string operation, std::string body);
 
   // One BatchGetItem after the other, until all keys of the batch are read.
   Async<Result<std::map<std::string, ReadOutput>>> read_batch(GetItemInput like, std::vector<Item> keys,
                                                               KeySchema schema);
   Async<void> read_group(std::vector<GetItemInput>& inputs, std::vector<size_t> group,
+                         std::vector<Result<ReadOutput>>& out);
+  Async<void> read_alone(std::vector<GetItemInput>& inputs, std::vector<size_t> places,
                          std::vector<Result<ReadOutput>>& out);
 
   Async<Result<void>> change(const char* operation, std::string body);
@@ -91,8 +96,9 @@ class RemoteTables final : public Tables {
 
   Caller& caller_;
   Random& random_;
-  StoreTraits traits_;
-  std::map<std::string, KnownKeys> keys_;  // By table.
+  const RemoteOptions options_;
+  const StoreTraits traits_;
+  KnownKeys keys_;
 };
 
 }  // namespace freshet::remote

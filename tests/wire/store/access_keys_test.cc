@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "runtime/loop/sim_loop.h"
 #include "tests/runtime/fakes.h"
 
 namespace freshet::remote {
@@ -17,11 +18,29 @@ class AccessKeys : public testing::Test {
       KeyPlaces places;
       places.environment = [this](const std::string& name) { return find(environment, name); };
       places.file = [this](const std::string& path) { return find(files, path); };
-      source_ = keys_from(std::move(places), http, clock);
+      source_ = keys_from(std::move(places), http, loop);
     }
     return *source_;
   }
-  Result<AccessKey> current() { return source().current().take(); }
+  template <class T>
+  T wait(Async<T> work) {
+    loop.run_until([&] { return work.is_ready(); }, seconds(60));
+    EXPECT_TRUE(work.is_ready());
+    return work.take();
+  }
+  Result<AccessKey> current() { return wait(source().current()); }
+  // The ids that four calls get at the same time.
+  std::string ids() {
+    std::vector<Async<Result<AccessKey>>> calls;
+    for (int i = 0; i < 4; ++i) calls.push_back(source().current());
+    std::string out;
+    for (auto& call : calls) {
+      const auto key = wait(std::move(call));
+      out += key ? key->id : "-";
+    }
+    return out;
+  }
+  void is_refused() { source().refused(*current()); }
   std::string id() {
     const auto key = current();
     return key ? key->id + " " + key->secret + " " + key->token : key.error().message;
@@ -40,8 +59,9 @@ class AccessKeys : public testing::Test {
 
   Texts environment{{"HOME", "/users/me"}, {"AWS_EC2_METADATA_DISABLED", "true"}};
   Texts files;
-  FakeHttp http;
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};  // 2027-01-15T08:00:00Z
+  SimLoop loop{clock};
+  FakeHttp http{loop};
 
  private:
   std::unique_ptr<AccessKeySource> source_;
@@ -62,7 +82,7 @@ TEST_F(AccessKeys, ThenTheProfileInTheFile) {
   EXPECT_EQ(id(), "B s1 ");
   environment["AWS_PROFILE"] = "work";
   EXPECT_EQ(id(), "B s1 ");  // Known keys that do not expire are kept.
-  source().refused();
+  is_refused();
   EXPECT_EQ(id(), "C s2 t2");
 }
 
@@ -75,7 +95,7 @@ TEST_F(AccessKeys, AContainersKeysAreFetchedAgainBeforeTheyExpire) {
   EXPECT_EQ(header(http.requests[0].headers, "Authorization"), "word");
   EXPECT_EQ(id(), "D s t");
   EXPECT_EQ(http.urls.size(), 1u);
-  clock.advance(std::chrono::minutes(56));
+  loop.run_for(std::chrono::minutes(56));
   answer(R"({"AccessKeyId":"E","SecretAccessKey":"s","Token":"t","Expiration":"2027-01-15T10:00:00Z"})");
   EXPECT_EQ(id(), "E s t");
 }
@@ -85,12 +105,109 @@ TEST_F(AccessKeys, KeysThatCannotBeFetchedAgainHoldUntilTheyExpire) {
   answer(R"({"AccessKeyId":"D","SecretAccessKey":"s","Token":"t","Expiration":"2027-01-15T09:00:00Z"})");
   EXPECT_EQ(id(), "D s t");
   http.answer = [](const HttpRequest&) { return fail(ErrorCode::kUnavailable, "gone"); };
-  clock.advance(std::chrono::minutes(58));
+  loop.run_for(std::chrono::minutes(58));
   EXPECT_EQ(id(), "D s t");
-  clock.advance(std::chrono::minutes(3));
-  EXPECT_EQ(id(),
-            "no access key: neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, nor the profile 'default' in "
-            "/users/me/.aws/credentials, nor the endpoint of a container or an instance has one");
+  loop.run_for(std::chrono::minutes(3));
+  EXPECT_EQ(
+      id(),
+      "no access key: neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, nor the profile 'default' in "
+      "/users/me/.aws/credentials or /users/me/.aws/config, nor the endpoint of a container or an instance has one");
+}
+
+constexpr const char* kKeyD = R"({"AccessKeyId":"D","SecretAccessKey":"s","Expiration":"2027-01-15T09:00:00Z"})";
+constexpr const char* kKeyE = R"({"AccessKeyId":"E","SecretAccessKey":"s","Expiration":"2027-01-15T10:00:00Z"})";
+
+TEST_F(AccessKeys, CallsAtTheSameTimeShareOneFetch) {
+  environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://127.0.0.1:9/keys";
+  http.duration = milliseconds(200);
+  answer(kKeyD);
+  EXPECT_EQ(ids(), "DDDD");
+  EXPECT_EQ(http.urls.size(), 1u);
+  is_refused();
+  answer(kKeyE);
+  EXPECT_EQ(ids(), "EEEE");
+  EXPECT_EQ(http.urls.size(), 2u);
+}
+
+TEST_F(AccessKeys, AKeyIsUsedWhileTheNextOneIsFetched) {
+  environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://127.0.0.1:9/keys";
+  http.duration = milliseconds(900);
+  answer(kKeyD);
+  EXPECT_EQ(ids(), "DDDD");
+  loop.run_for(std::chrono::minutes(56));
+  answer(kKeyE);
+  const BootTime asked = clock.boot();
+  EXPECT_EQ(ids(), "DDDD");
+  EXPECT_EQ(clock.boot(), asked);
+  loop.run_for(seconds(1));
+  EXPECT_EQ(ids(), "EEEE");
+  EXPECT_EQ(http.urls.size(), 2u);
+}
+
+TEST_F(AccessKeys, AFetchThatFailsIsNotRepeatedWithEachCall) {
+  environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://127.0.0.1:9/keys";
+  answer(kKeyD);
+  EXPECT_EQ(ids(), "DDDD");
+  http.answer = [](const HttpRequest&) { return fail(ErrorCode::kUnavailable, "gone"); };
+  loop.run_for(std::chrono::minutes(56));
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(ids(), "DDDD");
+  EXPECT_EQ(http.urls.size(), 2u);
+  loop.run_for(seconds(11));
+  EXPECT_EQ(ids(), "DDDD");
+  EXPECT_EQ(http.urls.size(), 3u);
+}
+
+TEST_F(AccessKeys, ARefusedKeyIsKeptIfThereIsNoOther) {
+  environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://127.0.0.1:9/keys";
+  answer(kKeyD);
+  is_refused();
+  http.answer = [](const HttpRequest&) { return fail(ErrorCode::kUnavailable, "gone"); };
+  EXPECT_EQ(ids(), "DDDD");
+  answer(kKeyE);
+  is_refused();
+  EXPECT_EQ(ids(), "EEEE");
+}
+
+// Many requests are refused together, and some say so late.
+TEST_F(AccessKeys, ALateRefusalDoesNotCountForTheNextKey) {
+  environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://127.0.0.1:9/keys";
+  answer(kKeyD);
+  const auto old = *current();
+  is_refused();
+  answer(kKeyE);
+  EXPECT_EQ(ids(), "EEEE");
+  source().refused(old);
+  EXPECT_EQ(ids(), "EEEE");
+  EXPECT_EQ(http.urls.size(), 2u);
+}
+
+TEST_F(AccessKeys, TheConfigFileHasProfilesToo) {
+  files["/users/me/.aws/config"] =
+      "[default]\nregion = eu-west-1\n"
+      "[profile work]\nregion=us-west-2\ns3 =\n  region = nowhere\naws_access_key_id = G\naws_secret_access_key = s\n";
+  environment["AWS_PROFILE"] = "work";
+  EXPECT_EQ(id(), "G s ");
+  files["/users/me/.aws/credentials"] = "[work]\naws_access_key_id = H\naws_secret_access_key = s\n";
+  is_refused();
+  EXPECT_EQ(id(), "H s ") << "the credentials file wins";
+}
+
+TEST_F(AccessKeys, TheRegionIsThatOfTheEnvironmentOrTheProfile) {
+  KeyPlaces places;
+  places.environment = [this](const std::string& name) { return find(environment, name); };
+  places.file = [this](const std::string& path) { return find(files, path); };
+  const Profiles profiles(places);
+  EXPECT_EQ(profiles.region(), "");
+  environment["AWS_CONFIG_FILE"] = "/etc/aws";
+  files["/etc/aws"] =
+      "[default] # mine\nregion = eu-west-1\n[work]\nregion = no\n[profile  work]\nregion = us-west-2\n";
+  EXPECT_EQ(profiles.region(), "eu-west-1");
+  environment["AWS_PROFILE"] = "work";
+  EXPECT_EQ(profiles.region(), "us-west-2");
+  environment["AWS_DEFAULT_REGION"] = "eu-north-1";
+  EXPECT_EQ(profiles.region(), "eu-north-1");
+  environment["AWS_REGION"] = "eu-south-1";
+  EXPECT_EQ(profiles.region(), "eu-south-1");
 }
 
 TEST_F(AccessKeys, AnInstancesRoleIsAskedForWithAToken) {

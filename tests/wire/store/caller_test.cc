@@ -32,7 +32,7 @@ class CountedKeys final : public AccessKeySource {
     key.secret = "secret";
     return Result<AccessKey>(key);
   }
-  void refused() override { ++number; }
+  void refused(const AccessKey&) override { ++number; }
   int number = 0;
 };
 

@@ -2,7 +2,10 @@
 // faults of a network and of a busy store. Seeded: the same seed and calls give the same faults.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -39,7 +42,10 @@ class LoopedBack final : public HttpClient {
 
   Async<Result<HttpResponse>> send(std::string, HttpRequest request, milliseconds timeout) override {
     ++sendings;
-    const Fault fault = draw(request);
+    const std::string operation = operation_of(request);
+    ++sent[operation];
+    if (auto refusal = refuses ? refuses(operation) : std::nullopt) co_return *std::move(refusal);
+    const Fault fault = loses && loses(operation) ? Fault::kLostAfter : draw(request);
     if (fault == Fault::kNeverSent) co_return never_sent(ErrorCode::kUnavailable, "connection refused");
     if (fault == Fault::kThrottled) co_return error(400, "ProvisionedThroughputExceededException");
     if (fault == Fault::kFailed) co_return error(500, "InternalServerError");
@@ -56,15 +62,27 @@ class LoopedBack final : public HttpClient {
     co_return answer;
   }
 
+  // The answer of a store that refuses a request.
+  static HttpResponse error(int status, const std::string& name, const std::string& message = "try again") {
+    HttpResponse response;
+    response.status = status;
+    response.body = R"({"__type":"com.amazonaws.dynamodb.v20120810#)" + name + R"(","message":")" + message + R"("})";
+    return response;
+  }
+
   int sendings = 0;
+  std::map<std::string, int> sent;  // By operation.
+  // Faults of the test's own, beside those that are drawn; null: none.
+  std::function<std::optional<HttpResponse>(const std::string& operation)> refuses;  // Answers in the store's place.
+  std::function<bool(const std::string& operation)> loses;  // True: it is carried out, and its answer is lost.
 
  private:
   enum class Fault { kNone, kNeverSent, kLostBefore, kLostAfter, kLate, kThrottled, kFailed, kFailedAfter };
 
   // Only writes whose callers resolve an unknown outcome meet faults.
   Fault draw(const HttpRequest& request) {
-    const auto target = header(request.headers, "X-Amz-Target");
-    if (!target.ends_with(".PutItem") && !target.ends_with(".UpdateItem")) return Fault::kNone;
+    const std::string operation = operation_of(request);
+    if (operation != "PutItem" && operation != "UpdateItem") return Fault::kNone;
     double left = random_.unit();
     const std::pair<double, Fault> all[] = {
         {faults_.never_sent, Fault::kNeverSent},    {faults_.lost_before, Fault::kLostBefore},
@@ -78,11 +96,9 @@ class LoopedBack final : public HttpClient {
     return Fault::kNone;
   }
 
-  static HttpResponse error(int status, const std::string& name) {
-    HttpResponse response;
-    response.status = status;
-    response.body = R"({"__type":"com.amazonaws.dynamodb.v20120810#)" + name + R"(","message":"try again"})";
-    return response;
+  static std::string operation_of(const HttpRequest& request) {
+    const auto target = header(request.headers, "X-Amz-Target");
+    return std::string(target.substr(target.find('.') + 1));
   }
 
   nanoseconds way() { return milliseconds(static_cast<int64_t>(random_.below(10))); }

@@ -372,6 +372,66 @@ TEST_P(Seam, ManyReadsAreAnsweredInOrder) {
   EXPECT_EQ(answers[2]->item.decode().string_or("id"), "t0");
 }
 
+// Bad keys: of another type, with more attributes than the key has, without its attribute.
+TEST_P(Seam, AReadWithABadKeyFailsAlone) {
+  fill(3);
+  std::vector<GetItemInput> reads;
+  for (const Item& key : {id_key("t0"), Item{{"id", Value::number(5)}}, id_key("t1"), thing("t1", "NEW", 1),
+                          Item{{"other", Value("t2")}}, id_key("t2"), id_key("t0"), id_key("nobody")}) {
+    GetItemInput one;
+    one.table = "Things";
+    one.key = key;
+    reads.push_back(std::move(one));
+  }
+  const auto answers = wait(tables().read_many(std::move(reads)));
+  std::string seen;
+  for (const auto& answer : answers) {
+    if (!answer) {
+      EXPECT_EQ(answer.error().code, ErrorCode::kValidation) << answer.error().message;
+      seen += "bad ";
+    } else {
+      seen += answer->item ? std::string(answer->item.decode().string_or("id")) + " " : "none ";
+    }
+  }
+  EXPECT_EQ(seen, "t0 bad t1 bad bad t2 t0 none ");
+}
+
+TEST_P(Seam, AWriteWithABadKeyFailsAlone) {
+  std::vector<WriteInput> writes;
+  for (const Item& item :
+       {thing("a", "NEW", 1), Item{{"id", Value::number(5)}}, Item{{"state", Value("NEW")}}, thing("b", "NEW", 1)}) {
+    PutItemInput put;
+    put.table = "Things";
+    put.item = item;
+    put.only_new = true;
+    writes.emplace_back(std::move(put));
+  }
+  const auto answers = wait(tables().write_many(std::move(writes)));
+  for (const size_t good : {0u, 3u}) {
+    EXPECT_TRUE(answers[good] || answers[good].error().code == ErrorCode::kUnknownOutcome);
+  }
+  for (const size_t bad : {1u, 2u}) {
+    ASSERT_FALSE(answers[bad]);
+    EXPECT_TRUE(answers[bad].error().code == ErrorCode::kValidation ||
+                answers[bad].error().code == ErrorCode::kUnknownOutcome);
+  }
+}
+
+TEST_P(Seam, AnEditOfAnItemWithoutItsKeyFailsAlone) {
+  fill(2);
+  std::vector<EditItemInput> edits{edit_of(seen("t0"), "DONE"), edit_of(seen("t0"), "DONE"),
+                                   edit_of(seen("t1"), "DONE")};
+  edits[1].seen = ItemRef::encode(Item{{"id", Value::number(5)}});
+  const auto answers = edit(std::move(edits));
+  for (const size_t good : {0u, 2u}) {
+    EXPECT_TRUE(answers[good] || answers[good].error().code == ErrorCode::kUnknownOutcome);
+  }
+  ASSERT_FALSE(answers[1]);
+  EXPECT_TRUE(answers[1].error().code == ErrorCode::kValidation ||
+              answers[1].error().code == ErrorCode::kUnknownOutcome)
+      << answers[1].error().message;
+}
+
 TEST_P(Seam, AnIndexShowsAWriteOnceItIsAnswered) {
   NEEDS(Trait::kExactIndex);
   for (int i = 0; i < 20; ++i) {

@@ -29,7 +29,7 @@ HttpResponse refusal(const std::string& name, const std::string& message) {
 class OneKey final : public AccessKeySource {
  public:
   Async<Result<AccessKey>> current() override { return Result<AccessKey>(AccessKey{}); }
-  void refused() override {}
+  void refused(const AccessKey&) override {}
 };
 
 // An engine with one table. It can lose the answer to a change, and describe the table as it was for a while.
@@ -55,6 +55,9 @@ class TableChangesTest : public testing::Test {
 
   HttpResponse change(const std::string& operation, const Json& body) {
     if (is_deaf) return answer_of(Json::object());
+    if (operation == "UpdateTimeToLive" && ttl_was_changed) {
+      return refusal("ValidationException", "Time to live has been modified multiple times within a fixed interval");
+    }
     before = state;
     old_looks = late_looks;
     if (operation == "CreateTable") {
@@ -121,7 +124,8 @@ class TableChangesTest : public testing::Test {
   int lost_answers = 1;
   int late_looks = 0;  // After a change the table is described as before so many times.
   int old_looks = 0;
-  bool is_deaf = false;  // It answers changes and makes none.
+  bool ttl_was_changed = false;  // Within the last hour.
+  bool is_deaf = false;          // It answers changes and makes none.
 };
 
 TEST_F(TableChangesTest, ATableThatWasMadeWithoutAnAnswerIsMade) {
@@ -160,6 +164,30 @@ TEST_F(TableChangesTest, ADescriptionThatComesLateIsWaitedFor) {
   ASSERT_TRUE(altered) << altered.error().message;
   EXPECT_EQ(altered->definition.stream, StreamView::kKeysOnly);
   EXPECT_EQ(calls["UpdateTable"], 1);
+}
+
+TEST_F(TableChangesTest, ATtlThatWasJustChangedIsAllThatIsMissing) {
+  state.exists = true;
+  ttl_was_changed = true;
+  wanted.ttl_attribute = "ttl";
+  wanted.stream = StreamView::kKeysOnly;
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_FALSE(altered);
+  EXPECT_EQ(altered.error().code, ErrorCode::kLimitExceeded);
+  EXPECT_EQ(
+      altered.error().message,
+      "the ttl of table 'T' was changed within the last hour, and the store changes it once an hour (Time to live "
+      "has been modified multiple times within a fixed interval)");
+  EXPECT_TRUE(state.streams);
+}
+
+TEST_F(TableChangesTest, ATtlInMillisecondsIsRefused) {
+  wanted.ttl_attribute = "ttl";
+  wanted.ttl_in_milliseconds = true;
+  const auto made = wait(tables.create_table(wanted));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message, "table 'T' cannot have a ttl in milliseconds: a remote store reads seconds");
+  EXPECT_TRUE(calls.empty());
 }
 
 TEST_F(TableChangesTest, ARefusalIsTold) {
