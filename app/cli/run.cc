@@ -29,7 +29,7 @@ void add_store_options(Command command, DaemonOptions& options) {
       .one_value_each();
   command
       .add_flag("--create-tables", options.create_tables,
-                "Make tables and indexes in the engine that are not there; else the start is refused")
+                "Make missing tables and indexes in the engine; without it, a start that misses one is refused")
       .envname("FRESHET_CREATE_TABLES");
   command
       .add_option("--durability", options.durability,

@@ -28,7 +28,7 @@ struct EngineParts {
   EngineParts(DaemonParts& parts, std::unique_ptr<EmbeddedTables> recent)
       : loop(parts.loop),
         http(make_http_client(client_options(parts), parts.io_threads, parts.world.clock(), parts.loop, parts.loop)),
-        keys(remote::keys_from(places_of(parts.world), *http, parts.world.clock())),
+        keys(remote::keys_from(places_of(parts.world), *http, parts.loop)),
         caller(caller_options(parts), *http, *keys, parts.loop, parts.random),
         engine(caller, parts.random),
         memory(std::move(recent)),
@@ -136,7 +136,7 @@ Result<void> check_engine(const DaemonOptions& options) {
 void leave_out_triggers(const std::string& file, Deployment& deployment) {
   const auto is_trigger = [&deployment](const MappingDefinition& mapping) {
     return std::any_of(deployment.functions.begin(), deployment.functions.end(), [&](const auto& function) {
-      return function.host == "native" && function.handler == "trigger" && mapping.function.ends_with(function.name);
+      return function.host == "native" && function.handler == "trigger" && function_name(mapping.function) == function.name;
     });
   };
   for (const auto& mapping : deployment.mappings) {

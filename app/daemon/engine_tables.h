@@ -17,7 +17,7 @@ Result<void> check_engine(const DaemonOptions& options);
 bool is_on_engine(const DaemonOptions& options);
 
 // For an engine, whose streams do not start the trigger function: the queue starts its processor by itself. Leaves out
-// the event source mappings that do nothing else, with a warning. `file`: the template's name.
+// the event source mappings that only invoke the trigger function, with a warning. `file`: the template's name.
 void leave_out_triggers(const std::string& file, Deployment& deployment);
 
 // The tables as the runtime and the queues see them; null: they use the store itself. Sets `parts.tables` and

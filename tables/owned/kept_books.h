@@ -28,7 +28,7 @@ class KeptBooks {
   };
   using At = std::optional<Place>;
 
-  // A write of the item was sent, and is over in the end, whatever came of it.
+  // A write of the item was sent; each sent() is followed by one over().
   void sent(uint64_t id) { ++in_flight_[id]; }
   // `now`: the item's place if it is known.
   void over(uint64_t id, const std::optional<At>& now);
@@ -42,8 +42,6 @@ class KeptBooks {
   // A page of the count showed the item there.
   void counted(uint64_t id, const Place& place);
   void end_count();
-  // The count could not be finished.
-  void drop_count() { count_.reset(); }
 
   const Books& books() const { return books_; }
 

@@ -9,7 +9,10 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kNoStatus = "?";  // As in Arrow.
-constexpr milliseconds kCountAgain{1000};    // After a count that failed.
+constexpr int kCountShare = 20;              // A count is followed by a pause that is so many times longer.
+constexpr int kDoubtShare = 10;              // In doubt the least pause is that much shorter.
+constexpr milliseconds kFirstPause{200};     // After a page that failed; then doubled.
+constexpr milliseconds kLongestPause{30'000};
 
 }  // namespace
 
@@ -35,24 +38,24 @@ std::optional<KeptBooks::At> OwnedTables::place_of(const std::string& table, con
 void OwnedTables::know(TableDescription& description) {
   TableDefinition& definition = description.definition;
   const auto kept = kept_.find(definition.name);
-  if (kept != kept_.end() && kept->second->table_id != description.id) {
-    kept->second->is_over = true;
-    kept_.erase(kept);
-    recent_.forget_table(definition.name);
-  }
-  recent_.know(definition);
+  if (kept != kept_.end() && kept->second->table_id != description.id) end_books(definition.name);
+  recent_.know(definition, description.id);
   const auto still = kept_.find(definition.name);
   if (still != kept_.end()) definition.books = still->second->definition;
+}
+
+void OwnedTables::end_books(const std::string& table) {
+  const auto kept = kept_.find(table);
+  if (kept == kept_.end()) return;
+  kept->second->is_over = true;
+  kept_.erase(kept);
 }
 
 void OwnedTables::keep_books(const TableDefinition& wanted, const std::string& id) {
   const auto there = kept_.find(wanted.name);
   const bool is_same = there != kept_.end() && wanted.books == there->second->definition;
   if (is_same) return;
-  if (there != kept_.end()) {
-    there->second->is_over = true;
-    kept_.erase(there);
-  }
+  end_books(wanted.name);
   if (!wanted.books) return;
   auto kept = std::make_shared<Kept>(Kept{*wanted.books, id});
   kept_[wanted.name] = kept;
@@ -85,6 +88,10 @@ Async<Result<TableDescription>> OwnedTables::describe_table(std::string table) {
   std::string name = table;
   auto described = co_await store_.describe_table(std::move(name));
   if (described) know(*described);
+  if (!described && described.error().code == ErrorCode::kResourceNotFound) {
+    end_books(table);
+    recent_.forget_table(table);
+  }
   co_return described;
 }
 
@@ -92,11 +99,7 @@ Async<Result<TableDescription>> OwnedTables::delete_table(std::string table) {
   std::string name = table;
   auto gone = co_await store_.delete_table(std::move(name));
   if (!gone) co_return gone;
-  const auto kept = kept_.find(table);
-  if (kept != kept_.end()) {
-    kept->second->is_over = true;
-    kept_.erase(kept);
-  }
+  end_books(table);
   recent_.forget_table(table);
   co_return gone;
 }
@@ -107,30 +110,45 @@ Async<Result<Books>> OwnedTables::books(std::string table) {
   return Result<Books>(kept->second->books.books());
 }
 
-// While the table has books: counts its items, and again whenever they are in doubt.
+// While the table has books: counts its items now and then.
 Async<void> OwnedTables::count(std::string table, std::shared_ptr<Kept> kept) {
   for (;;) {
+    const BootTime began = now();
     std::string name = table;
-    const bool is_done = co_await count_once(std::move(name), kept);
-    kept->is_counted = kept->is_counted || is_done;
-    if (!is_done) kept->books.drop_count();
-    do {
-      co_await sleep_for(scheduler_, is_done ? nanoseconds(options_.recount) : nanoseconds(kCountAgain));
+    co_await count_once(std::move(name), kept);
+    if (kept->is_over) co_return;
+    kept->is_counted = true;
+    const nanoseconds took = now() - began;
+    const BootTime next = now() + std::max<nanoseconds>(options_.recount, kCountShare * took);
+    const BootTime in_doubt = now() + std::max<nanoseconds>(options_.recount / kDoubtShare, kCountShare * took);
+    while (now() < (kept->books.is_doubted() ? in_doubt : next)) {
+      const BootTime until = now() < in_doubt ? in_doubt : next;
+      const milliseconds look = std::max<milliseconds>(options_.recount / kDoubtShare, milliseconds(1));
+      co_await sleep_for(scheduler_, std::min<nanoseconds>(until - now(), look));
       if (kept->is_over) co_return;
-    } while (is_done && !kept->books.is_doubted());
+    }
   }
 }
 
-Async<bool> OwnedTables::count_once(std::string table, std::shared_ptr<Kept> kept) {
+// Takes half of the time at most, so that it leaves capacity to others. A page that fails is asked for again.
+Async<void> OwnedTables::count_once(std::string table, std::shared_ptr<Kept> kept) {
   kept->books.begin_count();
   Item start;
-  do {
+  milliseconds pause = kFirstPause;
+  for (;;) {
     ScanInput scan;
     scan.table = table;
     scan.consistent = true;
-    scan.exclusive_start_key = std::move(start);
+    scan.exclusive_start_key = start;
+    const BootTime began = now();
     auto page = co_await store_.scan(std::move(scan));
-    if (!page || kept->is_over) co_return false;
+    if (kept->is_over) co_return;
+    if (!page) {
+      co_await sleep_for(scheduler_, std::exchange(pause, std::min(2 * pause, kLongestPause)));
+      if (kept->is_over) co_return;
+      continue;
+    }
+    pause = kFirstPause;
     for (const ItemRef& item : page->items) {
       std::string key;
       append_encoded(key, key_in(item.decode(), table));
@@ -138,10 +156,11 @@ Async<bool> OwnedTables::count_once(std::string table, std::shared_ptr<Kept> kep
       if (place && *place) kept->books.counted(std::hash<std::string>{}(key), **place);
     }
     start = std::move(page->last_evaluated_key);
-    if (!start.empty()) co_await sleep_for(scheduler_, nanoseconds(0));
-  } while (!start.empty());
+    if (start.empty()) break;
+    co_await sleep_for(scheduler_, now() - began);
+    if (kept->is_over) co_return;
+  }
   kept->books.end_count();
-  co_return true;
 }
 
 }  // namespace freshet

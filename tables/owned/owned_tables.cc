@@ -20,6 +20,8 @@ uint64_t hash_of(const Item& key) {
   return std::hash<std::string>{}(bytes);
 }
 
+constexpr seconds kLookLater{10};  // Longer than a store needs for a write that it will ever carry out.
+
 template <class Input>
 std::vector<std::string> tables_of(const std::vector<Input>& inputs) {
   std::vector<std::string> out;
@@ -93,12 +95,9 @@ class OwnedTables::Writing {
   Writing& operator=(const Writing&) = delete;
   ~Writing() {
     for (; done_ < writes_.size(); ++done_) {
-      Written& write = writes_[done_];
-      tables_.recent_.unsure(write.table, write.key, write.before, write.cause, tables_.now());
-      KeptBooks* books = tables_.books_of(write.table);
-      if (books == nullptr) continue;
-      books->doubt();
-      books->over(hash_of(write.key), std::nullopt);
+      const Written& write = writes_[done_];
+      tables_.has_no_answer(write);
+      if (KeptBooks* books = tables_.books_of(write.table)) books->over(hash_of(write.key), std::nullopt);
     }
   }
 
@@ -140,9 +139,10 @@ Item OwnedTables::key_in(const Item& item, const std::string& table) const {
 }
 
 OwnedTables::Written OwnedTables::written_by(const EditItemInput& input) {
-  Written out{input.table, key_in(input.seen.decode(), input.table)};
+  Written out{input.table, key_in(input.seen.decode(), input.table), recent_.id(input.table)};
   const auto known = recent_.find(input.table, out.key);
   out.before = known ? *known : input.seen;
+  out.is_seen_in_index = !known;
   out.cause = input.cause;
   return out;
 }
@@ -160,6 +160,7 @@ OwnedTables::Written OwnedTables::written_by(const WriteInput& input) {
         if constexpr (requires { one.cause; }) out.cause = one.cause;
       },
       input);
+  out.table_id = recent_.id(out.table);
   out.before = recent_.find(out.table, out.key);
   const auto* put = std::get_if<PutItemInput>(&input);
   if (put && put->only_new) out.is_new = true;
@@ -172,11 +173,14 @@ OwnedTables::Written OwnedTables::written_by(const WriteInput& input) {
   return out;
 }
 
-// Each table is asked for its keys once.
+// Each table is asked for its keys once. If one cannot be asked, the others are not either: the call itself says why.
 Async<void> OwnedTables::know_tables(std::vector<std::string> tables) {
+  std::sort(tables.begin(), tables.end());
+  tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
   for (auto& table : tables) {
     if (recent_.definition(table) != nullptr) continue;
-    static_cast<void>(co_await describe_table(std::move(table)));
+    const auto described = co_await describe_table(std::move(table));
+    if (!described) co_return;
   }
 }
 
@@ -265,24 +269,51 @@ Async<Result<TransactWriteOutput>> OwnedTables::transact_write(TransactWriteInpu
     }
     writes.push_back(std::move(write));
   }
+  std::vector<Written> written = writes;
+  Writing writing(*this, std::move(writes));
   auto answer = co_await store_.transact_write(std::move(input));
   const bool may_be_done = answer || answer.error().code == ErrorCode::kUnknownOutcome;
-  if (may_be_done) co_await look_again(std::move(writes));
+  if (may_be_done) {
+    std::vector<Written> again = written;
+    co_await look_again(std::move(again));
+  }
+  for (size_t i = 0; i < written.size(); ++i) writing.over();
   co_return answer;
 }
 
+bool OwnedTables::is_of_this_table(const Written& write) const {
+  return !write.key.empty() && recent_.id(write.table) == write.table_id;
+}
+
 void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const std::optional<ItemRef>& after) {
+  if (!is_of_this_table(write)) return;
   if (is_unknown(answer)) {
-    recent_.unsure(write.table, write.key, write.before, write.cause, now());
-    // It may yet be carried out when nobody looks any more.
-    if (KeptBooks* books = books_of(write.table)) books->doubt();
+    has_no_answer(write);
   } else if (is_refused(answer)) {
     note_refused(write, answer);
   } else if (answer && after) {
     const auto known = recent_.find(write.table, write.key);
-    recent_.wrote(write.table, write.key, *after, write.call, now());
+    if (!recent_.wrote(write.table, write.key, *after, write.call, now())) return has_no_answer(write);
     account(write, known ? known : write.before);
   }
+}
+
+// Nobody knows what the item is now. It is read after a while, as a write may be carried out when nobody waits for it
+// any more.
+void OwnedTables::has_no_answer(const Written& write) {
+  if (!is_of_this_table(write)) return;
+  recent_.unsure(write.table, write.key, write.before, write.cause, now());
+  if (KeptBooks* books = books_of(write.table)) books->doubt();
+  scope_.spawn(look_later(write));
+}
+
+Async<void> OwnedTables::look_later(Written write) {
+  co_await sleep_for(scheduler_, kLookLater);
+  if (!is_of_this_table(write)) co_return;
+  GetItemInput get;
+  get.table = write.table;
+  get.key = write.key;
+  static_cast<void>(co_await get_item(std::move(get)));
 }
 
 // The item is not what its writer saw in an index. A create that is refused says nothing new.
@@ -292,7 +323,9 @@ void OwnedTables::note_refused(Written& write, const Result<WriteOutput>& answer
   const auto known = recent_.find(write.table, write.key);
   recent_.refused(write.table, write.key, detail->item, write.call, now());
   write.cause = Cause::kClient;
-  account(write, known ? known : write.before);
+  // What the writer saw is not what the books have: it has just been disproved.
+  if (known || !write.is_seen_in_index) return account(write, known);
+  if (KeptBooks* books = books_of(write.table)) books->doubt();
 }
 
 // `before`: the item as the books have it.
@@ -312,11 +345,13 @@ void OwnedTables::account(const Written& write, const std::optional<ItemRef>& be
 Async<void> OwnedTables::look_again(std::vector<Written> writes) {
   std::vector<GetItemInput> reads;
   for (Written& write : writes) {
+    if (!is_of_this_table(write)) continue;
     GetItemInput get;
     get.table = write.table;
     get.key = write.key;
     reads.push_back(std::move(get));
     recent_.unsure(write.table, write.key, write.before, write.cause, now());
+    if (KeptBooks* books = books_of(write.table)) books->doubt();
   }
   static_cast<void>(co_await read_many(std::move(reads)));
 }

@@ -2,7 +2,8 @@
 // needs and such an engine lacks:
 // - exact indexes: an index shows a write of this process from the moment at which it is answered. Items that others
 //   write show when the engine's index shows them;
-// - books: counted once at the start, then kept by the writes that go through here, and counted again when in doubt.
+// - books: counted at the start, kept by the writes that go through here, and counted again now and then, as others
+//   write, too.
 //
 // Queries of an index are corrected, but not scans, nor queries with count_only or a projection. The
 // conditions of writes are the engine's: what this remembers is never a reason for a promise.
@@ -26,7 +27,7 @@ namespace freshet {
 struct OwnedOptions {
   std::string version;          // As in RecentWrites.
   RecentWritesLimits recent{};  // How long writes are remembered.
-  seconds recount{600};         // The least time between two counts of a table.
+  seconds recount{600};         // Between two counts of a table; longer if a count takes long.
 };
 
 class OwnedTables final : public Tables {
@@ -75,11 +76,13 @@ class OwnedTables final : public Tables {
   // An item that is written, and what was known of it before.
   struct Written {
     std::string table;
-    Item key;
+    Item key{};  // Empty: the table is not known, and nothing is noted.
+    std::string table_id{};
     std::optional<ItemRef> before{};  // Empty: not known.
     bool is_new = false;              // It must not be there yet.
     bool may_move = true;             // The write may change the item's status.
     Cause cause = Cause::kClient;
+    bool is_seen_in_index = false;  // `before` is only what the writer saw: an index may have been behind.
     uint64_t call = 0;
   };
 
@@ -91,6 +94,7 @@ class OwnedTables final : public Tables {
 
   void know(TableDescription& description);
   void keep_books(const TableDefinition& wanted, const std::string& id);
+  void end_books(const std::string& table);
   Async<void> know_tables(std::vector<std::string> tables);
 
   Written written_by(const WriteInput& input);
@@ -100,10 +104,13 @@ class OwnedTables final : public Tables {
   void note_refused(Written& write, const Result<WriteOutput>& answer);
   void account(const Written& write, const std::optional<ItemRef>& before);
   void was_read(const GetItemInput& input, const ItemRef& item, uint64_t call);
+  bool is_of_this_table(const Written& write) const;
+  void has_no_answer(const Written& write);
   Async<void> look_again(std::vector<Written> writes);
+  Async<void> look_later(Written write);
 
   Async<void> count(std::string table, std::shared_ptr<Kept> kept);
-  Async<bool> count_once(std::string table, std::shared_ptr<Kept> kept);
+  Async<void> count_once(std::string table, std::shared_ptr<Kept> kept);
 
   Tables& store_;
   Scheduler& scheduler_;

@@ -59,6 +59,12 @@ class IndexOrder {
     if (order == 0 && table_.keys.sort) order = compare(a, b, table_.keys.sort->name);
     return forward_ ? order : -order;
   }
+  // The same by the sort key alone; 0 for an index without one.
+  template <class A, class B>
+  int by_sort(const A& a, const B& b) const {
+    const int order = index_.keys.sort ? compare(a, b, index_.keys.sort->name) : 0;
+    return forward_ ? order : -order;
+  }
   // The key that stands for the item in a request for the next page.
   Item place_of(const ItemRef& item) const {
     Item place = key_in(item, table_.keys);
@@ -86,31 +92,33 @@ bool can_correct(const QueryInput& query, const IndexDefinition* index) {
          index->keys.more_partition.empty() && index->keys.more_sort.empty();
 }
 
-// Merges two pages that begin at the same place, up to where the first of them ends.
+// Merges two pages that begin at the same place, up to where the first of them ends. Items of one sort key stay
+// together, as the engine may have them in an order of its own: such a page may be a little longer than `limit`.
 Page merge(Page shown, Page remembered, const IndexOrder& order, uint32_t limit) {
   Item end = std::move(shown.last_evaluated_key);
-  Item other = std::move(remembered.last_evaluated_key);
-  if (end.empty() || (!other.empty() && order.compare(ItemRef::encode(other), ItemRef::encode(end)) < 0)) {
-    end = std::move(other);
-  }
-  if (!end.empty()) {
+  const bool is_cut = !remembered.last_evaluated_key.empty();
+  const ItemRef cut = is_cut ? ItemRef::encode(remembered.last_evaluated_key) : ItemRef();
+  if (is_cut && (end.empty() || order.by_sort(cut, ItemRef::encode(end)) < 0)) {
+    std::erase_if(shown.items, [&](const ItemRef& item) { return order.by_sort(item, cut) > 0; });
+    end = std::move(remembered.last_evaluated_key);
+  } else if (!end.empty()) {
     const ItemRef last = ItemRef::encode(end);
-    const auto behind = [&](const ItemRef& item) { return order.compare(item, last) > 0; };
-    std::erase_if(shown.items, behind);
-    std::erase_if(remembered.items, behind);
+    std::erase_if(remembered.items, [&](const ItemRef& item) { return order.compare(item, last) > 0; });
   }
-  Page out = std::move(shown);
   std::vector<ItemRef> items;
-  items.reserve(out.items.size() + remembered.items.size());
-  std::merge(std::make_move_iterator(out.items.begin()), std::make_move_iterator(out.items.end()),
+  items.reserve(shown.items.size() + remembered.items.size());
+  std::merge(std::make_move_iterator(shown.items.begin()), std::make_move_iterator(shown.items.end()),
              std::make_move_iterator(remembered.items.begin()), std::make_move_iterator(remembered.items.end()),
              std::back_inserter(items), [&](const ItemRef& a, const ItemRef& b) { return order.compare(a, b) < 0; });
-  if (limit != 0 && items.size() > limit) {
-    items.resize(limit);
-    out.last_evaluated_key = order.place_of(items.back());
+  size_t most = limit == 0 ? items.size() : std::min<size_t>(limit, items.size());
+  while (most < items.size() && order.by_sort(items[most - 1], items[most]) == 0) ++most;
+  if (most < items.size()) {
+    items.resize(most);
+    end = order.place_of(items.back());
   }
+  Page out = std::move(shown);
+  out.last_evaluated_key = std::move(end);
   out.items = std::move(items);
-  if (out.last_evaluated_key.empty()) out.last_evaluated_key = std::move(end);
   out.count = out.items.size();
   out.scanned = std::max<uint64_t>(out.scanned, out.count);
   return out;
@@ -121,18 +129,29 @@ Page merge(Page shown, Page remembered, const IndexOrder& order, uint32_t limit)
 RecentWrites::RecentWrites(Tables& memory, std::string version, RecentWritesLimits limits)
     : memory_(memory), version_(std::move(version)), limits_(limits) {}
 
-void RecentWrites::know(const TableDefinition& definition) {
-  KnownTable& table = tables_[definition.name];
+void RecentWrites::know(const TableDefinition& definition, const std::string& id) {
+  const auto there = tables_.find(definition.name);
+  if (there != tables_.end() && there->second.id != id) forget_table(definition.name);
   const TableDefinition wanted = in_memory(definition);
+  KnownTable& table = tables_[definition.name];
   const bool is_same = !table.definition.name.empty() && in_memory(table.definition) == wanted;
   table.definition = definition;
+  table.id = id;
   if (is_same) return;
   static_cast<void>(at_once(memory_.delete_table(definition.name)));
-  const auto created = at_once(memory_.create_table(wanted));
-  FRESHET_CHECK(created.has_value(), "a table of the store can be made in memory");
-  for (const auto& [key, entry] : table.entries) {
-    if (entry.now && *entry.now && !entry.unsure) show(table, key_in(*entry.now, definition.keys), *entry.now);
+  if (!at_once(memory_.create_table(wanted))) {
+    forget_table(definition.name);
+    return;
   }
+  for (auto& [key, entry] : table.entries) {
+    const bool is_shown = entry.now && *entry.now && !entry.unsure;
+    if (is_shown && !show(table, key_in(*entry.now, definition.keys), *entry.now)) entry.unsure = Cause::kClient;
+  }
+}
+
+std::string RecentWrites::id(const std::string& table) const {
+  const auto there = tables_.find(table);
+  return there == tables_.end() ? "" : there->second.id;
 }
 
 void RecentWrites::forget_table(const std::string& table) {
@@ -173,14 +192,20 @@ RecentWrites::Entry& RecentWrites::entry_of(KnownTable& table, const Item& key) 
   return place->second;
 }
 
-void RecentWrites::wrote(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at) {
+bool RecentWrites::wrote(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at) {
   KnownTable* known = table_of(table);
-  if (known == nullptr) return;
+  if (known == nullptr) return true;
   Entry& entry = entry_of(*known, key);
-  // Another image came while this write was under way.
-  const bool is_later = entry.came >= call && entry.now && *entry.now && now;
-  if (is_later && version_of(*entry.now) > version_of(now)) return;
+  if (entry.now && entry.came >= call) {
+    // Another image came while this write was under way.
+    const bool are_there = *entry.now && now;
+    const int64_t before = are_there ? version_of(*entry.now) : 0;
+    const int64_t after = are_there ? version_of(now) : 0;
+    if (before > after) return true;
+    if (before == after && !(are_there && entry.now->same_bytes(now))) return false;
+  }
   set(*known, entry, key, std::move(now), at);
+  return true;
 }
 
 void RecentWrites::read(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at) {
@@ -208,7 +233,8 @@ void RecentWrites::unsure(const std::string& table, const Item& key, const std::
     bytes_ += bytes_of(entry);
   }
   if (!entry.unsure) entry.unsure = cause;
-  show(*known, key, ItemRef());
+  entry.came = last_call_;  // A read that began before may show it without that write.
+  static_cast<void>(show(*known, key, ItemRef()));
   renew(entry, at);
 }
 
@@ -218,7 +244,7 @@ void RecentWrites::set(KnownTable& table, Entry& entry, const Item& key, ItemRef
   entry.unsure.reset();
   entry.came = last_call_;
   bytes_ += bytes_of(entry);
-  show(table, key, *entry.now);
+  if (!show(table, key, *entry.now)) entry.unsure = Cause::kClient;
   renew(entry, at);
 }
 
@@ -232,25 +258,28 @@ void RecentWrites::renew(Entry& entry, BootTime at) {
   }
 }
 
-void RecentWrites::show(KnownTable& table, const Item& key, const ItemRef& now) {
+// False if the memory does not take the item.
+bool RecentWrites::show(KnownTable& table, const Item& key, const ItemRef& now) {
   if (now) {
     PutItemInput put;
     put.table = table.definition.name;
     put.item = now.decode();
-    static_cast<void>(at_once(memory_.put_item(std::move(put))));
-  } else {
-    DeleteItemInput gone;
-    gone.table = table.definition.name;
-    gone.key = key;
-    static_cast<void>(at_once(memory_.delete_item(std::move(gone))));
+    if (at_once(memory_.put_item(std::move(put)))) return true;
   }
+  DeleteItemInput gone;
+  gone.table = table.definition.name;
+  gone.key = key;
+  static_cast<void>(at_once(memory_.delete_item(std::move(gone))));
+  return !now;
 }
 
 void RecentWrites::forget(KnownTable& table, const std::string& key) {
   const auto there = table.entries.find(key);
   Entry& entry = there->second;
   bytes_ -= kEntryBytes + bytes_of(entry);
-  if (entry.now && *entry.now) show(table, key_in(*entry.now, table.definition.keys), ItemRef());
+  if (entry.now && *entry.now) {
+    static_cast<void>(show(table, key_in(*entry.now, table.definition.keys), ItemRef()));
+  }
   ages_.erase(entry.age);
   table.entries.erase(there);
 }
@@ -282,7 +311,7 @@ Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, s
   const IndexDefinition* index = table == nullptr ? nullptr : table->definition.index(query.index);
   if (!can_correct(query, index) || table->entries.empty()) return page;
   QueryInput again = query;
-  if (!again.filter.empty()) again.limit = 0;  // It examines more items than it returns.
+  again.limit = 0;
   auto remembered = at_once(memory_.query(std::move(again)));
   if (!remembered) return page;
   absl::flat_hash_set<std::string> shown;
@@ -291,18 +320,22 @@ Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, s
     const auto entry = table->entries.find(key);
     if (entry == table->entries.end() || entry->second.unsure) return false;
     const ItemRef& its = *entry->second.now;
-    if (!its || !its.same_bytes(item)) keep_longer(entry->second, now);
+    // An index that holds a part of each item cannot be compared so.
+    const bool differs = !its || (index->projection == Projection::kAll && !its.same_bytes(item));
+    if (differs) keep_longer(entry->second, now);
     shown.insert(std::move(key));
     return true;
   });
   masked += shown.size();
-  for (const ItemRef& item : remembered->items) {
+  const IndexOrder order(table->definition, *index, query.forward);
+  Page out = merge(std::move(page), std::move(*remembered), order, query.limit);
+  for (const ItemRef& item : out.items) {
     const std::string key = encoded(key_in(item, table->definition.keys));
     const auto entry = table->entries.find(key);
-    if (entry != table->entries.end() && !shown.contains(key)) keep_longer(entry->second, now);
+    const bool is_mine = entry != table->entries.end() && !entry->second.unsure;
+    if (is_mine && !shown.contains(key)) keep_longer(entry->second, now);
   }
-  const IndexOrder order(table->definition, *index, query.forward);
-  return merge(std::move(page), std::move(*remembered), order, query.limit);
+  return out;
 }
 
 void RecentWrites::expire(BootTime now) {

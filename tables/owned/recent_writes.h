@@ -4,8 +4,9 @@
 // An item is remembered for a while after its write, and longer as long as an index shows something else. It is
 // forgotten earlier if all of them take too much memory; then an index may show it as it was.
 //
-// Order of images: the answer of a write replaces what is remembered, unless that is a later one by `version`. An image
-// that was read replaces it only if the read began after the last image came. Loop thread.
+// Order of images: the answer of a write replaces what is remembered. Of writes that were under way together, the one
+// with the higher `version` is the later one. An image that was read replaces what is remembered only if the read began
+// after that came. Loop thread.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -25,7 +26,7 @@ namespace freshet {
 struct RecentWritesLimits {
   seconds remembered{30};    // After a write, or after an index showed something else.
   seconds longest{600};      // After a write, whatever indexes show: a client may have changed the item.
-  size_t bytes = 64u << 20;  // All items together, encoded.
+  size_t bytes = 64u << 20;  // All items together, in memory.
 };
 
 class RecentWrites {
@@ -36,16 +37,19 @@ class RecentWrites {
   RecentWrites(const RecentWrites&) = delete;
   RecentWrites& operator=(const RecentWrites&) = delete;
 
-  // The table is like that from now on.
-  void know(const TableDefinition& definition);
+  // The table is like that from now on; with another `id` it is another table, and nothing of the old one is
+  // remembered. A table that cannot be made in memory stays unknown.
+  void know(const TableDefinition& definition, const std::string& id);
   void forget_table(const std::string& table);
   // Null: not known.
   const TableDefinition* definition(const std::string& table) const;
+  std::string id(const std::string& table) const;
 
   // A call of the store begins: its number.
   uint64_t begin_call() { return ++last_call_; }
-  // A write was answered: the item is now that; null: it is gone.
-  void wrote(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at);
+  // A write was answered: the item is now that; null: it is gone. False if another write of the item was under way, and
+  // nothing tells which came last: read it.
+  [[nodiscard]] bool wrote(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at);
   // A read by key showed the item. Only of use for items that are remembered.
   void read(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at);
   // A write was refused, as the item is not what its writer saw in an index.
@@ -84,6 +88,7 @@ class RecentWrites {
   };
   struct KnownTable {
     TableDefinition definition;
+    std::string id;
     absl::flat_hash_map<std::string, Entry> entries;  // By the encoded key.
   };
 
@@ -92,11 +97,12 @@ class RecentWrites {
   Entry& entry_of(KnownTable& table, const Item& key);
   void set(KnownTable& table, Entry& entry, const Item& key, ItemRef now, BootTime at);
   void renew(Entry& entry, BootTime at);
-  void show(KnownTable& table, const Item& key, const ItemRef& now);
+  bool show(KnownTable& table, const Item& key, const ItemRef& now);
   void forget(KnownTable& table, const std::string& key);
   void keep_longer(Entry& entry, BootTime now);
   int64_t version_of(const ItemRef& item) const;
-  static size_t bytes_of(const Entry& entry) { return entry.now && *entry.now ? entry.now->encoded().size() : 0; }
+  // The memory has an item of its own.
+  static size_t bytes_of(const Entry& entry) { return entry.now && *entry.now ? 2 * entry.now->encoded().size() : 0; }
 
   Tables& memory_;
   const std::string version_;

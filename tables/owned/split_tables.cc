@@ -58,12 +58,13 @@ Async<std::vector<Result<Output>>> SplitTables::split(std::vector<Input> inputs,
   co_return out;
 }
 
-// Books are kept beside the store, and what it says of ttl, stream and settings is its owner's business.
+// The table as it is, with the books that are wanted, if it has all that is wanted. More indexes do no harm, and its
+// stream is not read.
 Async<Result<TableDescription>> SplitTables::if_it_is(TableDefinition wanted) {
   std::string name = wanted.name;
   auto there = co_await others_.describe_table(std::move(name));
   if (!there && there.error().code == ErrorCode::kResourceNotFound) {
-    co_return invalid("table '" + wanted.name + "' is not there: make it, or let it be made with --create-tables");
+    co_return invalid("table '" + wanted.name + "' is not there: make it, or start the daemon with --create-tables");
   }
   if (!there) co_return there;
   if (there->definition.keys != wanted.keys) co_return invalid("table '" + wanted.name + "' is there with other keys");
@@ -71,11 +72,14 @@ Async<Result<TableDescription>> SplitTables::if_it_is(TableDefinition wanted) {
   for (const auto& index : wanted.indexes) {
     const IndexDefinition* same = there->definition.index(index.name);
     const bool is_there = same != nullptr && same->keys == index.keys && same->projection == index.projection;
-    if (!is_there) lacks.append(lacks.empty() ? "'" : ", '").append(index.name).append("'");
+    if (!is_there) lacks.append(lacks.empty() ? "index '" : ", index '").append(index.name).append("'");
+  }
+  if (wanted.ttl_attribute && wanted.ttl_attribute != there->definition.ttl_attribute) {
+    lacks.append(lacks.empty() ? "" : ", ").append("ttl by '").append(*wanted.ttl_attribute).append("'");
   }
   if (!lacks.empty()) {
-    co_return invalid("table '" + wanted.name + "' lacks these indexes, or has them in another form: " + lacks +
-                      "; make them, or let them be made with --create-tables");
+    co_return invalid("table '" + wanted.name + "' lacks, or has in another form: " + lacks +
+                      "; add what is missing, or start the daemon with --create-tables");
   }
   TableDefinition as_it_is = there->definition;
   as_it_is.books = wanted.books;
@@ -95,6 +99,10 @@ Async<Result<TableDescription>> SplitTables::describe_table(std::string table) {
 
 Async<Result<TableDescription>> SplitTables::delete_table(std::string table) {
   Tables& store = store_of(table);
+  if (&store == &others_ && changes_ == TableChanges::kRefused) {
+    return Result<TableDescription>(
+        invalid("tables of the engine are deleted there, or by a daemon with --create-tables"));
+  }
   return store.delete_table(std::move(table));
 }
 

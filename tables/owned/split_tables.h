@@ -18,7 +18,8 @@ class SplitTables : public Tables {
  public:
   SplitTables(Tables& own, Tables& others, TableChanges changes = TableChanges::kAllowed);
 
-  // Those of everybody's store. Only the runtime asks for one writer, for Freshet's own tables.
+  // Those of everybody's store; `sole_writer` is that of the own one, as only the runtime asks for it, about its
+  // tables.
   const StoreTraits& traits() const override { return traits_; }
 
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;

@@ -156,7 +156,7 @@ class EngineDaemon(unittest.TestCase):
             self.assertLessEqual(again, 20 * len(KILLED_AT), "only what was in work at a kill is done again")
 
     def test_a_start_that_cannot_be_says_why(self):
-        self.check(self.daemon("missing"), "table 'QueueTable' is not there: make it, or let it be made with --create-tables")
+        self.check(self.daemon("missing"), "table 'QueueTable' is not there: make it, or start the daemon with --create-tables")
         self.check(self.daemon("nobody", url="http://127.0.0.1:9"), "Connection refused")
         keyless = self.daemon("keyless")
         keyless.environment = {**KEYS, "AWS_ACCESS_KEY_ID": ""}

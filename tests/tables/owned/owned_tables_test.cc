@@ -1,6 +1,7 @@
 // An engine with lagging indexes and lost answers, made exact for the process that writes its tables.
 #include "tables/owned/owned_tables.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -130,24 +131,136 @@ TEST(OwnedTables, CountsWhatIsThereAndFollowsItsWrites) {
   EXPECT_TRUE(check_balance(*books));
 }
 
-TEST(OwnedTables, AFullMemoryForgetsTheOldestFirst) {
+TEST(OwnedTables, WhatOthersRemoveIsFoundByTheNextCount) {
   OwnedWorld world(1, {}, kLag);
-  const auto recent = [&world](size_t bytes) {
-    RecentWritesLimits limits;
-    limits.bytes = bytes;
-    return RecentWrites(*world.memory, "rev", limits);
-  };
-  RecentWrites writes = recent(2000);
-  writes.know(OwnedWorld::things());
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  ASSERT_TRUE(world.create("b", "PENDING", 2));
+  world.pass(seconds(6));
+  DeleteItemInput gone;
+  gone.table = "Things";
+  gone.key = Item{{"id", Value("a")}};
+  ASSERT_TRUE(world.wait(world.engine.delete_item(std::move(gone))));
+  world.pass(seconds(12));
+  const auto books = world.wait(world.owned.books("Things"));
+  EXPECT_EQ(books->stock.at("PENDING"), 1u) << "nothing here could raise doubt";
+}
+
+TEST(OwnedTables, ARefusalDoesNotMoveWhatOnlyALaggingIndexShowed) {
+  OwnedWorld world(1, {}, kLag);
+  const ItemRef seen = ItemRef::encode(OwnedWorld::thing("x", "PENDING", 1));
+  PutItemInput put;
+  put.table = "Things";
+  put.item = OwnedWorld::thing("x", "TAKEN", 1, 1);
+  ASSERT_TRUE(world.wait(world.engine.put_item(std::move(put))));
+  world.pass(seconds(12));
+  ASSERT_FALSE(world.move(seen, "TAKEN")) << "it is taken already";
+  const auto books = world.wait(world.owned.books("Things"));
+  EXPECT_EQ(books->stock.at("TAKEN"), 1u);
+  EXPECT_FALSE(books->stock.contains("PENDING") && books->stock.at("PENDING") > 0);
+}
+
+class Recent : public ::testing::Test {
+ protected:
+  Recent() { writes_.know(OwnedWorld::things(), "an id"); }
+
+  static Item key(const std::string& id) { return Item{{"id", Value(id)}}; }
+  static ItemRef thing(const std::string& id, const char* state, int64_t rank, int64_t rev = 0) {
+    return ItemRef::encode(OwnedWorld::thing(id, state, rank, rev));
+  }
+  bool wrote(const std::string& id, ItemRef now) {
+    return writes_.wrote("Things", key(id), std::move(now), writes_.begin_call(), BootTime{});
+  }
+  static std::string ids(const Page& page) {
+    std::string out;
+    for (const auto& item : page.items) out += std::string(item.find("id")->bytes()) + " ";
+    return out;
+  }
+  // The engine shows these, and goes on behind the last one if `more`.
+  Page corrected(std::vector<ItemRef> shown, bool more, uint32_t limit = 0) {
+    QueryInput query;
+    query.table = "Things";
+    query.index = "by-state";
+    query.key_condition = "#s = :s";
+    query.placeholders.names = {{"#s", "state"}};
+    query.placeholders.values.set(":s", Value("PENDING"));
+    query.limit = limit;
+    Page page;
+    page.items = std::move(shown);
+    if (more) page.last_evaluated_key = page.items.back().decode();
+    if (more) page.last_evaluated_key.erase("rev");
+    size_t masked = 0;
+    return writes_.corrected(query, std::move(page), BootTime{}, masked);
+  }
+
+  OwnedWorld world_{1, {}, milliseconds(0)};
+  RecentWrites writes_{*world_.memory, "rev", {}};
+};
+
+// DynamoDB promises no order of items with equal sort keys.
+TEST_F(Recent, NothingIsLostAmongEqualSortKeysWhateverTheirOrder) {
+  ASSERT_TRUE(wrote("m", thing("m", "PENDING", 5)));
+  const Page cut = corrected({thing("z", "PENDING", 5), thing("a", "PENDING", 5)}, true);
+  EXPECT_THAT(ids(cut), ::testing::HasSubstr("z ")) << "the page after this one begins behind a";
+  EXPECT_THAT(ids(cut), ::testing::HasSubstr("a "));
+  EXPECT_EQ(cut.last_evaluated_key.string_or("id"), "a");
+  const Page limited = corrected({thing("z", "PENDING", 5), thing("a", "PENDING", 5)}, false, 1);
+  EXPECT_EQ(limited.items.size(), 3u) << "a cut between them could lose one";
+  EXPECT_TRUE(limited.last_evaluated_key.empty());
+}
+
+TEST_F(Recent, ALimitCutsBetweenSortKeys) {
+  ASSERT_TRUE(wrote("m", thing("m", "PENDING", 5)));
+  const Page page = corrected({thing("a", "PENDING", 1), thing("b", "PENDING", 9)}, true, 2);
+  EXPECT_EQ(ids(page), "a m ");
+  EXPECT_EQ(page.last_evaluated_key.string_or("id"), "m");
+}
+
+TEST_F(Recent, AReadThatBeganBeforeALostWriteTellsNothing) {
+  ASSERT_TRUE(wrote("x", thing("x", "PENDING", 1, 1)));
+  const uint64_t read = writes_.begin_call();
+  writes_.begin_call();
+  writes_.unsure("Things", key("x"), thing("x", "PENDING", 1, 1), Cause::kQueue, BootTime{});
+  writes_.read("Things", key("x"), thing("x", "PENDING", 1, 1), read, BootTime{});
+  EXPECT_TRUE(writes_.cause_of_unsure("Things", key("x")));
+  EXPECT_EQ(ids(corrected({}, false)), "") << "the index shows it as it likes";
+  writes_.read("Things", key("x"), thing("x", "TAKEN", 1, 2), writes_.begin_call(), BootTime{});
+  EXPECT_FALSE(writes_.cause_of_unsure("Things", key("x")));
+}
+
+TEST_F(Recent, OverlappingWritesAreOrderedByTheirVersionOrNotAtAll) {
+  const uint64_t claim = writes_.begin_call();
+  const uint64_t end = writes_.begin_call();
+  ASSERT_TRUE(writes_.wrote("Things", key("x"), thing("x", "DONE", 1, 2), end, BootTime{}));
+  ASSERT_TRUE(writes_.wrote("Things", key("x"), thing("x", "TAKEN", 1, 1), claim, BootTime{}));
+  EXPECT_EQ(writes_.find("Things", key("x"))->find("state")->bytes(), "DONE") << "its answer came first";
+  const uint64_t put = writes_.begin_call();
+  const uint64_t gone = writes_.begin_call();
+  ASSERT_TRUE(writes_.wrote("Things", key("y"), thing("y", "PENDING", 1), put, BootTime{}));
+  EXPECT_FALSE(writes_.wrote("Things", key("y"), ItemRef(), gone, BootTime{})) << "which came last?";
+}
+
+TEST_F(Recent, AnotherTableOfThatNameHasNothingOfTheOldOne) {
+  ASSERT_TRUE(wrote("x", thing("x", "PENDING", 1)));
+  writes_.know(OwnedWorld::things(), "an id");
+  EXPECT_EQ(ids(corrected({}, false)), "x ");
+  writes_.know(OwnedWorld::things(), "another id");
+  EXPECT_EQ(ids(corrected({}, false)), "");
+  EXPECT_EQ(writes_.size(), 0u);
+}
+
+TEST_F(Recent, AFullMemoryForgetsTheOldestFirst) {
+  RecentWritesLimits limits;
+  limits.bytes = 2000;
+  RecentWrites writes(*world_.memory, "rev", limits);
+  writes.know(OwnedWorld::things(), "an id");
   for (int i = 0; i < 10; ++i) {
     const std::string id = "t" + std::to_string(i);
-    writes.wrote("Things", Item{{"id", Value(id)}}, ItemRef::encode(OwnedWorld::thing(id, "PENDING", i)),
-                 writes.begin_call(), BootTime{});
+    ASSERT_TRUE(writes.wrote("Things", key(id), thing(id, "PENDING", i), writes.begin_call(), BootTime{}));
   }
   EXPECT_LT(writes.size(), 5u);
   EXPECT_GT(writes.size(), 2u);
-  EXPECT_TRUE(writes.find("Things", Item{{"id", Value("t9")}}));
-  EXPECT_FALSE(writes.find("Things", Item{{"id", Value("t0")}}));
+  EXPECT_TRUE(writes.find("Things", key("t9")));
+  EXPECT_FALSE(writes.find("Things", key("t0")));
 }
 
 // Random work of one process, several calls at a time, on an engine that is late and loses answers. Whenever nothing is
