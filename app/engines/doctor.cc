@@ -162,7 +162,7 @@ class Doctor {
     std::string url = options_.url;
     auto answer = co_await options_.http->send(std::move(url), std::move(request), kPatience);
     if (!answer) {
-      found(State::kBad, "endpoint", "it cannot be reached: " + answer.error().message);
+      found(State::kBad, "endpoint", answer.error().message);
       co_return false;
     }
     const auto theirs = time_of(std::string(header(answer->headers, "Date")));

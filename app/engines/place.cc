@@ -83,7 +83,7 @@ Async<Result<void>> Place::reach() {
   request.method = "GET";
   std::string url = url_;
   auto answer = co_await loop_.http().send(std::move(url), std::move(request), kPatience);
-  if (!answer) co_return fail(answer.error().code, url_ + " cannot be reached: " + answer.error().message);
+  if (!answer) co_return fail(answer.error());
   co_return Result<void>();
 }
 
