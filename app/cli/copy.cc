@@ -61,9 +61,18 @@ std::string line_of(const engines::CopiedTable& table, bool dry_run) {
   return states.empty() ? line : line + " (" + states + ")";
 }
 
-Async<void> copy(Tables& from, Tables& to, engines::CopyOptions options,
-                 Result<std::vector<engines::CopiedTable>>& out) {
-  auto copied = co_await engines::copy_tables(from, to, std::move(options));
+using Copied = Result<std::vector<engines::CopiedTable>>;
+
+// `to` is null if the items are only counted: that needs no target, which need not be there yet.
+Async<void> copy(engines::Place& from, engines::Place* to, engines::CopyOptions options, Copied& out) {
+  auto reached = co_await from.reach();
+  if (reached && to != nullptr) reached = co_await to->reach();
+  if (!reached) {
+    out = fail(reached.error());
+    co_return;
+  }
+  Tables& target = to != nullptr ? to->tables() : from.tables();
+  auto copied = co_await engines::copy_tables(from.tables(), target, std::move(options));
   out = std::move(copied);
 }
 
@@ -78,8 +87,6 @@ int run(const CopyCommand& command) {
   Result<std::unique_ptr<engines::Place>> to;
   if (!command.dry_run) to = engines::Place::open(command.to, options, **loop);
   if (!to) return tell_failure(to.error());
-  // Counting needs no target, and that need not be there yet.
-  Tables& target = command.dry_run ? (*from)->tables() : (*to)->tables();
   hear_interrupts();
   Progress progress("reading");
   engines::CopyOptions copying;
@@ -90,8 +97,8 @@ int run(const CopyCommand& command) {
   copying.tell = [&](const std::string& table, const std::string& doing, uint64_t items) {
     progress.show(plain_text(table) + ": " + std::to_string(items) + " items " + doing);
   };
-  Result<std::vector<engines::CopiedTable>> copied;
-  (*loop)->run(copy((*from)->tables(), target, std::move(copying), copied));
+  Copied copied;
+  (*loop)->run(copy(**from, to->get(), std::move(copying), copied));
   progress.end();
   if (!copied && copied.error().code == ErrorCode::kCancelled) {
     std::cerr << "freshet: stopped" << (command.dry_run ? "" : ": the same command goes on where this one ended")

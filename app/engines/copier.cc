@@ -355,7 +355,8 @@ class TableCopy {
     ItemsDigest again;
     auto reread = co_await digest(from_, again);
     if (!reread) co_return reread;
-    if (again != source_) co_return conflict("the source has changed meanwhile: copy it while nobody writes");
+    if (again != source_)
+      co_return conflict("the source has changed meanwhile: copy it while nobody writes and no ttl removes items");
     if (target == source_) co_return Result<void>();
     co_return conflict("the target has " + std::to_string(target.items()) + " items and the source " +
                        std::to_string(source_.items()) +
@@ -383,6 +384,8 @@ class TableCopy {
 // Tables that are named are not listed: who may read one table may not list all.
 Async<Result<std::vector<std::string>>> chosen(Tables& from, std::vector<std::string> named) {
   for (const std::string& name : named) {
+    if (name.starts_with(kSystemTablePrefix))
+      co_return invalid("table '" + name + "' is Freshet's own, and stays where it is");
     const auto described = co_await from.describe_table(name);
     if (described) continue;
     const bool missing = described.error().code == ErrorCode::kResourceNotFound;

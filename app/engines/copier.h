@@ -42,10 +42,13 @@ struct CopiedTable {
 
 // One entry for each table, in the order of their names. Afterwards both sides have been read again and are equal, item
 // by item. Streams and ttl of new tables are switched on at the end, so that nothing happens to items while they are
-// copied. kNotFound: a named table is not in the source. kConflict: the target has the table with other keys or
-// indexes, or an item with another content; the two differ at the end, as somebody wrote meanwhile; or a table has a
-// ttl in milliseconds, which an engine does not have: nothing is copied then. kCancelled: is_stopped(). Memory is
-// bounded, however many items there are.
+// copied. Memory is bounded, however many items there are. Errors:
+//   kNotFound     a named table is not in the source
+//   kValidation   a named table is Freshet's own
+//   kConflict     the target has the table with other keys or indexes, or an item with another content; the two differ
+//                 at the end, as somebody wrote meanwhile; or a table has a ttl in milliseconds, which an engine does
+//                 not have: nothing is copied then
+//   kCancelled    is_stopped()
 Async<Result<std::vector<CopiedTable>>> copy_tables(Tables& from, Tables& to, CopyOptions options);
 
 }  // namespace freshet::engines

@@ -11,7 +11,7 @@ namespace freshet::engines {
 
 namespace {
 
-constexpr milliseconds kPatience{3'000};
+constexpr milliseconds kPatience{2'000};
 constexpr seconds kClocksMayDiffer{60};  // Signatures may be five minutes old, deadlines may not.
 constexpr int kRoundTrips = 10;
 constexpr int kDropTries = 60;
@@ -79,7 +79,9 @@ class Doctor {
   Doctor& operator=(const Doctor&) = delete;
 
   Async<std::vector<Finding>> run() {
-    co_await compare_clocks();  // First: a clock that is off is why a signature is refused.
+    // First: a clock that is off is why a signature is refused.
+    const bool answers = co_await compare_clocks();
+    if (!answers) co_return std::move(findings_);
     const bool reached = co_await reach();
     if (!reached) co_return std::move(findings_);
     co_await compare_wanted();
@@ -152,19 +154,27 @@ class Doctor {
     co_return true;
   }
 
-  Async<void> compare_clocks() {
-    if (options_.http == nullptr) co_return;
+  // False if nothing answers: the calls of the store would be repeated for minutes.
+  Async<bool> compare_clocks() {
+    if (options_.http == nullptr) co_return true;
     HttpRequest request;
     request.method = "GET";
     std::string url = options_.url;
     auto answer = co_await options_.http->send(std::move(url), std::move(request), kPatience);
-    const auto theirs = answer ? time_of(std::string(header(answer->headers, "Date"))) : std::nullopt;
-    if (!answer) co_return;  // The next question says why.
-    if (!theirs) co_return found(State::kLacks, "clock", "it does not say what time it is");
+    if (!answer) {
+      found(State::kBad, "endpoint", answer.error().message);
+      co_return false;
+    }
+    const auto theirs = time_of(std::string(header(answer->headers, "Date")));
+    if (!theirs) {
+      found(State::kLacks, "clock", "it does not say what time it is");
+      co_return true;
+    }
     const auto off = std::chrono::duration_cast<seconds>(*theirs - scheduler().clock().wall());
     const std::string said = "it is " + std::to_string(std::chrono::abs(off).count()) +
                              (off < seconds(0) ? " s behind" : " s ahead of") + " this machine's (to the second)";
     found(std::chrono::abs(off) > kClocksMayDiffer ? State::kBad : State::kOk, "clock", said);
+    co_return true;
   }
 
   Async<void> compare_wanted() {

@@ -60,6 +60,7 @@ Result<void> Place::open_endpoint(const std::string& where, const std::string& r
   const auto parsed = parse_url(url);
   if (!parsed) return fail(parsed.error());
   if (parsed->target != "/") return invalid(where + ": an endpoint is http[s]://HOST[:PORT], without a path");
+  url_ = url;
   const remote::KeyPlaces places = remote::own_places();
   keys_ = remote::keys_from(places, loop_.http(), loop_.loop());
   remote::CallerOptions options;
@@ -72,6 +73,18 @@ Result<void> Place::open_endpoint(const std::string& where, const std::string& r
   caller_ = std::make_unique<remote::Caller>(std::move(options), loop_.http(), *keys_, loop_.loop(), loop_.random());
   remote_ = std::make_unique<remote::RemoteTables>(*caller_, loop_.random());
   return {};
+}
+
+// A call of the store is repeated for far longer, as one may fail that is there.
+Async<Result<void>> Place::reach() {
+  constexpr milliseconds kPatience{2'000};
+  if (url_.empty()) co_return Result<void>();
+  HttpRequest request;
+  request.method = "GET";
+  std::string url = url_;
+  auto answer = co_await loop_.http().send(std::move(url), std::move(request), kPatience);
+  if (!answer) co_return fail(answer.error());
+  co_return Result<void>();
 }
 
 }  // namespace freshet::engines

@@ -29,6 +29,9 @@ class Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
+  // Success if an endpoint answers anything within two seconds; kUnavailable or kTimeout if not. A folder always does.
+  Async<Result<void>> reach();
+
   Tables& tables() { return remote_ ? static_cast<Tables&>(*remote_) : *store_; }
   // For an endpoint only.
   remote::Caller* caller() { return caller_.get(); }
@@ -43,6 +46,7 @@ class Place {
   std::unique_ptr<Files> files_ = make_posix_files();
   std::unique_ptr<EmbeddedTables> store_;
   bool in_loop_ = false;
+  std::string url_;  // Empty for a folder.
   std::unique_ptr<remote::AccessKeySource> keys_;
   std::unique_ptr<remote::Caller> caller_;
   std::unique_ptr<remote::RemoteTables> remote_;

@@ -328,5 +328,17 @@ TEST_P(CopierTest, NamedTablesMustBeThere) {
   EXPECT_FALSE(wait(there->describe_table("Things"))) << "nothing was begun";
 }
 
+TEST_P(CopierTest, FreshetsOwnTablesStayAlsoIfTheyAreNamed) {
+  auto own = things();
+  own.name = "freshet.own";
+  own.system = true;
+  ASSERT_TRUE(wait(here->create_table(own)));
+  CopyOptions options;
+  options.tables = {"freshet.own"};
+  const auto refused = copy(*here, far(), std::move(options));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "table 'freshet.own' is Freshet's own, and stays where it is");
+}
+
 }  // namespace
 }  // namespace freshet::engines

@@ -127,6 +127,20 @@ TEST_F(DoctorTest, WhatAnEngineRefusesIsBad) {
   EXPECT_EQ(findings.at("conditional writes").said, "not authorized");
 }
 
+TEST_F(DoctorTest, AnEndpointThatDoesNotAnswerIsSaidToBeSoAtOnce) {
+  http.loses = [](const std::string&) { return true; };
+  DoctorOptions options;
+  options.http = &http;
+  options.url = "http://store:8000";
+  const BootTime began = clock.boot();
+  const auto findings = examined(std::move(options));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings.at("endpoint").state, State::kBad);
+  EXPECT_EQ(findings.at("endpoint").said, "the connection broke");
+  EXPECT_LE(clock.boot() - began, seconds(2));
+  EXPECT_EQ(http.sendings, 1);
+}
+
 TEST_F(DoctorTest, ATemplatesTtlInMillisecondsIsLacking) {
   DoctorOptions options;
   options.writes = false;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr seconds kFetchedBefore{300};     // Keys are fetched again that long before they expire.
 constexpr seconds kFetchedAgainAfter{10};  // At the earliest, while the old key holds.
-constexpr milliseconds kPatience{1000};    // The SDKs' timeout for these endpoints.
+constexpr milliseconds kStsPatience{3000};
+constexpr milliseconds kPatience{1000};  // The SDKs' timeout for these endpoints.
 
 class FixedKey final : public AccessKeySource {
  public:
@@ -59,6 +60,41 @@ std::optional<Fetched> fetched_in(const std::string& body) {
 
 bool is_same(const AccessKey& one, const AccessKey& other) {
   return one.id == other.id && one.secret == other.secret && one.token == other.token;
+}
+
+// For a form: all but letters, digits and "-._~" as %XX.
+std::string form_encoded(std::string_view text) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if (kPlain.find(c) != std::string_view::npos) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return out;
+}
+
+// The text of the first element of that name; "" if there is none. Keys and times have no characters that XML escapes.
+std::string element_in(const std::string& xml, const std::string& name) {
+  const size_t begin = xml.find("<" + name + ">");
+  const size_t end = xml.find("</" + name + ">");
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  const size_t text = begin + name.size() + 2;
+  return end < text ? std::string() : xml.substr(text, end - text);
+}
+
+// <AssumeRoleWithWebIdentityResponse>...<Credentials><AccessKeyId>...
+std::optional<Fetched> assumed_in(const std::string& xml) {
+  Fetched out;
+  out.key.id = element_in(xml, "AccessKeyId");
+  out.key.secret = element_in(xml, "SecretAccessKey");
+  out.key.token = element_in(xml, "SessionToken");
+  out.expires = time_of(element_in(xml, "Expiration"));
+  return out.key.id.empty() || out.key.secret.empty() ? std::nullopt : std::optional(out);
 }
 
 class KeyChain final : public AccessKeySource {
@@ -105,6 +141,8 @@ class KeyChain final : public AccessKeySource {
 
   Async<std::optional<Fetched>> look() {
     if (auto key = of_environment()) co_return Fetched{std::move(*key), std::nullopt};
+    auto of_role = co_await look_with_web_identity();
+    if (of_role) co_return of_role;
     if (auto key = profiles_.key()) co_return Fetched{std::move(*key), std::nullopt};
     auto of_container = co_await look_in_container();
     if (of_container) co_return of_container;
@@ -118,6 +156,38 @@ class KeyChain final : public AccessKeySource {
     key.secret = variable("AWS_SECRET_ACCESS_KEY");
     key.token = variable("AWS_SESSION_TOKEN");
     return key.id.empty() || key.secret.empty() ? std::nullopt : std::optional(key);
+  }
+
+  std::string sts_url() const {
+    std::string url = variable("AWS_ENDPOINT_URL_STS");
+    if (!url.empty()) return url;
+    const std::string region = profiles_.region();
+    if (region.empty()) return "https://sts.amazonaws.com/";
+    return "https://sts." + region + ".amazonaws.com" + (region.starts_with("cn-") ? ".cn/" : "/");
+  }
+
+  // A pod of Kubernetes has a token in a file; STS gives the keys of a role for it.
+  Async<std::optional<Fetched>> look_with_web_identity() {
+    sts_said_.clear();
+    const std::string role = variable("AWS_ROLE_ARN");
+    const std::string path = variable("AWS_WEB_IDENTITY_TOKEN_FILE");
+    if (role.empty() || path.empty()) co_return std::nullopt;
+    std::string session = variable("AWS_ROLE_SESSION_NAME");
+    if (session.empty()) session = "freshet";
+    HttpRequest request;
+    request.method = "POST";
+    request.headers.emplace_back("Content-Type", "application/x-www-form-urlencoded");
+    request.body = "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=" + form_encoded(role) +
+                   "&RoleSessionName=" + form_encoded(session) +
+                   "&WebIdentityToken=" + form_encoded(trimmed(places_.file(path).value_or(std::string())));
+    std::string url = sts_url();
+    auto answer = co_await http_.send(std::move(url), std::move(request), kStsPatience);
+    auto assumed = answer && answer->status == 200 ? assumed_in(answer->body) : std::nullopt;
+    if (assumed) co_return assumed;
+    sts_said_ = answer ? std::to_string(answer->status) + " " + element_in(answer->body, "Code") + " " +
+                             element_in(answer->body, "Message")
+                       : answer.error().message;
+    co_return std::nullopt;
   }
 
   Async<std::optional<Fetched>> look_in_container() {
@@ -166,9 +236,10 @@ class KeyChain final : public AccessKeySource {
   }
 
   std::string nowhere() const {
-    return "no access key: neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, nor the profile '" + profiles_.name() +
-           "' in " + profiles_.credentials_file() + " or " + profiles_.config_file() +
-           ", nor the endpoint of a container or an instance has one";
+    const std::string web = sts_said_.empty() ? "" : " (" + sts_url() + ": " + trimmed(sts_said_) + ")";
+    return "no access key: neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, nor a web identity token" + web +
+           ", nor the profile '" + profiles_.name() + "' in " + profiles_.credentials_file() + " or " +
+           profiles_.config_file() + ", nor the endpoint of a container or an instance has one";
   }
 
   const KeyPlaces places_;
@@ -176,6 +247,7 @@ class KeyChain final : public AccessKeySource {
   HttpClient& http_;
   Scheduler& scheduler_;
   std::optional<Fetched> known_;
+  std::string sts_said_;      // Why there are no keys for a web identity token, if there is such a token.
   bool is_refused_ = false;   // The store does not accept `known_`.
   bool is_fetching_ = false;  // One fetch is under way.
   BootTime not_before_{};     // When a key that still holds may be fetched again.

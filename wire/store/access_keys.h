@@ -1,6 +1,6 @@
 // Access keys for requests to a remote store, from the places in which the SDKs look for them, in their order: the
-// environment, the profile in the credentials file or the config file, a container's or an instance's credentials
-// endpoint. Source: AWS SDKs and Tools Reference Guide, "Standardized credential providers".
+// environment, a web identity token, the profile in the credentials file or the config file, a container's or an
+// instance's credentials endpoint. Source: AWS SDKs and Tools Reference Guide, "Standardized credential providers".
 //
 // Loop thread. Messages never repeat a secret.
 #pragma once

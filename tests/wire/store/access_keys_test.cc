@@ -108,10 +108,10 @@ TEST_F(AccessKeys, KeysThatCannotBeFetchedAgainHoldUntilTheyExpire) {
   loop.run_for(std::chrono::minutes(58));
   EXPECT_EQ(id(), "D s t");
   loop.run_for(std::chrono::minutes(3));
-  EXPECT_EQ(
-      id(),
-      "no access key: neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, nor the profile 'default' in "
-      "/users/me/.aws/credentials or /users/me/.aws/config, nor the endpoint of a container or an instance has one");
+  EXPECT_EQ(id(),
+            "no access key: neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, nor a web identity token, nor the "
+            "profile 'default' in /users/me/.aws/credentials or /users/me/.aws/config, nor the endpoint of a container "
+            "or an instance has one");
 }
 
 constexpr const char* kKeyD = R"({"AccessKeyId":"D","SecretAccessKey":"s","Expiration":"2027-01-15T09:00:00Z"})";
@@ -220,6 +220,39 @@ TEST_F(AccessKeys, AnInstancesRoleIsAskedForWithAToken) {
   EXPECT_EQ(http.requests[0].method, "PUT");
   EXPECT_EQ(http.urls[2], "http://169.254.169.254/latest/meta-data/iam/security-credentials/my-role");
   EXPECT_EQ(header(http.requests[2].headers, "X-aws-ec2-metadata-token"), "token-1");
+}
+
+TEST_F(AccessKeys, AWebIdentityTokenGivesTheKeysOfARole) {
+  environment["AWS_ROLE_ARN"] = "arn:aws:iam::123456789012:role/r";
+  environment["AWS_WEB_IDENTITY_TOKEN_FILE"] = "/token";
+  environment["AWS_REGION"] = "eu-west-1";
+  files["/token"] = "a.b+c\n";
+  files["/users/me/.aws/credentials"] = "[default]\naws_access_key_id = B\naws_secret_access_key = s\n";
+  answer(
+      "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials><SessionToken>t</SessionToken>"
+      "<SecretAccessKey>s</SecretAccessKey><Expiration>2027-01-15T09:00:00Z</Expiration><AccessKeyId>W</AccessKeyId>"
+      "</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>");
+  EXPECT_EQ(id(), "W s t");
+  EXPECT_EQ(http.urls.at(0), "https://sts.eu-west-1.amazonaws.com/");
+  EXPECT_EQ(http.requests[0].method, "POST");
+  EXPECT_EQ(http.requests[0].body,
+            "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fr"
+            "&RoleSessionName=freshet&WebIdentityToken=a.b%2Bc");
+}
+
+TEST_F(AccessKeys, ARefusedWebIdentityTokenIsSaidToBe) {
+  environment["AWS_ROLE_ARN"] = "arn:aws:iam::123456789012:role/r";
+  environment["AWS_WEB_IDENTITY_TOKEN_FILE"] = "/token";
+  HttpResponse refused;
+  refused.status = 400;
+  refused.body =
+      "<ErrorResponse><Error><Code>InvalidIdentityToken</Code><Message>It is old</Message></Error></ErrorResponse>";
+  http.answers.push_back(refused);
+  EXPECT_EQ(id(),
+            "no access key: neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, nor a web identity token "
+            "(https://sts.amazonaws.com/: 400 InvalidIdentityToken It is old), nor the "
+            "profile 'default' in /users/me/.aws/credentials or /users/me/.aws/config, nor the endpoint of a container "
+            "or an instance has one");
 }
 
 TEST_F(AccessKeys, BrokenAnswersAreNoKeys) {
