@@ -42,8 +42,9 @@ bool is_next_by_deadline(QueueCore& core, const ItemRef& task, const TaskWalk& w
   return false;
 }
 
-TakeChoice::TakeChoice(QueueCore& core, const QueueSettings& settings, size_t wanted, bool by_deadline, TaskWalk start)
-    : core_(core), settings_(settings), wanted_(wanted), by_lanes_(!core.lanes.empty()) {
+TakeChoice::TakeChoice(QueueCore& core, const QueueSettings& settings, size_t wanted, bool by_deadline, TaskWalk start,
+                       Purpose purpose)
+    : core_(core), settings_(settings), wanted_(wanted), purpose_(purpose), by_lanes_(!core.lanes.empty()) {
   out_.next = std::move(start);
   ask_.emplace();
   ask_->order = by_deadline ? PageAsk::Order::kDeadline : PageAsk::Order::kNewest;
@@ -99,12 +100,17 @@ void TakeChoice::take_page(Page page, TaskWalk& walk, std::vector<ItemRef>& into
   walk.part = walk.part == TaskWalk::Part::kEnough ? TaskWalk::Part::kLess : TaskWalk::Part::kNoDeadline;
 }
 
+bool TakeChoice::begins_newest_first(BootTime now) {
+  if (purpose_ == Purpose::kTake) core_.window.take_begins(now);
+  return core_.window.newest_first(now);
+}
+
 // One page, in a queue without lanes.
 void TakeChoice::read_queue(const Now& now) {
   TaskWalk& walk = out_.next;
   size_t more = core_.passed_by_now();
   if (ask_->order != PageAsk::Order::kDeadline) {
-    out_.newest_first = core_.window.newest_first(now.boot);
+    out_.newest_first = begins_newest_first(now.boot);
     ask_->order = out_.newest_first ? PageAsk::Order::kNewest : PageAsk::Order::kOldest;
     // While the wall clock is not trusted, many tasks that look expired may stand before others.
     if (now.doubted) more = kMostTaken;
@@ -148,7 +154,7 @@ bool TakeChoice::may_go_on(const std::string& share) const {
 void TakeChoice::read_lanes(const Now& now) {
   if (!has_begun_) {
     has_begun_ = true;
-    out_.newest_first = settings_.order == Order::kDeadline || core_.window.newest_first(now.boot);
+    out_.newest_first = settings_.order == Order::kDeadline || begins_newest_first(now.boot);
     for (const auto group : core_.pauses.groups()) core_.lanes.shares().pass_group(group, given_);
   }
   while (!turns_.empty() || (out_.tasks.size() < wanted_ && held_ < kMostHeld)) {

@@ -57,10 +57,13 @@ bool is_next_by_deadline(QueueCore& core, const ItemRef& task, const TaskWalk& w
 class TakeChoice {
  public:
   static constexpr int kMostTaken = 1000;  // By one take.
+  // kLook: only to see what a take would find. It changes nothing about the end that takes go from.
+  enum class Purpose { kTake, kLook };
 
   // At most `wanted` tasks. `by_deadline`: ORDER=deadline held when the take began. `start`: as the choice before said;
   // for a queue without lanes. The settings are the core's.
-  TakeChoice(QueueCore& core, const QueueSettings& settings, size_t wanted, bool by_deadline, TaskWalk start);
+  TakeChoice(QueueCore& core, const QueueSettings& settings, size_t wanted, bool by_deadline, TaskWalk start,
+             Purpose purpose = Purpose::kTake);
   TakeChoice(const TakeChoice&) = delete;
   TakeChoice& operator=(const TakeChoice&) = delete;
 
@@ -120,6 +123,7 @@ class TakeChoice {
   };
 
   bool may_go_on(const std::string& share) const;
+  bool begins_newest_first(BootTime now);
   void read_queue(const Now& now);
   void queue_came(Page page, const Now& now);
   void read_lanes(const Now& now);
@@ -142,6 +146,7 @@ class TakeChoice {
   QueueCore& core_;
   const QueueSettings& settings_;
   const size_t wanted_;
+  const Purpose purpose_;
   const bool by_lanes_;
   FoundTasks out_;
 

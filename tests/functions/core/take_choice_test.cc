@@ -173,6 +173,22 @@ TEST(TakeChoice, TheAdaptiveOrderIsToldHowOldTheOldestOfAllIs) {
   EXPECT_TRUE(t.asked.back().may_fail);
 }
 
+TEST(TakeChoice, ALookLeavesTheEndAsItIs) {
+  TestedLaneChoice t;
+  t.settings.order = Order::kAdaptive;
+  t.core.window.follow_order();
+  TakeChoice look(t.core, t.settings, 1, false, {}, TakeChoice::Purpose::kLook);
+  t.run(look);
+  t.now.boot += milliseconds(150);
+  TakeChoice first(t.core, t.settings, 1, false, {});
+  t.run(first);
+  EXPECT_FALSE(first.found().newest_first) << "until the first take the queue counts as empty";
+  t.now.boot += milliseconds(150);
+  TakeChoice second(t.core, t.settings, 1, false, {});
+  t.run(second);
+  EXPECT_TRUE(second.found().newest_first);
+}
+
 TEST(TakeChoice, OldestFirstGoesFromTheOldestEnd) {
   TestedLaneChoice t;
   t.settings.order = Order::kOldestFirst;
