@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "functions/queue/arrows.h"
 #include "functions/queue/attributes.h"
-#include "functions/queue/lease_book.h"
+#include "functions/queue/core/lease_book.h"
 #include "functions/queue/policy/backoff.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/key_limits.h"
