@@ -34,9 +34,10 @@ struct TaskWalk {
 
 // A page of PENDING tasks.
 struct PageAsk {
-  enum class Order { kNewest, kOldest, kDeadline };
+  // kDeadline: a walk by ORDER=deadline.
+  enum class From { kNewest, kOldest, kDeadline };
   std::string lane;  // Empty: of the whole queue.
-  Order order = Order::kNewest;
+  From from = From::kNewest;
   TaskWalk walk;
   uint32_t limit = 1;
   bool may_fail = false;  // If it cannot be read, an empty page will do.
