@@ -125,11 +125,11 @@ Result<CreateSettings> create_settings(const Environment& environment);
 // "exec:PROGRAM ARGUMENTS" (split at blanks; a part in double quotes may hold blanks).
 Result<RunnerSettings> parse_runner(std::string_view text);
 
-// One row of the table in docs/settings.md; a test keeps the two equal.
+// One row of the table in docs/settings.md; a test keeps the two equal. The defaults are those of the structures above.
 struct SettingHelp {
   std::string_view name;
   std::string_view value;  // Its form and range.
-  std::string_view fallback;
+  std::string fallback;
   std::string_view meaning;
 };
 const std::vector<SettingHelp>& setting_table();

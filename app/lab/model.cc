@@ -123,7 +123,9 @@ class OverloadModel {
   std::optional<size_t> pick() {
     while (!waiting_.empty()) {
       const bool adaptive = policy_.from == TakeFrom::kAdaptive;
-      const bool newest = order_.newest_first(boot(), adaptive ? service_times_.p90(boot()) : nanoseconds(0));
+      const nanoseconds service = adaptive ? service_times_.p90(boot()) : nanoseconds(0);
+      order_.take_begins(boot(), service);
+      const bool newest = order_.newest_first(boot(), service);
       const bool by_deadline = policy_.from == TakeFrom::kEarliestDeadline;
       const size_t number = by_deadline ? urgent_.begin()->second : newest ? *waiting_.rbegin() : *waiting_.begin();
       const bool last = waiting_.size() == 1;

@@ -1,4 +1,5 @@
 // Why a task is where it is: what the queue says of each, and what the shed log keeps. In both worlds.
+#include "functions/queue/attributes.h"
 #include "functions/queue/shed_log.h"
 #include "runtime/api/retry_later.h"
 #include "tests/functions/explain_fixture.h"
@@ -31,6 +32,23 @@ TEST_P(ExplainTest, ATaskThatWaitsHasItsPlace) {
   EXPECT_EQ(c.ahead, 0u);
   EXPECT_NE(all(c).find("the newest task is taken first: none comes before it"), std::string::npos) << all(c);
   EXPECT_TRUE(a.log.empty());
+}
+
+// Under ORDER=adaptive the end depends on what takes found, and on nothing else.
+TEST_P(ExplainTest, ALookDoesNotChangeTheEndThatTheNextTakeUses) {
+  QueueSettings settings;
+  settings.order = Order::kAdaptive;
+  auto& queue = world.start(settings);
+  create(queue, {"old"});
+  world.pass(milliseconds(10));
+  create(queue, {"new"});
+  EXPECT_NE(all(explain(queue, "old")).find("the oldest task is taken first, as the queue drains"), std::string::npos);
+  ASSERT_TRUE(world.wait(queue.has_work()));
+  world.pass(milliseconds(150));
+  const auto taken = take(queue);
+  ASSERT_TRUE(taken);
+  ASSERT_EQ(taken->size(), 1u);
+  EXPECT_EQ(text_of(taken->at(0).task, attribute::kId), "old");
 }
 
 // A take of all says in which order they go: the number before each is its place there, tasks of one millisecond

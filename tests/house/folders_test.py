@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The sources of one folder: which headers they may include, and how they may name what is theirs alone.
+"""The sources of one folder: which headers they may include, how they may name what is theirs alone, and which tests they have.
 
 config/build/folders.txt gives each folder the folders whose headers it may include. Sources of one folder are compiled
 together (config/build/units.cmake), so names in their unnamed namespaces must differ. Each rule is a function over text;
@@ -125,6 +125,11 @@ def names_twice(sources):
     return wrong
 
 
+def policies_without_test(headers, tests):
+    """Names of policies for which no test is named."""
+    return [policy for policy in headers if not any(re.match(policy + r"(_\w+)?_test$", test) for test in tests)]
+
+
 class Samples(unittest.TestCase):
     """The rules find what they are for."""
 
@@ -170,6 +175,10 @@ int not_local(int) { return 0; }
             [["b.cc:2:", "T"], ["b.cc:3:", "S"], ["b.cc:5:", "twice(const"], ["b.cc:6:", "kA"]])
 
 
+    def test_policies(self):
+        self.assertEqual(policies_without_test(["rate", "lane", "lanes"], ["rate_restart_test", "lanes_test"]), ["lane"])
+
+
 class Folders(unittest.TestCase):
     maxDiff = None
 
@@ -206,6 +215,13 @@ class Folders(unittest.TestCase):
         for sources in folders.values():
             wrong += names_twice(sources)
         self.none(wrong)
+
+    def test_each_policy_of_a_queue_has_its_test(self):
+        policies = [path.stem for path in sorted((ROOT / "functions/queue/policy").glob("*.h"))]
+        self.assertGreater(len(policies), 20)
+        tests = [path.stem for path in (ROOT / "tests/functions/policy").glob("*.cc")]
+        values = ["limit_hints"]  # Has nothing to test.
+        self.assertEqual(policies_without_test(policies, tests), values)
 
 
 if __name__ == "__main__":

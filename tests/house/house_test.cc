@@ -129,6 +129,9 @@ TEST(HouseRules, APartOfTheCoreOnlyDecides) {
               IsEmpty());
   EXPECT_THAT(check_core_part(own, "// No Clock here.\n"), IsEmpty());
   EXPECT_EQ(check_core_part(own, "#include \"functions/queue/core/lanes.h\"\n").size(), 1u);
+  const std::string_view piece = "#include \"functions/queue/core/lease_book.h\"\n";
+  EXPECT_THAT(check_core_part("functions/queue/core/claims.h", piece), IsEmpty());
+  EXPECT_EQ(check_core_part(own, piece).size(), 1u) << "a piece of claims";
   EXPECT_EQ(check_core_part(own, "Async<void> look();\n").size(), 1u);
   EXPECT_EQ(check_core_part(own, "Tables& tables_;\n").size(), 1u);
   EXPECT_EQ(check_core_part(own, "const Clock& clock_;\n").size(), 1u);

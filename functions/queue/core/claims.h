@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "functions/queue/lease_book.h"
+#include "functions/queue/core/lease_book.h"
 #include "functions/queue/policy/outcome.h"
 #include "functions/settings.h"
 #include "runtime/api/task_queue.h"

@@ -11,16 +11,11 @@ int64_t HeadWindow::dated_ahead(std::optional<int64_t> created_ms) {
   return created_ms ? ahead_ms_ - settings_.created_skew.count() : kNeverMs;
 }
 
-bool HeadWindow::newest_first(BootTime now) {
-  const bool asks = settings_.order == Order::kAdaptive;
-  return order_.newest_first(now, asks ? p90(now) : nanoseconds(0));
-}
-
 void HeadWindow::took_oldest(int64_t created_ms, WallTime wall, BootTime now) {
   order_.took_oldest(milliseconds(std::max<int64_t>(epoch_ms(wall) - created_ms, 0)), now);
 }
 
-nanoseconds HeadWindow::margin(bool newest_first, bool last, BootTime now) {
+nanoseconds HeadWindow::margin(bool newest_first, bool last, BootTime now) const {
   return margin_applies(settings_.deadline_margin, newest_first, last) ? p90(now) : nanoseconds(0);
 }
 

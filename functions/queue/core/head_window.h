@@ -40,8 +40,10 @@ class HeadWindow {
 
   // The settings are others now.
   void follow_order() { order_.set(settings_.order); }
-  // True if the next take goes from the newest end.
-  bool newest_first(BootTime now);
+  // A take begins, and looks once which end it goes from: with ORDER=adaptive the order may turn around.
+  void take_begins(BootTime now) { order_.take_begins(now, service_for_order(now)); }
+  // True if a take that began now would go from the newest end.
+  bool newest_first(BootTime now) const { return order_.newest_first(now, service_for_order(now)); }
   // A take has found the queue empty.
   void found_empty(BootTime now) { order_.found_empty(now); }
   // A take took the oldest task, which was created at that time.
@@ -50,10 +52,10 @@ class HeadWindow {
   // An attempt took that long from claim to success.
   void worked(nanoseconds took, BootTime now) { service_times_.add(took, now); }
   // How long nine of ten attempts, and one of ten, took at most; 0: too little is known.
-  nanoseconds p90(BootTime now) { return service_times_.p90(now); }
-  nanoseconds p10(BootTime now) { return service_times_.p10(now); }
+  nanoseconds p90(BootTime now) const { return service_times_.p90(now); }
+  nanoseconds p10(BootTime now) const { return service_times_.p10(now); }
   // The margin before its deadline by which a task counts as too late. `last`: nothing else waits.
-  nanoseconds margin(bool newest_first, bool last, BootTime now);
+  nanoseconds margin(bool newest_first, bool last, BootTime now) const;
 
   // ORDER=deadline. Tasks whose deadline is not before that time have enough time.
   WallTime enough(WallTime wall, BootTime now) { return urgency_.enough(service_times_, fine_.at(wall, now), now); }
@@ -66,6 +68,11 @@ class HeadWindow {
   void table_lost() { ahead_ms_ = kNeverMs; }
 
  private:
+  // Only ORDER=adaptive asks for the service times.
+  nanoseconds service_for_order(BootTime now) const {
+    return settings_.order == Order::kAdaptive ? p90(now) : nanoseconds(0);
+  }
+
   const QueueSettings& settings_;
   WallTime newest_{};            // The newest creation time that was given out. What clients wrote does not count.
   int64_t ahead_ms_ = kNeverMs;  // `taskCreated` of the first task that is dated too far ahead.

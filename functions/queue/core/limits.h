@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "functions/queue/lease_book.h"
+#include "functions/queue/lease.h"
 #include "functions/queue/policy/downstream.h"
 #include "functions/queue/policy/kept_rate.h"
 #include "functions/queue/policy/key_limits.h"

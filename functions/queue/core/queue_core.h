@@ -93,7 +93,7 @@ class QueueCore {
     return settings_.order == Order::kDeadline && (lane.empty() || lanes_by_deadline_);
   }
   // True if takes go through that lane from its newest end; empty: through the queue.
-  bool newest_first_in(std::string_view lane, BootTime now) {
+  bool newest_first_in(std::string_view lane, BootTime now) const {
     return settings_.order == Order::kDeadline ? !by_deadline(lane) : window.newest_first(now);
   }
   // True if ORDER=deadline leaves the task to its deadline, as its chance to be done in time is lost.

@@ -42,11 +42,12 @@ bool is_next_by_deadline(QueueCore& core, const ItemRef& task, const TaskWalk& w
   return false;
 }
 
-TakeChoice::TakeChoice(QueueCore& core, const QueueSettings& settings, size_t wanted, bool by_deadline, TaskWalk start)
-    : core_(core), settings_(settings), wanted_(wanted), by_lanes_(!core.lanes.empty()) {
+TakeChoice::TakeChoice(QueueCore& core, const QueueSettings& settings, size_t wanted, bool by_deadline, TaskWalk start,
+                       Purpose purpose)
+    : core_(core), settings_(settings), wanted_(wanted), purpose_(purpose), by_lanes_(!core.lanes.empty()) {
   out_.next = std::move(start);
   ask_.emplace();
-  ask_->order = by_deadline ? PageAsk::Order::kDeadline : PageAsk::Order::kNewest;
+  ask_->from = by_deadline ? PageAsk::From::kDeadline : PageAsk::From::kNewest;
 }
 
 std::optional<PageAsk> TakeChoice::next(const Now& now) {
@@ -78,7 +79,7 @@ void TakeChoice::came(Page page, const Now& now) {
 // The tasks of a page that may be taken, and from where the next page begins. A task past its deadline is in none of
 // the parts of a walk by deadline: the queue's timer sheds it. Nor is one that is not worth a slot.
 void TakeChoice::take_page(Page page, TaskWalk& walk, std::vector<ItemRef>& into, bool& more, const Now& now) {
-  const bool by_deadline = ask_->order == PageAsk::Order::kDeadline;
+  const bool by_deadline = ask_->from == PageAsk::From::kDeadline;
   bool any = false;
   for (auto& task : page.items) {
     const bool fits =
@@ -99,13 +100,18 @@ void TakeChoice::take_page(Page page, TaskWalk& walk, std::vector<ItemRef>& into
   walk.part = walk.part == TaskWalk::Part::kEnough ? TaskWalk::Part::kLess : TaskWalk::Part::kNoDeadline;
 }
 
+bool TakeChoice::begins_newest_first(BootTime now) {
+  if (purpose_ == Purpose::kTake) core_.window.take_begins(now);
+  return core_.window.newest_first(now);
+}
+
 // One page, in a queue without lanes.
 void TakeChoice::read_queue(const Now& now) {
   TaskWalk& walk = out_.next;
   size_t more = core_.passed_by_now();
-  if (ask_->order != PageAsk::Order::kDeadline) {
-    out_.newest_first = core_.window.newest_first(now.boot);
-    ask_->order = out_.newest_first ? PageAsk::Order::kNewest : PageAsk::Order::kOldest;
+  if (ask_->from != PageAsk::From::kDeadline) {
+    out_.newest_first = begins_newest_first(now.boot);
+    ask_->from = out_.newest_first ? PageAsk::From::kNewest : PageAsk::From::kOldest;
     // While the wall clock is not trusted, many tasks that look expired may stand before others.
     if (now.doubted) more = kMostTaken;
     // One more than wanted tells whether the last one wanted is the last there is.
@@ -115,12 +121,12 @@ void TakeChoice::read_queue(const Now& now) {
   ask_for(wanted_ + more, std::move(walk), least, now);
 }
 
-// The rest of an ask whose lane and order are there.
+// The rest of an ask whose lane and end are there.
 void TakeChoice::ask_for(size_t tasks, TaskWalk walk, size_t least, const Now& now) {
   page_ = std::min<size_t>(std::max(tasks, least), kMostTaken);
   ask_->walk = std::move(walk);
   ask_->limit = static_cast<uint32_t>(page_);
-  if (ask_->order == PageAsk::Order::kDeadline) ask_->limit = begin_walk(ask_->walk, ask_->limit, now);
+  if (ask_->from == PageAsk::From::kDeadline) ask_->limit = begin_walk(ask_->walk, ask_->limit, now);
 }
 
 void TakeChoice::queue_came(Page page, const Now& now) {
@@ -148,7 +154,7 @@ bool TakeChoice::may_go_on(const std::string& share) const {
 void TakeChoice::read_lanes(const Now& now) {
   if (!has_begun_) {
     has_begun_ = true;
-    out_.newest_first = settings_.order == Order::kDeadline || core_.window.newest_first(now.boot);
+    out_.newest_first = settings_.order == Order::kDeadline || begins_newest_first(now.boot);
     for (const auto group : core_.pauses.groups()) core_.lanes.shares().pass_group(group, given_);
   }
   while (!turns_.empty() || (out_.tasks.size() < wanted_ && held_ < kMostHeld)) {
@@ -243,9 +249,9 @@ void TakeChoice::ask_lane(const std::string& lane, LaneRead& read, size_t wanted
   const size_t passed = now.doubted ? kMostTaken : core_.passed_by_now();
   reading_ = &read;
   ask_->lane = lane;
-  ask_->order = read.by_deadline    ? PageAsk::Order::kDeadline
-                : out_.newest_first ? PageAsk::Order::kNewest
-                                    : PageAsk::Order::kOldest;
+  ask_->from = read.by_deadline    ? PageAsk::From::kDeadline
+               : out_.newest_first ? PageAsk::From::kNewest
+                                   : PageAsk::From::kOldest;
   ask_for(wanted + passed, std::move(read.next), read.least, now);
 }
 
@@ -330,7 +336,7 @@ void TakeChoice::end_lanes() {
   out_.cut = out_.cut || held_ >= kMostHeld;
   out_.more = out_.tasks.size() == wanted_ || out_.cut;
   is_made_ = settings_.order != Order::kAdaptive || out_.newest_first || out_.tasks.empty();
-  ask_ = PageAsk{{}, PageAsk::Order::kOldest, {}, 1, true};
+  ask_ = PageAsk{{}, PageAsk::From::kOldest, {}, 1, true};
 }
 
 std::optional<PageAsk> WorkLook::next() {
@@ -345,7 +351,7 @@ std::optional<PageAsk> WorkLook::next() {
     limit_ *= kLongerPage;
   }
   limit_ = std::min(limit_, kLargestPage);
-  return PageAsk{{}, PageAsk::Order::kNewest, std::move(walk_), static_cast<uint32_t>(limit_)};
+  return PageAsk{{}, PageAsk::From::kNewest, std::move(walk_), static_cast<uint32_t>(limit_)};
 }
 
 void WorkLook::came(Page page, const Now& now) {

@@ -34,9 +34,10 @@ struct TaskWalk {
 
 // A page of PENDING tasks.
 struct PageAsk {
-  enum class Order { kNewest, kOldest, kDeadline };
+  // kDeadline: a walk by ORDER=deadline.
+  enum class From { kNewest, kOldest, kDeadline };
   std::string lane;  // Empty: of the whole queue.
-  Order order = Order::kNewest;
+  From from = From::kNewest;
   TaskWalk walk;
   uint32_t limit = 1;
   bool may_fail = false;  // If it cannot be read, an empty page will do.
@@ -57,10 +58,13 @@ bool is_next_by_deadline(QueueCore& core, const ItemRef& task, const TaskWalk& w
 class TakeChoice {
  public:
   static constexpr int kMostTaken = 1000;  // By one take.
+  // kLook: only to see what a take would find. It changes nothing about the end that takes go from.
+  enum class Purpose { kTake, kLook };
 
   // At most `wanted` tasks. `by_deadline`: ORDER=deadline held when the take began. `start`: as the choice before said;
   // for a queue without lanes. The settings are the core's.
-  TakeChoice(QueueCore& core, const QueueSettings& settings, size_t wanted, bool by_deadline, TaskWalk start);
+  TakeChoice(QueueCore& core, const QueueSettings& settings, size_t wanted, bool by_deadline, TaskWalk start,
+             Purpose purpose = Purpose::kTake);
   TakeChoice(const TakeChoice&) = delete;
   TakeChoice& operator=(const TakeChoice&) = delete;
 
@@ -120,6 +124,7 @@ class TakeChoice {
   };
 
   bool may_go_on(const std::string& share) const;
+  bool begins_newest_first(BootTime now);
   void read_queue(const Now& now);
   void queue_came(Page page, const Now& now);
   void read_lanes(const Now& now);
@@ -142,6 +147,7 @@ class TakeChoice {
   QueueCore& core_;
   const QueueSettings& settings_;
   const size_t wanted_;
+  const Purpose purpose_;
   const bool by_lanes_;
   FoundTasks out_;
 

@@ -12,16 +12,16 @@ void ServiceTimes::add(nanoseconds took, BootTime now) {
   if (samples_.size() > kWindow) drop_first();
 }
 
-void ServiceTimes::drop_first() {
+void ServiceTimes::drop_first() const {
   sorted_.erase(std::lower_bound(sorted_.begin(), sorted_.end(), samples_.front().took));
   samples_.pop_front();
 }
 
-void ServiceTimes::forget(BootTime now) {
+void ServiceTimes::forget(BootTime now) const {
   while (!samples_.empty() && now - samples_.front().at > kKept) drop_first();
 }
 
-nanoseconds ServiceTimes::quantile(double share, BootTime now) {
+nanoseconds ServiceTimes::quantile(double share, BootTime now) const {
   forget(now);
   if (sorted_.size() < kLeast) return nanoseconds(0);
   // A number that is whole but for rounding is meant to be whole.
@@ -29,14 +29,14 @@ nanoseconds ServiceTimes::quantile(double share, BootTime now) {
   return sorted_[std::clamp<size_t>(rank, 1, sorted_.size()) - 1];
 }
 
-double ServiceTimes::share_within(nanoseconds time, BootTime now) {
+double ServiceTimes::share_within(nanoseconds time, BootTime now) const {
   forget(now);
   if (sorted_.size() < kLeast) return 1;
   const auto within = std::upper_bound(sorted_.begin(), sorted_.end(), time) - sorted_.begin();
   return static_cast<double>(within) / static_cast<double>(sorted_.size());
 }
 
-double ServiceTimes::chance_within(nanoseconds time, BootTime now) {
+double ServiceTimes::chance_within(nanoseconds time, BootTime now) const {
   forget(now);
   if (sorted_.size() < kLeast) return 1;
   const auto longer = std::upper_bound(sorted_.begin(), sorted_.end(), time);

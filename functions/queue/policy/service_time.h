@@ -19,28 +19,29 @@ class ServiceTimes {
 
   void add(nanoseconds took, BootTime now);
   // 0 while too little is known.
-  nanoseconds p90(BootTime now) { return quantile(0.9, now); }
-  nanoseconds p10(BootTime now) { return quantile(0.1, now); }
+  nanoseconds p90(BootTime now) const { return quantile(0.9, now); }
+  nanoseconds p10(BootTime now) const { return quantile(0.1, now); }
   // `share` of the tasks took that long at most. From 0 to 1; 0 as 1 / kWindow.
-  nanoseconds quantile(double share, BootTime now);
+  nanoseconds quantile(double share, BootTime now) const;
   // The share of the tasks that took `time` at most; 1 while too little is known.
-  double share_within(nanoseconds time, BootTime now);
+  double share_within(nanoseconds time, BootTime now) const;
   // The chance that the next one takes `time` at most, where `time` was chosen by what was seen. The k-th shortest of n
   // has k of n + 1, not of n: whoever starts a task as soon as it fits the longest is late once in n + 1. Between two
   // of them in proportion, and so beyond the longest, as far as that is from the one before. 1 while too little is
   // known.
-  double chance_within(nanoseconds time, BootTime now);
+  double chance_within(nanoseconds time, BootTime now) const;
 
  private:
   struct Sample {
     BootTime at;
     nanoseconds took;
   };
-  void forget(BootTime now);
-  void drop_first();
+  void forget(BootTime now) const;
+  void drop_first() const;
 
-  std::deque<Sample> samples_;       // Oldest first.
-  std::vector<nanoseconds> sorted_;  // How long those took.
+  // Questions drop samples that are too old. No answer changes by that: such a sample counts at no later time either.
+  mutable std::deque<Sample> samples_;       // Oldest first.
+  mutable std::vector<nanoseconds> sorted_;  // How long those took.
 };
 
 }  // namespace freshet

@@ -30,12 +30,13 @@ class StandingQueue {
   void took_oldest(nanoseconds age, BootTime now) {
     if (age < kTarget) good_ = now;
   }
-  // The queue counts as empty before the first call. `service`: the p90 of how long tasks take (0: not known).
-  bool stands(BootTime now, nanoseconds service) {
+  // A take begins. The queue counts as empty before the first one. If it stands now, it stands until it is found empty.
+  // `service`: the p90 of how long tasks take (0: not known).
+  void take_begins(BootTime now, nanoseconds service) {
     if (!good_) good_ = now;
-    stands_ = stands_ || now - *good_ >= interval(service);
-    return stands_;
+    stands_ = stands(now, service);
   }
+  bool stands(BootTime now, nanoseconds service) const { return stands_ || since(now) >= interval(service); }
   // For how long it may be neither empty nor young.
   static nanoseconds interval(nanoseconds service) { return std::max<nanoseconds>(kInterval, 2 * service); }
   // For how long it has been neither empty nor young.

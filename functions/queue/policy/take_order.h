@@ -12,8 +12,12 @@ class TakeOrder {
 
   // For takes from now on.
   void set(Order order) { order_ = order; }
-  // `service`: the p90 of how long tasks take; 0 if it is not known.
-  bool newest_first(BootTime now, nanoseconds service) {
+  // A take begins: the only event that turns the order around. `service`: the p90 of how long tasks take; 0 if it is
+  // not known.
+  void take_begins(BootTime now, nanoseconds service) {
+    if (order_ == Order::kAdaptive) standing_.take_begins(now, service);
+  }
+  bool newest_first(BootTime now, nanoseconds service) const {
     return order_ == Order::kNewestFirst || (order_ == Order::kAdaptive && standing_.stands(now, service));
   }
   // Takes tell what they find, whatever the order.

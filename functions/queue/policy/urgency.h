@@ -63,16 +63,16 @@ class Urgency {
 
   // Tasks whose deadline is not before that time have enough; now's millisecond if too little is known of service
   // times.
-  WallTime enough(ServiceTimes& times, FineTime wall, BootTime now) const {
+  WallTime enough(const ServiceTimes& times, FineTime wall, BootTime now) const {
     const nanoseconds needed = times.quantile(quantile(), now);
     return needed.count() > 0 ? std::chrono::ceil<milliseconds>(wall + needed) : std::chrono::floor<milliseconds>(wall);
   }
   // True if a task that has not enough time is worth a slot that has nothing better to do.
-  bool is_worth_it(const TimeLeft& left, ServiceTimes& times, BootTime now) const {
+  bool is_worth_it(const TimeLeft& left, const ServiceTimes& times, BootTime now) const {
     return times.share_within(left.now, now) >= chance_kept() * times.share_within(left.at_first, now);
   }
   // A task is started, had it enough time or not.
-  void started(const TimeLeft& left, ServiceTimes& times, BootTime now) {
+  void started(const TimeLeft& left, const ServiceTimes& times, BootTime now) {
     const double cost = times.share_within(left.at_first, now) - times.chance_within(left.now, now);
     strictness_ = std::clamp(strictness_ + kStep * (cost - kMostCost), kLeast, kMost);
   }

@@ -6,8 +6,9 @@
 
 namespace freshet {
 
-Async<Result<FoundTasks>> TaskFinder::candidates(size_t wanted, bool urgent, TaskWalk start) {
-  TakeChoice choice(core_, settings_, wanted, urgent, std::move(start));
+Async<Result<FoundTasks>> TaskFinder::candidates(size_t wanted, bool urgent, TaskWalk start,
+                                                 TakeChoice::Purpose purpose) {
+  TakeChoice choice(core_, settings_, wanted, urgent, std::move(start), purpose);
   while (auto ask = choice.next(choice.by_lanes() ? now_checked() : now())) {
     const bool may_fail = ask->may_fail;
     auto reading = read(std::move(*ask));
@@ -24,7 +25,7 @@ Async<Result<bool>> TaskFinder::has_work() {
   wall_guard_.trusted();  // Looks at the clock: is_doubtful() goes by that.
   // However much waits in groups that are paused or at their limit, it is not looked through.
   if (!core_.lanes.empty() && (core_.limits.on() || !core_.pauses.groups().empty())) {
-    auto found = co_await candidates(1, false, TaskWalk());
+    auto found = co_await candidates(1, false, TaskWalk(), TakeChoice::Purpose::kLook);
     if (!found) co_return fail(found.error());
     co_return !found->tasks.empty() || found->cut;
   }

@@ -17,7 +17,8 @@ class TaskFinder : QueuePart {
 
   // The next tasks to take, at most `wanted`. `urgent`: ORDER=deadline held when the take began. `start`: as the page
   // before said.
-  Async<Result<FoundTasks>> candidates(size_t wanted, bool urgent, TaskWalk start);
+  Async<Result<FoundTasks>> candidates(size_t wanted, bool urgent, TaskWalk start,
+                                       TakeChoice::Purpose purpose = TakeChoice::Purpose::kTake);
   // True if a take would find something now, expired tasks included.
   Async<Result<bool>> has_work();
   // Tells the core what the take found. `hungry`: it would have taken more.

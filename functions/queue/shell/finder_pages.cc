@@ -15,8 +15,8 @@ WallTime deadline_of(const ItemRef& task) {
 }  // namespace
 
 Async<Result<Page>> TaskFinder::read(PageAsk ask) {
-  const bool oldest_first = ask.order == PageAsk::Order::kOldest;
-  if (ask.order == PageAsk::Order::kDeadline) {
+  const bool oldest_first = ask.from == PageAsk::From::kOldest;
+  if (ask.from == PageAsk::From::kDeadline) {
     QueryInput query = urgent_query(ask.lane, ask.walk);
     query.limit = ask.limit;
     query.exclusive_start_key = std::move(ask.walk.key);

@@ -44,6 +44,20 @@ TEST(HeadWindow, TheOrderIsThatOfTheSettings) {
   EXPECT_FALSE(window.newest_first(kNow));
 }
 
+TEST(HeadWindow, AQuestionForTheEndLeavesItAsItIs) {
+  QueueSettings settings;
+  settings.order = Order::kAdaptive;
+  HeadWindow asked(settings);
+  HeadWindow unasked(settings);
+  EXPECT_FALSE(asked.newest_first(kNow));
+  for (HeadWindow* window : {&asked, &unasked}) {
+    window->take_begins(kNow + milliseconds(150));
+    EXPECT_FALSE(window->newest_first(kNow + milliseconds(150))) << "until the first take it counts as empty";
+    window->take_begins(kNow + milliseconds(250));
+    EXPECT_TRUE(window->newest_first(kNow + milliseconds(250)));
+  }
+}
+
 TEST(HeadWindow, TheMarginIsWhatNineOfTenTasksTake) {
   QueueSettings settings;
   settings.deadline_margin = DeadlineMargin::kP90;

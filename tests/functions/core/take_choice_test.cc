@@ -73,7 +73,7 @@ TEST(TakeChoice, OnePageOfTheNewestIsReadAndTheNextTakeGoesOnBehindIt) {
   TakeChoice choice(t.core, t.settings, 2, false, {});
   EXPECT_THAT(t.run(choice), ElementsAre("a", "b"));
   ASSERT_EQ(t.asked.size(), 1u);
-  EXPECT_EQ(t.asked[0].order, PageAsk::Order::kNewest);
+  EXPECT_EQ(t.asked[0].from, PageAsk::From::kNewest);
   EXPECT_EQ(t.asked[0].limit, 2u);
   EXPECT_TRUE(choice.found().more);
   EXPECT_TRUE(choice.found().newest_first);
@@ -117,7 +117,7 @@ TEST(TakeChoice, ByDeadlineThePartsOfTheWalkFollowEachOther) {
   t.pages[""] = {page_of({waiting_task("urgent", "", 1'100'000)})};
   TakeChoice choice(t.core, t.settings, 2, true, {});
   EXPECT_THAT(t.run(choice), ElementsAre("urgent"));
-  EXPECT_EQ(t.asked[0].order, PageAsk::Order::kDeadline);
+  EXPECT_EQ(t.asked[0].from, PageAsk::From::kDeadline);
   EXPECT_EQ(t.asked[0].walk.part, TaskWalk::Part::kEnough);
   EXPECT_TRUE(choice.found().more) << "there are two parts behind it";
   EXPECT_EQ(choice.found().next.part, TaskWalk::Part::kLess);
@@ -173,6 +173,22 @@ TEST(TakeChoice, TheAdaptiveOrderIsToldHowOldTheOldestOfAllIs) {
   EXPECT_TRUE(t.asked.back().may_fail);
 }
 
+TEST(TakeChoice, ALookLeavesTheEndAsItIs) {
+  TestedLaneChoice t;
+  t.settings.order = Order::kAdaptive;
+  t.core.window.follow_order();
+  TakeChoice look(t.core, t.settings, 1, false, {}, TakeChoice::Purpose::kLook);
+  t.run(look);
+  t.now.boot += milliseconds(150);
+  TakeChoice first(t.core, t.settings, 1, false, {});
+  t.run(first);
+  EXPECT_FALSE(first.found().newest_first) << "until the first take the queue counts as empty";
+  t.now.boot += milliseconds(150);
+  TakeChoice second(t.core, t.settings, 1, false, {});
+  t.run(second);
+  EXPECT_TRUE(second.found().newest_first);
+}
+
 TEST(TakeChoice, OldestFirstGoesFromTheOldestEnd) {
   TestedLaneChoice t;
   t.settings.order = Order::kOldestFirst;
@@ -181,7 +197,7 @@ TEST(TakeChoice, OldestFirstGoesFromTheOldestEnd) {
   TakeChoice plain(t.core, t.settings, 1, false, {});
   t.run(plain);
   EXPECT_FALSE(plain.found().oldest) << "only ORDER=adaptive needs it";
-  EXPECT_EQ(t.asked[0].order, PageAsk::Order::kOldest);
+  EXPECT_EQ(t.asked[0].from, PageAsk::From::kOldest);
 }
 
 TEST(WorkLook, PagesGrowUntilSomethingIsFound) {

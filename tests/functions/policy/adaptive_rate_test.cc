@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/random.h"
-#include "tests/functions/limiters.h"
+#include "tests/functions/policy/limiters.h"
 
 namespace freshet {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "functions/queue/policy/adaptive_rate.h"
-#include "tests/functions/limiters.h"
+#include "tests/functions/policy/limiters.h"
 
 namespace freshet {
 namespace {

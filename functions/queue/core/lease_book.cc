@@ -1,4 +1,4 @@
-#include "functions/queue/lease_book.h"
+#include "functions/queue/core/lease_book.h"
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"

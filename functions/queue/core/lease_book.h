@@ -1,5 +1,7 @@
 // The leases that this daemon watches: its own from the claim on, others from when it first saw them. Each is timed on
 // this daemon's boottime clock. In memory only. Loop thread.
+//
+// It is a piece of Claims, which alone changes it; others read it by Claims::leases().
 #pragma once
 
 #include <absl/container/btree_map.h>
@@ -7,7 +9,6 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,24 +16,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "tables/value/item_ref.h"
+#include "functions/queue/lease.h"
 
 namespace freshet {
-
-class RatedCall;
-struct KeyCall;
-
-struct Lease {
-  std::string token;  // As stored; empty for a task that was taken without one.
-  int64_t beat = 0;
-  milliseconds duration{0};
-  bool mine = false;  // Claimed by this Queue object.
-  ItemRef task;       // As last seen.
-  // The charge for it to the limits of its key or group; null: none that this daemon knows of.
-  std::shared_ptr<KeyCall> key_call{};
-  // The call of a pull worker's claim in a queue with RATE_LIMIT: the limit learns from its end.
-  std::shared_ptr<RatedCall> call{};
-};
 
 class LeaseBook {
  public:

@@ -1,0 +1,27 @@
+// A lease: the time for which a worker holds a task. A value.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+class RatedCall;
+struct KeyCall;
+
+struct Lease {
+  std::string token;  // As stored; empty for a task that was taken without one.
+  int64_t beat = 0;
+  milliseconds duration{0};
+  bool mine = false;  // Claimed by this Queue object.
+  ItemRef task;       // As last seen.
+  // The charge for it to the limits of its key or group; null: none that this daemon knows of.
+  std::shared_ptr<KeyCall> key_call{};
+  // The call of a pull worker's claim in a queue with RATE_LIMIT: the limit learns from its end.
+  std::shared_ptr<RatedCall> call{};
+};
+
+}  // namespace freshet
