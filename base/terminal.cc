@@ -5,10 +5,10 @@
 #include <wchar.h>
 
 #include <algorithm>
-#include <charconv>
 #include <clocale>
 #include <cstdlib>
 
+#include "base/number_text.h"
 #include "base/plain_text.h"
 
 namespace freshet {
@@ -20,8 +20,7 @@ constexpr size_t kMostCells = 10'000;
 // The number above 0 in a variable, or `otherwise`.
 size_t number_of(const std::string& text, size_t otherwise) {
   size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() && number > 0 ? number : otherwise;
+  return read_number_in(text, number) && number > 0 ? number : otherwise;
 }
 
 // The code point of a well-formed sequence of UTF-8.

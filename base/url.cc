@@ -1,7 +1,8 @@
 #include "base/url.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/number_text.h"
 
 namespace freshet {
 
@@ -13,11 +14,6 @@ tl::unexpected<Error> bad(std::string_view url, std::string_view why) {
 
 bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
-}
-
-bool is_port(std::string_view text, uint16_t& port) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return !text.empty() && error == std::errc() && end == text.data() + text.size() && port != 0;
 }
 
 }  // namespace
@@ -51,7 +47,7 @@ Result<Url> parse_url(std::string_view url) {
       return bad(url, "'" + out.host + "' is not a host name");
   }
   if (out.host.empty()) return bad(url, "it has no host");
-  if (!port.empty() && (port[0] != ':' || !is_port(port.substr(1), out.port)))
+  if (!port.empty() && (port[0] != ':' || !read_number_in(port.substr(1), out.port) || out.port == 0))
     return bad(url, "its port is not a number from 1 to 65535");
   const auto is_plain = [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f; };
   if (!std::all_of(target.begin(), target.end(), is_plain))

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,14 +13,30 @@
 
 namespace freshet {
 
-// Reads a member that is an object with these members, if it is there. Its first error is the whole's.
-template <class Read>
-void read_part(JsonMembers& whole, std::string_view name, std::initializer_list<std::string_view> known, Read read) {
+// A member of an object of the file: its name, and how to read its value into a T. An object has one list of its
+// fields, in the order in which messages name them; it says which members are known, and reads them.
+template <class T>
+struct Field {
+  std::string_view name;
+  void (*read)(JsonMembers& members, std::string_view name, T& into);
+};
+
+// The first error, if there is one.
+template <class T, size_t n>
+std::optional<Error> read_fields(const JsonView& json, const Field<T> (&fields)[n], T& into) {
+  std::array<std::string_view, n> known;
+  for (size_t i = 0; i < n; ++i) known[i] = fields[i].name;
+  JsonMembers members(json, known);
+  for (const auto& field : fields) field.read(members, field.name, into);
+  return members.error();
+}
+
+// Reads a member that is an object with these fields, if it is there. Its first error is the whole's.
+template <class T, size_t n>
+void read_part(JsonMembers& whole, std::string_view name, const Field<T> (&fields)[n], T& into) {
   const auto json = whole.find(name);
   if (!json) return;
-  JsonMembers part(*json, known);
-  read(part);
-  if (part.error()) whole.fail_with(*part.error());
+  if (auto error = read_fields(*json, fields, into)) whole.fail_with(std::move(*error));
 }
 
 inline void read_milliseconds(JsonMembers& members, std::string_view name, int64_t least, int64_t most,
@@ -63,6 +78,51 @@ void read_word(JsonMembers& members, std::string_view name, const WordsFor<T, n>
     all += (i == 0 ? "" : i + 1 == n ? " or " : ", ") + std::string(words[i].first);
   }
   members.refuse(*json, "must be " + all);
+}
+
+// How fields of the usual kinds are read, as in {"name", text_field<&Settings::name>}.
+
+template <auto member, class T>
+void text_field(JsonMembers& members, std::string_view name, T& into) {
+  members.text(name, into.*member);
+}
+
+template <auto member, class T>
+void boolean_field(JsonMembers& members, std::string_view name, T& into) {
+  members.boolean(name, into.*member);
+}
+
+template <auto member, int64_t least, int64_t most, class T>
+void integer_field(JsonMembers& members, std::string_view name, T& into) {
+  members.integer(name, least, most, into.*member);
+}
+
+// A number that may have a fraction.
+template <auto member, int least, int most, class T>
+void real_field(JsonMembers& members, std::string_view name, T& into) {
+  members.real(name, least, most, into.*member);
+}
+
+template <auto member, int64_t least, int64_t most, class T>
+void milliseconds_field(JsonMembers& members, std::string_view name, T& into) {
+  read_milliseconds(members, name, least, most, into.*member);
+}
+
+template <auto member, class T>
+void texts_field(JsonMembers& members, std::string_view name, T& into) {
+  read_texts(members, name, "an array of strings", into.*member);
+}
+
+// One of `words`, a WordsFor.
+template <auto member, const auto& words, class T>
+void word_field(JsonMembers& members, std::string_view name, T& into) {
+  read_word(members, name, words, into.*member);
+}
+
+// An object with `fields`.
+template <auto member, const auto& fields, class T>
+void part_field(JsonMembers& members, std::string_view name, T& into) {
+  read_part(members, name, fields, into.*member);
 }
 
 // The elements of an array, each by `read`: at least one.

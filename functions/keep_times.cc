@@ -1,8 +1,8 @@
 #include "functions/keep_times.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number_text.h"
 #include "functions/queue/attributes.h"
 
 namespace freshet {
@@ -14,8 +14,7 @@ constexpr std::array kNames = {state::kSuccess, state::kFailure, state::kDead, s
 
 std::optional<int64_t> time_of(std::string_view text) {
   int64_t ms = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  const bool is_whole = read_number_in(text, ms);
   const bool is_plain = text == "0" || (!text.empty() && text[0] >= '1' && text[0] <= '9');
   if (!is_whole || !is_plain || ms > kLongest) return std::nullopt;
   return ms;

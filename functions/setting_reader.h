@@ -1,7 +1,6 @@
 // Reads a function's environment variables with their checks; for settings.cc and similar files.
 #pragma once
 
-#include <charconv>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/duration_text.h"
+#include "base/number_text.h"
 #include "base/result.h"
 #include "runtime/invoke/function.h"
 #include "tables/definition.h"
@@ -47,8 +47,7 @@ class SettingReader {
     auto* value = find(name);
     if (!value) return;
     int64_t number = 0;
-    auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
-    const bool whole = error == std::errc() && end == value->data() + value->size() && is_plain(*value);
+    const bool whole = read_number_in(*value, number) && is_plain(*value);
     if (!whole || number < least || number > most) {
       return report(std::string(name) + " is '" + *value + "': it must be " + otherwise + "a whole number from " +
                     std::to_string(least) + " to " + std::to_string(most));
@@ -75,8 +74,7 @@ class SettingReader {
     auto* value = find(name);
     if (!value) return;
     double number = 0;
-    auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
-    const bool whole = error == std::errc() && end == value->data() + value->size() && is_plain(*value);
+    const bool whole = read_number_in(*value, number) && is_plain(*value);
     if (!whole || !(number >= least && number <= most)) {
       return report(std::string(name) + " is '" + *value + "': it must be " + otherwise + "a number from " +
                     text_of(least) + " to " + text_of(most));

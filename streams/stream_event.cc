@@ -4,8 +4,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number_text.h"
 #include "tables/value/json.h"
 
 namespace freshet {
@@ -139,8 +139,7 @@ std::optional<uint64_t> parse_sequence_number(std::string_view text) {
   if (text.size() == 21 && text.front() == '1') text.remove_prefix(1);
   if (text.empty() || text.size() > 20) return std::nullopt;
   uint64_t sequence = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sequence);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (!read_number_in(text, sequence)) return std::nullopt;
   return sequence;
 }
 

@@ -1,21 +1,15 @@
 #include "app/cli/checks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/duration_text.h"
+#include "base/number_text.h"
 
 namespace freshet::cli {
 namespace {
 
 constexpr int64_t kAnyNumber = 4'294'967'295;  // A bound that nobody needs to know.
-
-template <class Number>
-bool read(const std::string& text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
 
 }  // namespace
 
@@ -23,7 +17,7 @@ Check whole(int64_t least, int64_t most) {
   const std::string range = std::to_string(least) + " to " + std::to_string(most);
   return {[=](const std::string& text) {
             int64_t number = 0;
-            if (read(text, number) && number >= least && number <= most) return std::string();
+            if (read_number_in(text, number) && number >= least && number <= most) return std::string();
             return "'" + text + "' is not a whole number from " + range;
           },
           most >= kAnyNumber ? std::to_string(least) + " or more" : range};
@@ -32,7 +26,8 @@ Check whole(int64_t least, int64_t most) {
 Check seed() {
   return {[](const std::string& text) {
             uint64_t number = 0;
-            return read(text, number) ? std::string() : "'" + text + "' is not a whole number from 0 to 2^64 - 1";
+            return read_number_in(text, number) ? std::string()
+                                                : "'" + text + "' is not a whole number from 0 to 2^64 - 1";
           },
           {}};
 }
@@ -40,7 +35,7 @@ Check seed() {
 Check above_zero() {
   return {[](const std::string& text) {
             double number = 0;
-            if (read(text, number) && number > 0 && std::isfinite(number)) return std::string();
+            if (read_number_in(text, number) && number > 0 && std::isfinite(number)) return std::string();
             return "'" + text + "' is not a number above 0";
           },
           "above 0"};
@@ -67,7 +62,7 @@ Check some_seconds() {
 
 double seconds_in(const std::string& text) {
   double number = 0;
-  if (read(text, number)) return number > 0 && std::isfinite(number) ? number : 0;
+  if (read_number_in(text, number)) return number > 0 && std::isfinite(number) ? number : 0;
   const auto duration = parse_duration(text, std::chrono::milliseconds(1), std::chrono::hours(24 * 366));
   return duration ? std::chrono::duration<double>(*duration).count() : 0;
 }

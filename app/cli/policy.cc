@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <map>
 
@@ -14,6 +13,7 @@
 #include "app/cli/table.h"
 #include "app/cli/wrapped_lines.h"
 #include "base/duration_text.h"
+#include "base/number_text.h"
 #include "base/plain_text.h"
 #include "base/terminal.h"
 #include "functions/settings.h"
@@ -32,8 +32,7 @@ constexpr milliseconds kMostGuard = std::chrono::hours(24);
 Check points() {
   return {[](const std::string& text) {
     double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool good = error == std::errc{} && end == text.data() + text.size() && value > 0 && value <= 100;
+    const bool good = read_number_in(text, value) && value > 0 && value <= 100;
     return good ? std::string() : "'" + plain_text(text) + "' must be percentage points: above 0, at most 100";
   }};
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/api/json_members.h"
-#include "tables/value/json.h"
+#include "tables/value/json_quoted.h"
 #include "wire/api/calls.h"
 #include "wire/auth/actor.h"
 #include "wire/http/own_error.h"
@@ -58,12 +58,6 @@ Result<DeployRequest> read_request(const std::string& body, const DeployPlace& p
   if (!planned) return fail(std::move(planned.error()));
   request.planned = std::move(*planned);
   return request;
-}
-
-std::string json_quoted(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
 }
 
 class DeployExchange final : public Exchange {

@@ -1,18 +1,8 @@
 #include "app/daemon/options.h"
 
-#include <charconv>
+#include "base/number_text.h"
 
 namespace freshet {
-namespace {
-
-template <class T>
-bool parse_number(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-}  // namespace
-
 bool is_loopback(std::string_view host) {
   return host == "localhost" || host == "::1" || host.substr(0, 4) == "127.";
 }
@@ -22,7 +12,7 @@ Result<ListenAddress> parse_listen(const std::string& text, bool signed_for) {
     return invalid("--listen '" + text + "': " + why + " (like 127.0.0.1:7070; port 0 picks a free one)");
   };
   const auto colon = text.rfind(':');
-  if (uint16_t port = 0; parse_number(text, port)) {
+  if (uint16_t port = 0; read_number_in(text, port)) {
     return invalid("--listen '" + text + "': the address is missing; did you mean 127.0.0.1:" + text + "?");
   }
   if (colon == std::string::npos) return wrong("the port is missing");
@@ -31,7 +21,7 @@ Result<ListenAddress> parse_listen(const std::string& text, bool signed_for) {
   if (address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']') {
     address.host = address.host.substr(1, address.host.size() - 2);
   }
-  if (!parse_number(std::string_view(text).substr(colon + 1), address.port))
+  if (!read_number_in(std::string_view(text).substr(colon + 1), address.port))
     return wrong("the port is no number up to 65535");
   if (!signed_for && !is_loopback(address.host)) {
     return invalid("--listen '" + text +
@@ -47,7 +37,7 @@ Result<Durability> parse_durability(const std::string& text) {
   if (text == "none") return Durability{DurabilityMode::kNone, milliseconds(0)};
   constexpr std::string_view kInterval = "interval:";
   int64_t ms = 0;
-  if (text.rfind(kInterval, 0) == 0 && parse_number(std::string_view(text).substr(kInterval.size()), ms) && ms > 0 &&
+  if (text.rfind(kInterval, 0) == 0 && read_number_in(std::string_view(text).substr(kInterval.size()), ms) && ms > 0 &&
       ms <= 60'000) {
     return Durability{DurabilityMode::kInterval, milliseconds(ms)};
   }

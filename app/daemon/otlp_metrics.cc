@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
 
+#include "base/number_text.h"
 #include "base/version.h"
-#include "tables/value/json.h"
+#include "tables/value/json_quoted.h"
 
 namespace freshet {
 namespace {
@@ -55,9 +55,7 @@ bool take_labels(std::string_view& text, MetricLabels& labels) {
 
 std::optional<double> number_in(std::string_view text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return read_number_in(text, value) ? std::optional(value) : std::nullopt;
 }
 
 std::optional<MetricSample> sample_of(std::string_view line) {
@@ -75,17 +73,11 @@ std::optional<MetricSample> sample_of(std::string_view line) {
   return sample;
 }
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
-
 std::string attributes_of(const MetricLabels& labels) {
   std::string out = R"("attributes":[)";
   for (const auto& [name, value] : labels) {
     if (out.back() != '[') out += ',';
-    out += R"({"key":)" + quoted(name) + R"(,"value":{"stringValue":)" + quoted(value) + "}}";
+    out += R"({"key":)" + json_quoted(name) + R"(,"value":{"stringValue":)" + json_quoted(value) + "}}";
   }
   return out + "]";
 }
@@ -149,8 +141,8 @@ std::string_view unit_of(std::string_view name) {
 }
 
 std::string metric_of(const MetricFamily& family, const MetricsOrigin& origin) {
-  std::string out = R"({"name":)" + quoted(family.name) + R"(,"description":)" + quoted(family.help) + R"(,"unit":)" +
-                    quoted(unit_of(family.name));
+  std::string out = R"({"name":)" + json_quoted(family.name) + R"(,"description":)" + json_quoted(family.help) +
+                    R"(,"unit":)" + json_quoted(unit_of(family.name));
   constexpr std::string_view kCumulative = R"(],"aggregationTemporality":2)";
   if (family.type == "histogram") {
     return out + R"(,"histogram":{"dataPoints":[)" + histogram_points(family, origin) + std::string(kCumulative) + "}}";

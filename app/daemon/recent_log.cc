@@ -1,11 +1,11 @@
 #include "app/daemon/recent_log.h"
 
 #include <algorithm>
-#include <charconv>
 #include <list>
 #include <utility>
 #include <vector>
 
+#include "base/number_text.h"
 #include "tables/value/json.h"
 #include "wire/http/target.h"
 #include "wire/service/api_route.h"
@@ -20,10 +20,7 @@ constexpr milliseconds kLongestWait{30'000};
 Result<uint64_t> number_in(const Target& target, const char* name, uint64_t fallback) {
   const auto member = target.query.find(name);
   if (member == target.query.end()) return fallback;
-  uint64_t value = 0;
-  const auto& text = member->second;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc{} && end == text.data() + text.size()) return value;
+  if (uint64_t value = 0; read_number_in(member->second, value)) return value;
   return invalid(std::string("'") + name + "' must be a number");
 }
 

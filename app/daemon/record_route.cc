@@ -1,11 +1,11 @@
 #include "app/daemon/record_route.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "base/number_text.h"
 #include "base/there_are.h"
 #include "runtime/replay/record.h"
 #include "wire/http/target.h"
@@ -54,14 +54,12 @@ class Recordings {
 // kValidation if the query member `name` does not hold a number.
 Result<uint64_t> whole_number(const std::string& text, const char* name) {
   uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size())
-    return invalid(std::string("'") + name + "' must be a number");
-  return value;
+  if (read_number_in(text, value)) return value;
+  return invalid(std::string("'") + name + "' must be a number");
 }
 
 // Where a recording goes on: the next change of the table, and the next one of its queue's policy.
-struct Place {
+struct RecordCursor {
   uint64_t change = 0;             // 0: the recording begins.
   std::optional<uint64_t> policy;  // Not told: the client wants none.
   // When the queue was opened that numbers its changes so, in epoch milliseconds. Older daemons did not tell it.
@@ -78,8 +76,8 @@ uint64_t opening(const PolicyChanges& changes) {
 }
 
 // `CHANGE`, `CHANGE.POLICY` or `CHANGE.POLICY.OPENED`.
-Result<Place> place_of(const Target& target) {
-  Place out;
+Result<RecordCursor> cursor_of(const Target& target) {
+  RecordCursor out;
   const auto member = target.query.find("from");
   if (member == target.query.end()) return out;
   const std::string& text = member->second;
@@ -121,7 +119,7 @@ class Recorder {
  private:
   struct Piece {
     std::string lines;
-    Place next;
+    RecordCursor next;
   };
 
   Async<Result<Piece>> read(std::string request_target) {
@@ -133,7 +131,7 @@ class Recorder {
     if (const auto start = target->query.find("from"); start != target->query.end() && start->second == "latest") {
       co_return co_await latest(table);
     }
-    const auto from = place_of(*target);
+    const auto from = cursor_of(*target);
     if (!from) co_return fail(from.error());
     const auto waits = target->query.find("waitMs");
     const auto wait = waits == target->query.end() ? Result<uint64_t>(0) : whole_number(waits->second, "waitMs");
@@ -146,7 +144,7 @@ class Recorder {
   Async<Result<Piece>> begin(std::string table) {
     BeginFixtureInput input;
     input.table = table;
-    Place next;
+    RecordCursor next;
     if (TaskQueue* queue = queues_.find(table); queue != nullptr) {
       input.policy = queue->policy();
       const PolicyChanges none = queue->policy_changes(UINT64_MAX);
@@ -160,7 +158,7 @@ class Recorder {
   }
 
   // Changes of the policy come before the changes of the table that were read after them.
-  Async<Result<Piece>> go_on(std::string table, Place from, milliseconds wait) {
+  Async<Result<Piece>> go_on(std::string table, RecordCursor from, milliseconds wait) {
     ContinueFixtureInput input;
     input.table = table;
     input.account = account_;
@@ -175,10 +173,10 @@ class Recorder {
     co_return out;
   }
 
-  // The changes of the queue's policy since the place where the piece begins. If the queue has been opened anew since,
-  // the policy that it had then is the first of them. kTrimmedDataAccess if some have been forgotten.
+  // The changes of the queue's policy since the cursor at which the piece begins. If the queue has been opened anew
+  // since, the policy that it had then is the first of them. kTrimmedDataAccess if some have been forgotten.
   Result<void> tell_policy(const std::string& table, Piece& piece) {
-    Place& next = piece.next;
+    RecordCursor& next = piece.next;
     TaskQueue* queue = next.policy ? queues_.find(table) : nullptr;
     if (queue == nullptr) return {};
     PolicyChanges news = queue->policy_changes(*next.policy);

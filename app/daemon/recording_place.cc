@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/number_text.h"
+
 namespace freshet {
 
 WallTime RecordingPlace::wall(BootTime at) const {
@@ -25,10 +27,10 @@ std::optional<RecordingPlace> RecordingPlace::read(std::string_view text) {
     parts.push_back(text.substr(0, dot));
   }
   RecordingPlace out;
-  const bool numbers = whole_number_in(parts[0], out.run_ms) && whole_number_in(parts[1], out.ahead_ms) &&
-                       whole_number_in(parts[2], out.from_ms) && whole_number_in(parts[3], out.to_ms) &&
-                       whole_number_in(parts[5], out.number) && whole_number_in(parts[6], out.events.chunk) &&
-                       whole_number_in(parts[7], out.events.event);
+  const bool numbers = read_number_in(parts[0], out.run_ms) && read_number_in(parts[1], out.ahead_ms) &&
+                       read_number_in(parts[2], out.from_ms) && read_number_in(parts[3], out.to_ms) &&
+                       read_number_in(parts[5], out.number) && read_number_in(parts[6], out.events.chunk) &&
+                       read_number_in(parts[7], out.events.event);
   if (!numbers) return std::nullopt;
   for (const int64_t ms : {out.ahead_ms, out.from_ms, out.to_ms}) {
     if (ms < -kFarthestMs || ms > kFarthestMs) return std::nullopt;

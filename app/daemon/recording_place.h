@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,10 +25,10 @@ struct RecordingPlace {
   int64_t from_ms = 0;   // Epoch milliseconds, as are `to_ms`'s.
   int64_t to_ms = 0;
   Part part = Part::kHead;
-  uint64_t number = 0;                // The next policy or pause, how many waiting tasks have been sent, or, of
-                                      // the last part, until which boot time it goes, in milliseconds.
-  QueueRecording::Place events = {};  // The next event.
-  std::string cursor = {};            // Where the list of the waiting tasks goes on.
+  uint64_t number = 0;                   // The next policy or pause, how many waiting tasks have been sent, or, of
+                                         // the last part, until which boot time it goes, in milliseconds.
+  QueueRecording::Position events = {};  // The next event.
+  std::string cursor = {};               // Where the list of the waiting tasks goes on.
 
   std::string_view part_name() const { return kPartNames[static_cast<size_t>(part)]; }
   WallTime wall(BootTime at) const;
@@ -39,12 +38,5 @@ struct RecordingPlace {
   // Empty if text() wrote no such text.
   static std::optional<RecordingPlace> read(std::string_view text);
 };
-
-// All of `text` is that number, which fits.
-template <class Number>
-bool whole_number_in(std::string_view text, Number& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size();
-}
 
 }  // namespace freshet

@@ -8,6 +8,7 @@
 
 #include "app/daemon/recording_lines.h"
 #include "app/daemon/recording_place.h"
+#include "base/number_text.h"
 #include "base/there_are.h"
 #include "wire/api/calls.h"
 #include "wire/http/own_error.h"
@@ -107,7 +108,7 @@ class RecordingExchange final : public Exchange {
     for (auto [name, to] : {std::pair{"from", &out.from_ms}, std::pair{"to", &out.to_ms}}) {
       const auto member = target_.query.find(name);
       if (member == target_.query.end()) continue;
-      if (!whole_number_in(member->second, bound))
+      if (!read_number_in(member->second, bound))
         return invalid(std::string("'") + name + "' must be epoch milliseconds");
       bound = std::clamp(bound, -RecordingPlace::kFarthestMs, RecordingPlace::kFarthestMs);
       if (bound < 0) bound += epoch_ms(now);
@@ -156,8 +157,8 @@ class RecordingExchange final : public Exchange {
     append_head(lines_, head);
     place.part = RecordingPlace::Part::kPolicies;
     const QueueRecording* recording = recorder_->book().find(queue.name());
-    place.events =
-        recording == nullptr ? QueueRecording::Place{1, 0} : recording->place_at(place.boot(place.from_ms) - kLead);
+    place.events = recording == nullptr ? QueueRecording::Position{1, 0}
+                                        : recording->position_at(place.boot(place.from_ms) - kLead);
   }
 
   static int64_t wall_ms(const RecordingPlace& place, BootTime at) { return epoch_ms(place.wall(at)); }

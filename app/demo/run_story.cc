@@ -6,12 +6,10 @@
 #include "app/demo/contestant.h"
 #include "app/demo/limited_api.h"
 #include "app/demo/queue_client.h"
+#include "app/lab/real/local_http.h"
 #include "app/lab/real/temporary_folder.h"
 #include "runtime/loop/loop.h"
-#include "wire/http/client.h"
 #include "wire/http/io_waiter.h"
-#include "wire/http/server.h"
-#include "wire/http/simple_route.h"
 
 namespace freshet::demo {
 
@@ -48,25 +46,9 @@ class StoryRun {
  private:
   Result<void> open() {
     if (folder_.path().empty()) return fail(ErrorCode::kIo, "no temporary folder can be made");
-    auto io = IoThread::start(clock_);
-    if (!io) return fail(io.error());
-    io_ = std::move(*io);
-    auto listener = HttpListener::bind("127.0.0.1", 0);
-    if (!listener) return fail(listener.error());
-    std::vector<std::unique_ptr<Route>> routes;
-    routes.push_back(
-        make_simple_route("POST", "/", [this](const HttpRequest& request) { return api_.answer(request.body); }));
-    const std::vector<IoThread*> threads = {io_.get()};
-    const DurableFunction nothing = []() -> Async<Result<void>> { return Result<void>(); };
-    auto server =
-        HttpServer::start({}, std::move(*listener), std::move(routes), threads, clock_, loop_, loop_, nothing);
-    if (!server) return fail(server.error());
-    server_ = std::move(*server);
-    HttpClientOptions client;
-    client.max_calls = kMaxCalls;
-    http_ = make_http_client(std::move(client), threads, clock_, loop_, loop_);
-    waiter_.attach(*io_, loop_);
-    const auto url = "http://127.0.0.1:" + std::to_string(server_->port()) + "/";
+    const auto answer = [this](const HttpRequest& request) { return api_.answer(request.body); };
+    if (auto opened = local_.open(answer, kMaxCalls); !opened) return opened;
+    const std::string url = local_.url();
     queue_ = is_rival() ? make_rival(folder_.path(), url, options_, story_, tasks_)
                         : make_served_queue(folder_.path(), url, options_);
     return queue_->launch();
@@ -146,7 +128,7 @@ class StoryRun {
     const std::string body = creation(tasks_, first, end, origin_wall_);
     while (now() < story_.length) {
       if (!url_.empty()) {
-        QueueClient client(*http_, url_);
+        QueueClient client(local_.client(), url_);
         auto answer = co_await client.create(body);
         if (answer) {
           run_.created += answer->accepted;
@@ -159,7 +141,7 @@ class StoryRun {
   }
 
   Async<Result<void>> ask_books() {
-    QueueClient client(*http_, url_);
+    QueueClient client(local_.client(), url_);
     co_return co_await client.read_books(run_);
   }
 
@@ -189,9 +171,7 @@ class StoryRun {
   IoWaiter waiter_{clock_};
   Loop loop_{clock_, waiter_};
   LimitedApi api_;
-  std::unique_ptr<IoThread> io_;
-  std::unique_ptr<HttpServer> server_;
-  std::unique_ptr<HttpClient> http_;
+  lab::LocalHttp local_{clock_, waiter_, loop_};
   std::unique_ptr<Contestant> queue_;
   std::string url_;  // Empty while the daemon is down.
   BootTime origin_{};

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/number_text.h"
 
 namespace freshet::lab {
 
@@ -15,8 +16,7 @@ std::string setting_of(const Environment& policy, const std::string& name, const
 double setting_number(const Environment& policy, const std::string& name) {
   const std::string text = setting_of(policy, name);
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+  return read_number_in(text, number) ? number : 0;
 }
 
 std::string name_of(const Environment& set, const std::string& otherwise) {

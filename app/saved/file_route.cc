@@ -1,8 +1,8 @@
 #include "app/saved/file_route.h"
 
-#include <charconv>
 #include <utility>
 
+#include "base/number_text.h"
 #include "wire/http/own_error.h"
 #include "wire/http/target.h"
 #include "wire/tasks/answers.h"
@@ -60,9 +60,7 @@ class RecordingFileRoute final : public Route {
   HttpResponse lines(const Target& target) const {
     size_t place = 0;
     if (const auto asked = target.query.find("place"); asked != target.query.end()) {
-      const char* const end = asked->second.data() + asked->second.size();
-      const auto read = std::from_chars(asked->second.data(), end, place);
-      if (read.ec != std::errc{} || read.ptr != end || place >= recording_->answers.size()) {
+      if (!read_number_in(asked->second, place) || place >= recording_->answers.size()) {
         return tasks::error_answer(
             Error{ErrorCode::kValidation, "'place' must be the header X-Freshet-Next of the answer before", {}});
       }

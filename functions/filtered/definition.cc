@@ -8,92 +8,84 @@ namespace {
 
 constexpr int64_t kMaxMs = JsonMembers::kMaxMilliseconds;
 
-void read_attributes(JsonMembers& whole, std::vector<FilterAttribute>& into) {
-  const auto json = whole.find("attributes");
+constexpr Field<FilterAttribute> kAttribute[] = {
+    {"name", text_field<&FilterAttribute::name>},
+    {"set", boolean_field<&FilterAttribute::set>},
+    {"values", texts_field<&FilterAttribute::values>},
+    {"max_values", integer_field<&FilterAttribute::max_values, 1, 1'000'000>},
+};
+
+void read_attributes(JsonMembers& whole, std::string_view name, Settings& settings) {
+  const auto json = whole.find(name);
   if (!json) return;
   if (!json->is(JsonKind::kArray)) return whole.refuse(*json, "must be an array");
   for (const JsonView one : *json) {
-    JsonMembers members(one, {"name", "set", "values", "max_values"});
     FilterAttribute attribute;
-    members.text("name", attribute.name);
-    members.boolean("set", attribute.set);
-    read_texts(members, "values", "an array of strings", attribute.values);
-    members.integer("max_values", 1, 1'000'000, attribute.max_values);
-    if (members.error()) whole.fail_with(*members.error());
-    into.push_back(std::move(attribute));
+    if (auto error = read_fields(one, kAttribute, attribute)) whole.fail_with(std::move(*error));
+    settings.attributes.push_back(std::move(attribute));
   }
 }
 
-void read_names(JsonMembers& whole, Names& names) {
-  read_part(whole, "names",
-            {"partition", "sort", "id", "status", "version", "depth", "queued_at", "assignment", "request",
-             "request_version", "request_depth"},
-            [&](JsonMembers& members) {
-              members.text("partition", names.partition);
-              members.text("sort", names.sort);
-              members.text("id", names.id);
-              members.text("status", names.status);
-              members.text("version", names.version);
-              members.text("depth", names.depth);
-              members.text("queued_at", names.queued_at);
-              members.text("assignment", names.assignment);
-              members.text("request", names.request);
-              members.text("request_version", names.request_version);
-              members.text("request_depth", names.request_depth);
-            });
-}
+constexpr Field<Names> kNames[] = {
+    {"partition", text_field<&Names::partition>},
+    {"sort", text_field<&Names::sort>},
+    {"id", text_field<&Names::id>},
+    {"status", text_field<&Names::status>},
+    {"version", text_field<&Names::version>},
+    {"depth", text_field<&Names::depth>},
+    {"queued_at", text_field<&Names::queued_at>},
+    {"assignment", text_field<&Names::assignment>},
+    {"request", text_field<&Names::request>},
+    {"request_version", text_field<&Names::request_version>},
+    {"request_depth", text_field<&Names::request_depth>},
+};
 
-void read_layout(JsonMembers& whole, Layout& layout) {
-  read_part(whole, "layout",
-            {"members", "member_prefix", "queues", "queue_prefix", "requests", "request_prefix", "waiting_prefix"},
-            [&](JsonMembers& members) {
-              members.text("members", layout.members);
-              members.text("member_prefix", layout.member_prefix);
-              members.text("queues", layout.queues);
-              members.text("queue_prefix", layout.queue_prefix);
-              members.text("requests", layout.requests);
-              members.text("request_prefix", layout.request_prefix);
-              members.text("waiting_prefix", layout.waiting_prefix);
-            });
-}
+constexpr Field<Layout> kLayout[] = {
+    {"members", text_field<&Layout::members>},
+    {"member_prefix", text_field<&Layout::member_prefix>},
+    {"queues", text_field<&Layout::queues>},
+    {"queue_prefix", text_field<&Layout::queue_prefix>},
+    {"requests", text_field<&Layout::requests>},
+    {"request_prefix", text_field<&Layout::request_prefix>},
+    {"waiting_prefix", text_field<&Layout::waiting_prefix>},
+};
 
-void read_states(JsonMembers& whole, States& states) {
-  read_part(whole, "states", {"available", "queued", "assigned"}, [&](JsonMembers& members) {
-    members.text("available", states.available);
-    members.text("queued", states.queued);
-    members.text("assigned", states.assigned);
-  });
-}
+constexpr Field<States> kStates[] = {
+    {"available", text_field<&States::available>},
+    {"queued", text_field<&States::queued>},
+    {"assigned", text_field<&States::assigned>},
+};
 
-void read_retry(JsonMembers& whole, Retry& retry) {
-  read_part(whole, "retry", {"attempts", "base_ms", "max_ms"}, [&](JsonMembers& members) {
-    members.integer("attempts", 1, 1000, retry.attempts);
-    read_milliseconds(members, "base_ms", 0, kMaxMs, retry.backoff.base);
-    read_milliseconds(members, "max_ms", 0, kMaxMs, retry.backoff.max);
-  });
-}
+constexpr Field<Retry> kRetry[] = {
+    {"attempts", integer_field<&Retry::attempts, 1, 1000>},
+    {"base_ms", [](JsonMembers& members, std::string_view name,
+                   Retry& retry) { read_milliseconds(members, name, 0, kMaxMs, retry.backoff.base); }},
+    {"max_ms", [](JsonMembers& members, std::string_view name,
+                  Retry& retry) { read_milliseconds(members, name, 0, kMaxMs, retry.backoff.max); }},
+};
 
 constexpr WordsFor<Keys, 2> kKeys = {{{"text", Keys::kText}, {"bitmask", Keys::kBitmask}}};
 
+constexpr Field<Settings> kQueue[] = {
+    {"name", text_field<&Settings::name>},
+    {"table", text_field<&Settings::table>},
+    {"members_table", text_field<&Settings::members_table>},
+    {"queues_table", text_field<&Settings::queues_table>},
+    {"attributes", read_attributes},
+    {"copied", texts_field<&Settings::copied>},
+    {"keys", word_field<&Settings::keys, kKeys>},
+    {"newest_first", boolean_field<&Settings::newest_first>},
+    {"names", part_field<&Settings::names, kNames>},
+    {"layout", part_field<&Settings::layout, kLayout>},
+    {"states", part_field<&Settings::states, kStates>},
+    {"retry", part_field<&Settings::retry, kRetry>},
+    {"matching_ms", milliseconds_field<&Settings::matching, 0, kMaxMs>},
+};
+
 Result<Settings> read_one(const JsonView& json) {
   Settings settings;
-  JsonMembers members(json, {"name", "table", "members_table", "queues_table", "attributes", "copied", "keys",
-                             "newest_first", "names", "layout", "states", "retry", "matching_ms"});
-  members.text("name", settings.name);
-  members.text("table", settings.table);
+  if (auto error = read_fields(json, kQueue, settings)) return fail(std::move(*error));
   if (settings.name.empty()) settings.name = settings.table;
-  members.text("members_table", settings.members_table);
-  members.text("queues_table", settings.queues_table);
-  read_attributes(members, settings.attributes);
-  read_texts(members, "copied", "an array of strings", settings.copied);
-  read_word(members, "keys", kKeys, settings.keys);
-  members.boolean("newest_first", settings.newest_first);
-  read_names(members, settings.names);
-  read_layout(members, settings.layout);
-  read_states(members, settings.states);
-  read_retry(members, settings.retry);
-  read_milliseconds(members, "matching_ms", 0, kMaxMs, settings.matching);
-  if (members.error()) return fail(*members.error());
   if (auto valid = validate(settings); !valid) return fail(valid.error());
   if (auto fits = Combinations::make(settings); !fits) return fail(fits.error());
   return settings;

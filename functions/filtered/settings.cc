@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "functions/own_tables.h"
+
 namespace freshet::filtered {
 namespace {
 
@@ -102,9 +104,7 @@ Result<void> validate(const Settings& s) {
   const auto check = [&]() -> Result<void> {
     if (s.table.empty()) return invalid("'table' must not be empty");
     for (const std::string& table : {s.table, s.members_table, s.queues_table}) {
-      if (!table.starts_with(kSystemTablePrefix)) continue;
-      return invalid("table '" + table + "': names that start with '" + std::string(kSystemTablePrefix) +
-                     "' are Freshet's own");
+      if (auto ok = check_not_own_table(table); !ok) return ok;
     }
     if (auto ok = check_attributes(s); !ok) return ok;
     if (auto ok = check_layout(s); !ok) return ok;

@@ -3,6 +3,10 @@
 // store may answer at once or late and out of step. A call that was not fast enough tries again after a wait with
 // jitter.
 //
+// Nothing here has a lease: a member that a request has got is assigned until somebody releases it, as in the sample,
+// however long that takes. `attempt` counts the tries of one call against faster callers, never those of a member; only
+// the wait between them is the backoff of a task (functions/queue/policy/backoff.h).
+//
 // It keeps no state in memory that the store does not have. Loop thread. Outlives every Async that it returned;
 // services outlive it.
 #pragma once

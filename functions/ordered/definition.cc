@@ -16,59 +16,54 @@ constexpr WordsFor<Ties, 2> kTies = {{{"arrival", Ties::kArrival}, {"content", T
 constexpr WordsFor<Old, 2> kOld = {{{"refuse", Old::kRefuse}, {"accept", Old::kAccept}}};
 
 // {"name": "PK", "type": "S"}
-void read_key(JsonMembers& whole, std::string_view member, KeyAttribute& key) {
-  read_part(whole, member, {"name", "type"}, [&](JsonMembers& members) {
-    members.text("name", key.name);
-    read_word(members, "type", kKeyTypes, key.type);
-  });
-}
+constexpr Field<KeyAttribute> kKey[] = {
+    {"name", text_field<&KeyAttribute::name>},
+    {"type", word_field<&KeyAttribute::type, kKeyTypes>},
+};
 
-void read_names(JsonMembers& whole, Names& names) {
-  read_part(whole, "attributes", {"timestamp", "deleted", "ttl", "update_timestamp", "tie", "update_tie"},
-            [&](JsonMembers& members) {
-              members.text("timestamp", names.timestamp);
-              members.text("deleted", names.deleted);
-              members.text("ttl", names.ttl);
-              members.text("update_timestamp", names.update_timestamp);
-              members.text("tie", names.tie);
-              members.text("update_tie", names.update_tie);
-            });
-}
+constexpr Field<Names> kNames[] = {
+    {"timestamp", text_field<&Names::timestamp>},
+    {"deleted", text_field<&Names::deleted>},
+    {"ttl", text_field<&Names::ttl>},
+    {"update_timestamp", text_field<&Names::update_timestamp>},
+    {"tie", text_field<&Names::tie>},
+    {"update_tie", text_field<&Names::update_tie>},
+};
 
-void read_times(JsonMembers& members, Settings& settings) {
-  read_word(members, "unit", kUnits, settings.unit);
-  read_word(members, "token_type", kTokenTypes, settings.token_type);
-  members.text("timestamp_path", settings.timestamp_path);
-  std::optional<milliseconds> skew;
-  std::optional<milliseconds> retention;
-  members.duration("max_skew_ms", 0, kLongestRetention.count(), skew);
-  members.duration("tombstone_retention_ms", 1000, kLongestRetention.count(), retention);
-  if (skew) settings.max_skew = *skew;
-  if (retention) settings.retention = *retention;
-}
+struct Own : Settings {
+  KeySchema keys{{"PK", Type::kString}, {}};
+};
+
+constexpr Field<Own> kOwn[] = {
+    {"name", text_field<&Settings::name>},
+    {"table", text_field<&Settings::table>},
+    {"partition_key",
+     [](JsonMembers& members, std::string_view name, Own& own) { read_part(members, name, kKey, own.keys.partition); }},
+    {"sort_key",
+     [](JsonMembers& members, std::string_view name, Own& own) {
+       if (members.find(name)) read_part(members, name, kKey, own.keys.sort.emplace());
+     }},
+    {"attributes", part_field<&Settings::names, kNames>},
+    {"unit", word_field<&Settings::unit, kUnits>},
+    {"token_type", word_field<&Settings::token_type, kTokenTypes>},
+    {"timestamp_path", text_field<&Settings::timestamp_path>},
+    {"max_skew_ms", milliseconds_field<&Settings::max_skew, 0, kLongestRetention.count()>},
+    {"tombstone_retention_ms", milliseconds_field<&Settings::retention, 1000, kLongestRetention.count()>},
+    {"update_attributes",
+     [](JsonMembers& members, std::string_view name, Own& own) {
+       read_texts(members, name, "an array of names of attributes", own.update_attributes);
+     }},
+    {"ties", word_field<&Settings::ties, kTies>},
+    {"old_timestamps", word_field<&Settings::old, kOld>},
+};
 
 Result<Definition> read_one(const JsonView& json) {
-  Definition definition{{}, {{"PK", Type::kString}, {}}};
-  Settings& settings = definition.settings;
-  JsonMembers members(
-      json, {"name", "table", "partition_key", "sort_key", "attributes", "unit", "token_type", "timestamp_path",
-             "max_skew_ms", "tombstone_retention_ms", "update_attributes", "ties", "old_timestamps"});
-  members.text("name", settings.name);
-  members.text("table", settings.table);
-  if (settings.name.empty()) settings.name = settings.table;
-  read_names(members, settings.names);
-  read_times(members, settings);
-  read_texts(members, "update_attributes", "an array of names of attributes", settings.update_attributes);
-  read_word(members, "ties", kTies, settings.ties);
-  read_word(members, "old_timestamps", kOld, settings.old);
-  read_key(members, "partition_key", definition.keys.partition);
-  if (members.find("sort_key")) {
-    definition.keys.sort.emplace();
-    read_key(members, "sort_key", *definition.keys.sort);
-  }
-  if (members.error()) return fail(*members.error());
-  if (auto valid = validate(settings); !valid) return fail(valid.error());
-  return definition;
+  Own own;
+  if (auto error = read_fields(json, kOwn, own)) return fail(std::move(*error));
+  if (own.name.empty()) own.name = own.table;
+  if (auto valid = validate(own); !valid) return fail(valid.error());
+  KeySchema keys = std::move(own.keys);
+  return Definition{std::move(own), std::move(keys)};
 }
 
 }  // namespace

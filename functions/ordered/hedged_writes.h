@@ -1,7 +1,7 @@
 // A client of ordered writes that hedges: reads and writes that take longer than the observed 95th percentile are sent
 // a second time, and calls that the store refuses for now are tried again. A write gets its timestamp once, at its
 // first attempt; its hedge and its retries have that timestamp, so that none of them can overwrite a write that was
-// made meanwhile.
+// made meanwhile. The daemon does not use it: it is for C++ programs with the library (docs/ordered-writes.md).
 //
 // Loop thread. Works on any table with ordered writes, wherever its store is. Outlives every Async that it returned;
 // table, scheduler and random outlive it.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "functions/own_tables.h"
+
 namespace freshet::ordered {
 namespace {
 
@@ -64,10 +66,7 @@ Result<void> validate(const Settings& s) {
   if (s.name.empty()) return invalid("'name' of the definition must not be empty");
   const auto check = [&]() -> Result<void> {
     if (s.table.empty()) return invalid("'table' must not be empty");
-    if (s.table.starts_with(kSystemTablePrefix)) {
-      return invalid("table '" + s.table + "': names that start with '" + std::string(kSystemTablePrefix) +
-                     "' are Freshet's own");
-    }
+    if (auto ok = check_not_own_table(s.table); !ok) return ok;
     if (auto ok = check_names(s); !ok) return ok;
     if (s.max_skew < milliseconds(0) || s.max_skew > kLongestRetention) {
       return invalid("'max_skew_ms' must be from 0 to " + std::to_string(kLongestRetention.count()));

@@ -17,144 +17,117 @@ Result<Type> key_type(std::string_view text) {
 }
 
 // {"name": "id", "type": "S"}
-void read_key(JsonMembers& whole, std::string_view member, KeyAttribute& key) {
+struct KeyText {
+  std::string name;
   std::string type = "S";
-  read_part(whole, member, {"name", "type"}, [&](JsonMembers& members) {
-    members.text("name", key.name);
-    members.text("type", type);
-  });
-  if (auto read = key_type(type)) {
+};
+constexpr Field<KeyText> kKey[] = {{"name", text_field<&KeyText::name>}, {"type", text_field<&KeyText::type>}};
+
+void read_key(JsonMembers& whole, std::string_view member, KeyAttribute& key) {
+  KeyText text{key.name};
+  read_part(whole, member, kKey, text);
+  key.name = std::move(text.name);
+  if (auto read = key_type(text.type)) {
     key.type = *read;
   } else if (const auto json = whole.find(member)) {
     whole.refuse(*json, "has a wrong type: " + read.error().message);
   }
 }
 
-void read_names(JsonMembers& whole, Names& names) {
-  read_part(whole, "attributes",
-            {"system_info", "last_updated_timestamp", "queued", "DLQ", "priority", "queue_order", "visible_at"},
-            [&](JsonMembers& members) {
-              members.text("system_info", names.system_info);
-              members.text("last_updated_timestamp", names.last_updated);
-              members.text("queued", names.queued);
-              members.text("DLQ", names.dead);
-              members.text("priority", names.priority);
-              members.text("queue_order", names.order);
-              members.text("visible_at", names.visible_at);
-            });
-}
+constexpr Field<Names> kNames[] = {
+    {"system_info", text_field<&Names::system_info>}, {"last_updated_timestamp", text_field<&Names::last_updated>},
+    {"queued", text_field<&Names::queued>},           {"DLQ", text_field<&Names::dead>},
+    {"priority", text_field<&Names::priority>},       {"queue_order", text_field<&Names::order>},
+    {"visible_at", text_field<&Names::visible_at>},
+};
 
-void read_states(JsonMembers& whole, States& states) {
-  const auto json = whole.find("states");
-  if (json && json->is(JsonKind::kBool)) {
-    states.used = json->boolean();
-    return;
-  }
-  read_part(whole, "states", {"initial", "ready", "processing", "completed", "dead", "others"},
-            [&](JsonMembers& members) {
-              members.text("initial", states.initial);
-              members.text("ready", states.ready);
-              members.text("processing", states.processing);
-              members.text("completed", states.completed);
-              members.text("dead", states.dead);
-              read_texts(members, "others", "an array of strings", states.others);
-            });
-}
+constexpr Field<States> kStates[] = {
+    {"initial", text_field<&States::initial>},
+    {"ready", text_field<&States::ready>},
+    {"processing", text_field<&States::processing>},
+    {"completed", text_field<&States::completed>},
+    {"dead", text_field<&States::dead>},
+    {"others", texts_field<&States::others>},
+};
 
-void read_numbers(JsonMembers& whole, Numbers& numbers) {
-  read_part(whole, "numbers", {"ready", "in_flight", "delayed", "dead"}, [&](JsonMembers& members) {
-    members.integer("ready", 0, kLargestNumber, numbers.ready);
-    members.integer("in_flight", 0, kLargestNumber, numbers.in_flight);
-    members.integer("delayed", 0, kLargestNumber, numbers.delayed);
-    members.integer("dead", 0, kLargestNumber, numbers.dead);
-  });
-}
+constexpr Field<Numbers> kNumbers[] = {
+    {"ready", integer_field<&Numbers::ready, 0, kLargestNumber>},
+    {"in_flight", integer_field<&Numbers::in_flight, 0, kLargestNumber>},
+    {"delayed", integer_field<&Numbers::delayed, 0, kLargestNumber>},
+    {"dead", integer_field<&Numbers::dead, 0, kLargestNumber>},
+};
 
-void read_backoff(JsonMembers& whole, BackoffSettings& backoff) {
-  read_part(whole, "backoff", {"base_ms", "max_ms", "factor", "jitter"}, [&](JsonMembers& members) {
-    read_milliseconds(members, "base_ms", 0, kMaxMs, backoff.base);
-    read_milliseconds(members, "max_ms", 0, kMaxMs, backoff.max);
-    members.real("factor", 1, 1000, backoff.factor);
-    members.real("jitter", 0, 1, backoff.jitter);
-  });
-}
+constexpr Field<BackoffSettings> kBackoff[] = {
+    {"base_ms", milliseconds_field<&BackoffSettings::base, 0, kMaxMs>},
+    {"max_ms", milliseconds_field<&BackoffSettings::max, 0, kMaxMs>},
+    {"factor", real_field<&BackoffSettings::factor, 1, 1000>},
+    {"jitter", real_field<&BackoffSettings::jitter, 0, 1>},
+};
 
 constexpr WordsFor<Order, 3> kOrders = {
     {{"timestamp", Order::kTimestamp}, {"priority", Order::kPriority}, {"priority-timestamp", Order::kBoth}}};
 constexpr WordsFor<bool, 2> kInFlight = {{{"moved", false}, {"in-place", true}}};
 
-void read_order(JsonMembers& whole, Settings& settings) {
-  read_word(whole, "order", kOrders, settings.order);
-  whole.boolean("newest_first", settings.newest_first);
-  whole.boolean("lowest_priority_first", settings.lowest_first);
+struct Own : Settings {
+  KeySchema keys{{"id", Type::kString}, {}};
+};
+
+void read_states(JsonMembers& members, std::string_view name, Own& own) {
+  const auto json = members.find(name);
+  if (json && json->is(JsonKind::kBool)) {
+    own.states.used = json->boolean();
+  } else {
+    read_part(members, name, kStates, own.states);
+  }
 }
 
-void read_behaviour(JsonMembers& members, Settings& settings) {
-  read_word(members, "in_flight", kInFlight, settings.in_place);
-  read_milliseconds(members, "visibility_timeout_ms", 1, kMaxMs, settings.visibility);
-  read_milliseconds(members, "delay_ms", 0, kMaxMs, settings.delay);
-  read_milliseconds(members, "sweep_ms", 1, kMaxMs, settings.sweep);
-  members.integer("max_failures", 0, 1'000'000, settings.max_failures);
-  members.boolean("strict", settings.strict);
-  members.boolean("require_receipt", settings.require_receipt);
-  std::string separator(1, settings.key_separator);
-  members.text("key_separator", separator);
-  if (const auto json = members.find("key_separator"); json && separator.size() != 1) {
+void read_separator(JsonMembers& members, std::string_view name, Own& own) {
+  std::string separator(1, own.key_separator);
+  members.text(name, separator);
+  if (const auto json = members.find(name); json && separator.size() != 1) {
     members.refuse(*json, "must be one character");
   } else {
-    settings.key_separator = separator.front();
+    own.key_separator = separator.front();
   }
 }
 
+constexpr Field<Own> kOwn[] = {
+    {"name", text_field<&Settings::name>},
+    {"table", text_field<&Settings::table>},
+    {"state_table", text_field<&Settings::state_table>},
+    {"partition_key",
+     [](JsonMembers& members, std::string_view name, Own& own) { read_key(members, name, own.keys.partition); }},
+    {"sort_key",
+     [](JsonMembers& members, std::string_view name, Own& own) {
+       if (members.find(name)) read_key(members, name, own.keys.sort.emplace());
+     }},
+    {"attributes", part_field<&Settings::names, kNames>},
+    {"states", read_states},
+    {"numbers", part_field<&Settings::numbers, kNumbers>},
+    {"order", word_field<&Settings::order, kOrders>},
+    {"newest_first", boolean_field<&Settings::newest_first>},
+    {"lowest_priority_first", boolean_field<&Settings::lowest_first>},
+    {"queue_index", text_field<&Settings::queue_index>},
+    {"dlq_index", text_field<&Settings::dead_index>},
+    {"visible_index", text_field<&Settings::visible_index>},
+    {"in_flight", word_field<&Settings::in_place, kInFlight>},
+    {"visibility_timeout_ms", milliseconds_field<&Settings::visibility, 1, kMaxMs>},
+    {"delay_ms", milliseconds_field<&Settings::delay, 0, kMaxMs>},
+    {"max_failures", integer_field<&Settings::max_failures, 0, 1'000'000>},
+    {"backoff", part_field<&Settings::backoff, kBackoff>},
+    {"strict", boolean_field<&Settings::strict>},
+    {"require_receipt", boolean_field<&Settings::require_receipt>},
+    {"key_separator", read_separator},
+    {"sweep_ms", milliseconds_field<&Settings::sweep, 1, kMaxMs>},
+};
+
 Result<Definition> read_own(const JsonView& json) {
-  Definition definition;
-  Settings& settings = definition.settings;
-  JsonMembers members(json, {"name",
-                             "table",
-                             "state_table",
-                             "partition_key",
-                             "sort_key",
-                             "attributes",
-                             "states",
-                             "numbers",
-                             "order",
-                             "newest_first",
-                             "lowest_priority_first",
-                             "queue_index",
-                             "dlq_index",
-                             "visible_index",
-                             "in_flight",
-                             "visibility_timeout_ms",
-                             "delay_ms",
-                             "max_failures",
-                             "backoff",
-                             "strict",
-                             "require_receipt",
-                             "key_separator",
-                             "sweep_ms"});
-  members.text("name", settings.name);
-  members.text("table", settings.table);
-  if (settings.name.empty()) settings.name = settings.table;
-  members.text("state_table", settings.state_table);
-  members.text("queue_index", settings.queue_index);
-  members.text("dlq_index", settings.dead_index);
-  members.text("visible_index", settings.visible_index);
-  read_names(members, settings.names);
-  read_states(members, settings.states);
-  read_numbers(members, settings.numbers);
-  read_order(members, settings);
-  read_behaviour(members, settings);
-  read_backoff(members, settings.backoff);
-  KeySchema keys{{"id", Type::kString}, {}};
-  read_key(members, "partition_key", keys.partition);
-  if (members.find("sort_key")) {
-    keys.sort.emplace();
-    read_key(members, "sort_key", *keys.sort);
-  }
-  if (members.error()) return fail(*members.error());
-  if (auto valid = validate(settings); !valid) return fail(valid.error());
-  definition.table = records_table(settings, std::move(keys));
-  return definition;
+  Own own;
+  if (auto error = read_fields(json, kOwn, own)) return fail(std::move(*error));
+  if (own.name.empty()) own.name = own.table;
+  if (auto valid = validate(own); !valid) return fail(valid.error());
+  auto table = records_table(own, std::move(own.keys));
+  return Definition{std::move(own), std::move(table)};
 }
 
 // Both foreign forms come down to a table and those of its indexes that are the queue's.

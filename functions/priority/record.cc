@@ -97,15 +97,15 @@ class Reader {
   std::optional<Error> error_;
 };
 
-Place place_of(const RecordFacts& facts, const Numbers& numbers) {
+RecordPlace place_of(const RecordFacts& facts, const Numbers& numbers) {
   if (facts.number) {
-    if (*facts.number == numbers.ready) return facts.selected ? Place::kInFlight : Place::kReady;
-    if (*facts.number == numbers.in_flight) return Place::kInFlight;
-    if (*facts.number == numbers.delayed) return Place::kDelayed;
-    return Place::kElsewhere;
+    if (*facts.number == numbers.ready) return facts.selected ? RecordPlace::kInFlight : RecordPlace::kReady;
+    if (*facts.number == numbers.in_flight) return RecordPlace::kInFlight;
+    if (*facts.number == numbers.delayed) return RecordPlace::kDelayed;
+    return RecordPlace::kElsewhere;
   }
-  if (facts.dead_number) return *facts.dead_number == numbers.dead ? Place::kDead : Place::kElsewhere;
-  return Place::kOutside;
+  if (facts.dead_number) return *facts.dead_number == numbers.dead ? RecordPlace::kDead : RecordPlace::kElsewhere;
+  return RecordPlace::kOutside;
 }
 
 void read_info(const Map& map, const std::string& at, Reader& read, RecordFacts& facts) {
@@ -259,11 +259,11 @@ Result<RecordFacts> read_facts(const ItemRef& item, const KeySchema& keys, const
     }
   }
   facts.place = place_of(facts, settings.numbers);
-  if (facts.place == Place::kInFlight && !facts.selected) {
+  if (facts.place == RecordPlace::kInFlight && !facts.selected) {
     read.fail_with(names.system_info + "." + std::string(info::kSelected),
                    "is not true although '" + names.queued + "' says that it is in flight");
   }
-  if (facts.place == Place::kDelayed && !facts.visible_ms) {
+  if (facts.place == RecordPlace::kDelayed && !facts.visible_ms) {
     read.fail_with(names.visible_at, "is missing although '" + names.queued + "' says that it is delayed");
   }
   if (read.error()) return fail(*read.error());

@@ -55,9 +55,12 @@ struct RecordFacts {
   int64_t peeks = 0;
   int64_t failures = 0;
   std::optional<int64_t> priority;
-  Place place = Place::kOutside;
+  RecordPlace place = RecordPlace::kOutside;
   ItemRef item;  // The item that they were read from.
-  // The time at which the visibility timeout of a record in flight ends.
+  // The time at which the visibility timeout of a record in flight ends. It is stored, as wall clock time, because
+  // other programs peek the same table. The lease of a task (functions/queue/lease_book.h) is a duration that the
+  // daemon times on its own boot clock; a heartbeat of a task begins it anew, where an extension of a record stores a
+  // new time.
   int64_t due_ms(const Settings& settings) const;
 };
 

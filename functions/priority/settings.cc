@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "functions/own_tables.h"
+
 namespace freshet::priority {
 namespace {
 
@@ -125,10 +127,7 @@ Result<void> validate(const Settings& s) {
   if (s.table.empty()) return invalid("queue '" + s.name + "': 'table' must not be empty");
   const auto check = [&]() -> Result<void> {
     for (const std::string& table : {s.table, s.state_table}) {
-      if (table.starts_with(kSystemTablePrefix)) {
-        return invalid("table '" + table + "': names that start with '" + std::string(kSystemTablePrefix) +
-                       "' are Freshet's own");
-      }
+      if (auto ok = check_not_own_table(table); !ok) return ok;
     }
     if (s.state_table == s.table) return invalid("'state_table' is the table itself: leave it out");
     const Names& n = s.names;

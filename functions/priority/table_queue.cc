@@ -106,8 +106,8 @@ PriorityResult TableQueue::changed(const ItemRef& item) const {
   result.place = facts->place;
   result.peeks = facts->peeks;
   result.failures = facts->failures;
-  if (facts->place == Place::kInFlight) result.visible_ms = facts->due_ms(settings_);
-  if (facts->place == Place::kDelayed) result.visible_ms = facts->visible_ms.value_or(0);
+  if (facts->place == RecordPlace::kInFlight) result.visible_ms = facts->due_ms(settings_);
+  if (facts->place == RecordPlace::kDelayed) result.visible_ms = facts->visible_ms.value_or(0);
   return result;
 }
 

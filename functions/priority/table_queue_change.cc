@@ -47,7 +47,7 @@ void TableQueue::into_queue(RecordUpdate& update, const RecordFacts& facts, std:
 // takes it out: the cause of its failures was mended.
 void TableQueue::out_of_dlq(RecordUpdate& update, const RecordFacts& facts) const {
   update.remove(settings_.names.dead);
-  if (facts.place == Place::kDead) begin_life(update, facts);
+  if (facts.place == RecordPlace::kDead) begin_life(update, facts);
 }
 
 void TableQueue::begin_life(RecordUpdate& update, const RecordFacts& facts) {
@@ -74,7 +74,7 @@ void TableQueue::into_dlq(RecordUpdate& update, const std::string& now) const {
 RecordUpdate TableQueue::returned(const RecordFacts& facts, const Return& to) {
   RecordUpdate update(facts, settings_);
   const std::string now = stamp();
-  if (to.to == Place::kDead) {
+  if (to.to == RecordPlace::kDead) {
     into_dlq(update, now);
   } else {
     into_queue(update, facts, {}, to.delay, now);
@@ -94,7 +94,7 @@ Async<PriorityResult> TableQueue::update_status(RecordCall call, std::string sta
     if (facts.has_info && facts.status == status) return std::optional<RecordUpdate>();
     RecordUpdate update(facts, settings_);
     // A record in flight keeps its place in the order and returns to it when its timeout is over.
-    update.set_info(info::kStatus, Value(status)).stamp(stamp(), facts.place != Place::kInFlight);
+    update.set_info(info::kStatus, Value(status)).stamp(stamp(), facts.place != RecordPlace::kInFlight);
     return std::optional(std::move(update));
   });
 }
@@ -145,7 +145,7 @@ Async<PriorityResult> TableQueue::restore(RestoreInput input) {
   return change(
       std::move(call), [this, held, delay = input.delay, failed = input.failed](const RecordFacts& facts) -> Decision {
         if (auto no = may_restore(facts, settings_, held, over_by_ms())) return std::move(*no);
-        const bool counts = failed && facts.place == Place::kInFlight;
+        const bool counts = failed && facts.place == RecordPlace::kInFlight;
         return std::optional(
             returned(facts, after_restore(settings_, facts.failures, counts, delay, services_.random.unit())));
       });
@@ -218,7 +218,7 @@ Async<PriorityResult> TableQueue::enqueue(EnqueueInput input) {
     const std::string now = stamp();
     into_queue(update, facts, priority, delay, now);
     update.set_info(info::kEnqueued, Value(now));
-    if (facts.place == Place::kOutside) begin_life(update, facts);
+    if (facts.place == RecordPlace::kOutside) begin_life(update, facts);
     return std::optional(std::move(update));
   });
 }

@@ -210,7 +210,7 @@ Async<Result<bool>> TableQueue::any_in_flight() {
     if (!page) co_return fail(page.error());
     for (const auto& item : page->items) {
       const auto facts = facts_of(item);
-      if (facts && facts->place == Place::kInFlight) co_return true;
+      if (facts && facts->place == RecordPlace::kInFlight) co_return true;
     }
     start = std::move(page->last_evaluated_key);
     if (start.empty()) break;
@@ -243,7 +243,7 @@ RecordUpdate TableQueue::timed_out(const RecordFacts& facts) {
   const Return to = after_timeout(settings_, facts.failures);
   const std::string now = stamp();
   update.set_info(info::kFailures, Value::number(to.failures));
-  if (to.to == Place::kDead) {
+  if (to.to == RecordPlace::kDead) {
     into_dlq(update, now);
     return update;
   }
@@ -282,9 +282,9 @@ void TableQueue::plan_item(const ItemRef& item, Peeking& peeking, std::vector<Pl
   if (claiming_.contains(read->id)) return;
   auto key = key_of(read->id, keys_, settings_.key_separator);
   if (!key) return;
-  const bool selected = read->place == Place::kInFlight;
+  const bool selected = read->place == RecordPlace::kInFlight;
   const bool over = selected && read->due_ms(settings_) <= over_by_ms();
-  if (read->place != Place::kReady && !selected) return;
+  if (read->place != RecordPlace::kReady && !selected) return;
   if (selected && !over && settings_.strict) {
     peeking.stopped = true;
     peeking.why_none = "'" + settings_.name + "' is strict, and record '" + read->id + "' is in flight";
@@ -299,7 +299,7 @@ void TableQueue::plan_item(const ItemRef& item, Peeking& peeking, std::vector<Pl
     update.emplace(aside(plan.facts));
   } else if (is_final(plan.facts, settings_) && !FRESHET_PLANTED("completed-comes-again")) {
     update.emplace(finished(plan.facts));
-  } else if (over && after_timeout(settings_, plan.facts.failures).to == Place::kDead) {
+  } else if (over && after_timeout(settings_, plan.facts.failures).to == RecordPlace::kDead) {
     update.emplace(timed_out(plan.facts));
   } else {
     update.emplace(claim(plan, peeking.visibility, stamp()));
@@ -373,13 +373,13 @@ Async<Result<Page>> TableQueue::due(int64_t number, uint32_t limit, Item start) 
 // The update of a record that is due; empty for an item that is no record.
 std::optional<UpdateItemInput> TableQueue::settling(const ItemRef& item) {
   const auto facts = facts_of(item);
-  if (!facts || (facts->place != Place::kInFlight && facts->place != Place::kDelayed)) return {};
+  if (!facts || (facts->place != RecordPlace::kInFlight && facts->place != RecordPlace::kDelayed)) return {};
   auto key = key_of(facts->id, keys_, settings_.key_separator);
   if (!key || facts->due_ms(settings_) > (FRESHET_PLANTED("timeout-by-a-doubted-clock") ? now_ms() : over_by_ms()))
     return {};
   if (is_final(*facts, settings_) && !FRESHET_PLANTED("completed-comes-again"))
     return finished(*facts).finish(std::move(*key));
-  if (facts->place == Place::kInFlight) return timed_out(*facts).finish(std::move(*key));
+  if (facts->place == RecordPlace::kInFlight) return timed_out(*facts).finish(std::move(*key));
   RecordUpdate update(*facts, settings_);
   update.set(settings_.names.queued, Value::number(settings_.numbers.ready)).remove(settings_.names.visible_at);
   return std::move(update).finish(std::move(*key));

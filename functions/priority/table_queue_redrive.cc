@@ -48,7 +48,7 @@ Async<PriorityResult> TableQueue::redrive_one(std::string id) {
   RecordCall call;
   call.id = std::move(id);
   return change(std::move(call), [this](const RecordFacts& facts) -> Decision {
-    if (facts.place != Place::kDead) {
+    if (facts.place != RecordPlace::kDead) {
       return Refusal{PriorityCode::kIllegalState, "record '" + facts.id + "' is not in the dead-letter queue of '" +
                                                       settings_.name + "': it is " +
                                                       std::string(place_name(facts.place))};

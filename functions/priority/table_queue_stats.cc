@@ -92,7 +92,7 @@ Async<Result<void>> TableQueue::count_in_place(PriorityStats& stats) const {
     keep_ids(page->items, keys_, settings_.key_separator, stats.first_ids);
     for (const auto& item : page->items) {
       const auto facts = facts_of(item);
-      const bool in_flight = facts && facts->place == Place::kInFlight;
+      const bool in_flight = facts && facts->place == RecordPlace::kInFlight;
       ++(in_flight ? stats.in_flight : stats.ready);
       if (in_flight && stats.first_in_flight.size() < kFirstIds) stats.first_in_flight.push_back(facts->id);
     }

@@ -1,8 +1,8 @@
 #include "functions/runners/http_runner.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/number_text.h"
 #include "functions/runners/function_answer.h"
 #include "functions/runners/limit_headers.h"
 #include "runtime/api/task_cost.h"
@@ -50,8 +50,7 @@ void read_cost(const HttpHeaders& headers, RunResult& out) {
   const auto text = header(headers, "Freshet-Cost");
   if (text.empty()) return;
   double cost = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cost);
-  if (error == std::errc() && end == text.data() + text.size() && is_cost(cost)) {
+  if (read_number_in(text, cost) && is_cost(cost)) {
     out.cost = cost;
   } else {
     out.bad_cost = clean_text(text, 64);

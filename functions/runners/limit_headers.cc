@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/number_text.h"
+
 namespace freshet {
 
 namespace {
@@ -19,9 +21,7 @@ constexpr double kMostSeconds = 366.0 * 24 * 3600;
 
 bool number_at(std::string_view text, size_t from, size_t length, int& out) {
   if (from + length > text.size()) return false;
-  auto digits = text.substr(from, length);
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
-  return error == std::errc() && end == digits.data() + digits.size();
+  return read_number_in(text.substr(from, length), out);
 }
 
 // "Sun, 06 Nov 1994 08:49:37 GMT", the one form that servers may send (RFC 9110, 5.6.7).

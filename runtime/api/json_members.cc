@@ -7,7 +7,7 @@
 
 namespace freshet {
 
-std::string not_known(std::string_view name, std::initializer_list<std::string_view> known) {
+std::string not_known(std::string_view name, std::span<const std::string_view> known) {
   const std::vector<std::string> names(known.begin(), known.end());
   return "is not known" + did_you_mean(name, names) + "; " + there_are(names, names.size());
 }

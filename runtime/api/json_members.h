@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,7 +32,7 @@ inline Error wrong_kind(const JsonView& json, const Error& given, std::string_vi
 }
 
 // "is not known (did you mean 'group'?); there are group, key": the error for a member of that name.
-std::string not_known(std::string_view name, std::initializer_list<std::string_view> known);
+std::string not_known(std::string_view name, std::span<const std::string_view> known);
 
 // The same for elements of a list: as_string(), as_array() and as_object() with messages in our words.
 inline Result<std::string_view> text_in(const JsonView& json) {
@@ -60,6 +61,8 @@ class JsonMembers {
   enum class Words { kOwn, kAws };
 
   JsonMembers(const JsonView& object, std::initializer_list<std::string_view> known, Words words = Words::kOwn)
+      : JsonMembers(object, std::span(known.begin(), known.size()), words) {}
+  JsonMembers(const JsonView& object, std::span<const std::string_view> known, Words words = Words::kOwn)
       : object_(object), words_(words) {
     if (!object.is(JsonKind::kObject)) {
       refuse(object, "must be an object");

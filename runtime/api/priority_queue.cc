@@ -32,19 +32,19 @@ std::string_view code_message(PriorityCode code) {
   return kCodes[static_cast<size_t>(code)].message;
 }
 
-std::string_view place_name(Place place) {
+std::string_view place_name(RecordPlace place) {
   switch (place) {
-    case Place::kOutside:
+    case RecordPlace::kOutside:
       return "outside";
-    case Place::kReady:
+    case RecordPlace::kReady:
       return "ready";
-    case Place::kInFlight:
+    case RecordPlace::kInFlight:
       return "in-flight";
-    case Place::kDelayed:
+    case RecordPlace::kDelayed:
       return "delayed";
-    case Place::kDead:
+    case RecordPlace::kDead:
       return "dead";
-    case Place::kElsewhere:
+    case RecordPlace::kElsewhere:
       return "elsewhere";
   }
   return "outside";

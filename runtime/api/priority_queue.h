@@ -32,7 +32,7 @@ std::string_view code_name(PriorityCode code);     // "FAILED_ID_NOT_FOUND"
 std::string_view code_message(PriorityCode code);  // The sample's sentence for it.
 
 // The state of a record, by its attributes.
-enum class Place : uint8_t {
+enum class RecordPlace : uint8_t {
   kOutside,    // In no queue.
   kReady,      // Waits and can be peeked.
   kInFlight,   // Peeked: invisible until it is settled or its visibility timeout has passed.
@@ -40,7 +40,7 @@ enum class Place : uint8_t {
   kDead,       // In the dead-letter queue.
   kElsewhere,  // In another queue of the same table.
 };
-std::string_view place_name(Place place);  // "ready", "in-flight", ...
+std::string_view place_name(RecordPlace place);  // "ready", "in-flight", ...
 
 struct PriorityResult {
   PriorityCode code = PriorityCode::kNone;
@@ -48,7 +48,7 @@ struct PriorityResult {
   std::string status;        // The next three as stored afterwards, or as found if refused; empty without a record.
   std::string last_updated;  // From system_info.
   int64_t version = 0;
-  Place place = Place::kOutside;
+  RecordPlace place = RecordPlace::kOutside;
   std::string detail;               // For people: the fault, with the attribute and the item.
   std::optional<ErrorCode> error;   // For kStoreError: the error of the store.
   ItemRef item;                     // As stored afterwards; null if refused.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/invoke/native_host.h"
-#include "tables/value/json.h"
+#include "tables/value/json_quoted.h"
 #include "tables/value/json_reader.h"
 
 namespace freshet {
@@ -12,9 +12,7 @@ std::string as_json(std::string body) {
   if (body.empty()) return "null";
   JsonDocument document;
   if (document.parse(body)) return body;
-  std::string text;
-  append_json_string(text, body);
-  return text;
+  return json_quoted(body);
 }
 
 bool says_handled(std::string_view type) {

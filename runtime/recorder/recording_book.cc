@@ -40,7 +40,7 @@ void QueueRecording::add_clock_step(milliseconds step, BootTime now) {
 
 void QueueRecording::begin_anew(BootTime now) {
   while (!chunks_.empty()) drop_oldest();
-  ++first_chunk_;  // A place of before, even the end of an empty recording, is not a place of this one.
+  ++first_chunk_;  // A position of before, even the end of an empty recording, is none of this one.
   dropped_events_ = UINT64_MAX;
   began_ = now;
   forgotten_until_.reset();
@@ -82,8 +82,8 @@ QueueRecording::Rank QueueRecording::rank_now() {
   return {bytes_, chunks_.front().last_ms, number_, this};
 }
 
-QueueRecording::Place QueueRecording::read(Place from, size_t most,
-                                           const std::function<bool(const RecordedEvent&)>& visit) const {
+QueueRecording::Position QueueRecording::read(Position from, size_t most,
+                                              const std::function<bool(const RecordedEvent&)>& visit) const {
   if (from.chunk < first_chunk_) from = {first_chunk_, 0};
   for (; from.chunk - first_chunk_ < chunks_.size(); from = {from.chunk + 1, 0}) {
     const Chunk& chunk = chunks_[from.chunk - first_chunk_];
@@ -100,13 +100,13 @@ QueueRecording::Place QueueRecording::read(Place from, size_t most,
   return from;
 }
 
-QueueRecording::Place QueueRecording::place_at(BootTime time) const {
+QueueRecording::Position QueueRecording::position_at(BootTime time) const {
   const auto chunk = std::partition_point(chunks_.begin(), chunks_.end(),
                                           [ms = ms_of(time)](const Chunk& one) { return one.last_ms < ms; });
-  return chunk == chunks_.end() ? end() : Place{first_chunk_ + static_cast<uint64_t>(chunk - chunks_.begin()), 0};
+  return chunk == chunks_.end() ? end() : Position{first_chunk_ + static_cast<uint64_t>(chunk - chunks_.begin()), 0};
 }
 
-QueueRecording::Place QueueRecording::end() const {
+QueueRecording::Position QueueRecording::end() const {
   if (chunks_.empty()) return {first_chunk_, 0};
   return {first_chunk_ + chunks_.size() - 1, chunks_.back().events};
 }

@@ -54,24 +54,24 @@ class QueueRecording {
   void begin_anew(BootTime now);
 
   // Where to read on: an event of a chunk.
-  struct Place {
+  struct Position {
     uint64_t chunk = 0;  // Numbered from 1; 0: from the oldest event on.
     uint64_t event = 0;
-    bool operator==(const Place&) const = default;
+    bool operator==(const Position&) const = default;
   };
   // Calls visit(event) for the events from `from` on, in their order, until it returns false, or `most` were visited.
-  // Returns the place of the first event that was not visited. From a place that is gone, it reads the oldest event
-  // there is. `visit` adds no events.
-  Place read(Place from, size_t most, const std::function<bool(const RecordedEvent&)>& visit) const;
-  // The place of an event that no event at `time` or later lies before: the beginning of a chunk.
-  Place place_at(BootTime time) const;
-  // The end: the place of the next event that will be added.
-  Place end() const;
-  // True if the events at that place, or some between it and the oldest event there is, have been dropped. The end of
-  // the chunk that was dropped last is not gone: nothing came between it and what is there.
-  bool is_gone(Place place) const {
-    if (place.chunk == 0 || place.chunk >= first_chunk_) return false;
-    return place.chunk + 1 < first_chunk_ || place.event < dropped_events_;
+  // Returns the position of the first event that was not visited. From a position that is gone, it reads the oldest
+  // event there is. `visit` adds no events.
+  Position read(Position from, size_t most, const std::function<bool(const RecordedEvent&)>& visit) const;
+  // The position of an event that no event at `time` or later lies before: the beginning of a chunk.
+  Position position_at(BootTime time) const;
+  // The end: the position of the next event that will be added.
+  Position end() const;
+  // True if the events at that position, or some between it and the oldest event there is, have been dropped. The end
+  // of the chunk that was dropped last is not gone: nothing came between it and what is there.
+  bool is_gone(Position position) const {
+    if (position.chunk == 0 || position.chunk >= first_chunk_) return false;
+    return position.chunk + 1 < first_chunk_ || position.event < dropped_events_;
   }
 
   // When it began: at begin_anew(). Empty: with the book.

@@ -223,15 +223,15 @@ TEST(LabPage, EachPlotShowsSixCurvesAndHidesTheOthers) {
   }
 }
 
-struct Place {
+struct PlacedText {
   double x, y, from, to;
 };
 
 // Where the texts of a plot are, by a font whose letters are 0.62 of their height wide.
-std::vector<Place> texts_of(const std::string& plot) {
+std::vector<PlacedText> texts_of(const std::string& plot) {
   const double font = std::stod(plot.substr(plot.find("font-size=\"") + 11));
   static const std::regex kText("<text x=\"([0-9.]+)\" y=\"([0-9.]+)\" text-anchor=\"([a-z]+)\"[^>]*>([^<]*)<");
-  std::vector<Place> out;
+  std::vector<PlacedText> out;
   for (std::sregex_iterator it(plot.begin(), plot.end(), kText), end; it != end; ++it) {
     const double x = std::stod((*it)[1]), width = 0.62 * font * static_cast<double>((*it)[4].length());
     const double from = (*it)[3] == "end" ? x - width : (*it)[3] == "middle" ? x - width / 2 : x;
@@ -266,7 +266,7 @@ std::vector<std::pair<double, double>> points_of(const std::string& polyline) {
 }
 
 // True if the line from `a` to `b` runs through the letters of that text.
-bool crosses(std::pair<double, double> a, std::pair<double, double> b, const Place& text, double font) {
+bool crosses(std::pair<double, double> a, std::pair<double, double> b, const PlacedText& text, double font) {
   for (int i = 0; i <= 100; ++i) {
     const double x = a.first + (b.first - a.first) * i / 100, y = a.second + (b.second - a.second) * i / 100;
     if (x > text.from && x < text.to && y > text.y - 0.78 * font && y < text.y + 0.22 * font) return true;

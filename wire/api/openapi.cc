@@ -4,17 +4,11 @@
 #include <vector>
 
 #include "base/version.h"
-#include "tables/value/json.h"
+#include "tables/value/json_quoted.h"
 #include "wire/api/calls.h"
 
 namespace freshet {
 namespace {
-
-std::string quoted(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
 
 // Without the '!' that stands behind what is required.
 std::string reference(std::string_view schema) {
@@ -25,7 +19,7 @@ std::string reference(std::string_view schema) {
 std::string parameters_of(const ApiLine& line) {
   std::string out;
   const auto add = [&](std::string_view name, std::string_view where, bool required, std::string_view schema) {
-    out += (out.empty() ? "" : ", ") + (R"({"name": )" + quoted(name) + R"(, "in": ")" + std::string(where)) +
+    out += (out.empty() ? "" : ", ") + (R"({"name": )" + json_quoted(name) + R"(, "in": ")" + std::string(where)) +
            R"(", "required": )" + (required ? "true" : "false") + R"(, "schema": )" + reference(schema) + "}";
   };
   for (size_t at = line.path.find('{'); at != std::string_view::npos; at = line.path.find('{', at + 1)) {
@@ -44,14 +38,14 @@ std::string parameters_of(const ApiLine& line) {
 std::string answer_of(const ApiLine& line) {
   const bool is_json = line.answer.find('/') == std::string_view::npos;
   const std::string type = is_json ? "application/json" : std::string(line.answer);
-  return R"("200": {"description": "Done", "content": {)" + quoted(type) + R"(: {"schema": )" +
+  return R"("200": {"description": "Done", "content": {)" + json_quoted(type) + R"(: {"schema": )" +
          reference(is_json ? line.answer : "Text") + R"(}}}, "default": {"$ref": "#/components/responses/Error"})";
 }
 
 std::string operation_of(const ApiLine& line) {
-  std::string out = R"("operationId": )" + quoted(line.id) + R"(, "summary": )" + quoted(line.summary);
-  out += R"(, "tags": [)" + quoted(line.path.substr(1, line.path.substr(1).find('/'))) + "]";
-  out += R"(, "x-freshet-role": )" + quoted(role_name(line.role));
+  std::string out = R"("operationId": )" + json_quoted(line.id) + R"(, "summary": )" + json_quoted(line.summary);
+  out += R"(, "tags": [)" + json_quoted(line.path.substr(1, line.path.substr(1).find('/'))) + "]";
+  out += R"(, "x-freshet-role": )" + json_quoted(role_name(line.role));
   if (const std::string parameters = parameters_of(line); !parameters.empty()) {
     out += R"(, "parameters": [)" + parameters + "]";
   }
@@ -69,13 +63,13 @@ std::string paths() {
   }
   std::string out;
   for (const std::string_view path : all) {
-    out += (out.empty() ? "" : ",\n") + quoted(path) + ": {";
+    out += (out.empty() ? "" : ",\n") + json_quoted(path) + ": {";
     bool first = true;
     for (const ApiLine& line : api_lines()) {
       if (line.path != path) continue;
       std::string method(line.method);
       std::transform(method.begin(), method.end(), method.begin(), [](char c) { return static_cast<char>(c | 0x20); });
-      out += (first ? "" : ",\n  ") + quoted(method) + ": {" + operation_of(line) + "}";
+      out += (first ? "" : ",\n  ") + json_quoted(method) + ": {" + operation_of(line) + "}";
       first = false;
     }
     out += "}";
@@ -96,8 +90,8 @@ constexpr std::string_view kSecurity = R"("securitySchemes": {"sigv4": {"type": 
 }  // namespace
 
 std::string openapi_json() {
-  std::string out = R"({"openapi": "3.1.0", "info": {"title": "Freshet", "version": )" + quoted(version()) +
-                    R"(, "description": )" + quoted(kDescription) + "},\n";
+  std::string out = R"({"openapi": "3.1.0", "info": {"title": "Freshet", "version": )" + json_quoted(version()) +
+                    R"(, "description": )" + json_quoted(kDescription) + "},\n";
   out += R"("security": [{}, {"sigv4": []}],)";
   out += "\n\"paths\": {\n" + paths() + "},\n\"components\": {" + std::string(kSecurity) + ",\n\"schemas\": ";
   out += api_schemas();

@@ -25,23 +25,23 @@ const AccessKey* Sessions::key_of(const SignIn& given) const {
   return secret && token ? key : nullptr;
 }
 
-Session Sessions::session_of(const Place& place) const {
-  return {place.key->id, place.key->role, clock_.wall() + idle_};
+Session Sessions::session_of(const Entry& entry) const {
+  return {entry.key->id, entry.key->role, clock_.wall() + idle_};
 }
 
 void Sessions::drop_ended(BootTime now) {
-  std::erase_if(places_, [&](const auto& one) { return now - one.second.used >= idle_; });
+  std::erase_if(entries_, [&](const auto& one) { return now - one.second.used >= idle_; });
 }
 
 void Sessions::make_room(const AccessKey* key) {
   size_t count = 0;
-  auto oldest = places_.end();
-  for (auto at = places_.begin(); at != places_.end(); ++at) {
+  auto oldest = entries_.end();
+  for (auto at = entries_.begin(); at != entries_.end(); ++at) {
     if (at->second.key != key) continue;
     ++count;
-    if (oldest == places_.end() || at->second.used < oldest->second.used) oldest = at;
+    if (oldest == entries_.end() || at->second.used < oldest->second.used) oldest = at;
   }
-  if (count >= kMostOfOneKey) places_.erase(oldest);
+  if (count >= kMostOfOneKey) entries_.erase(oldest);
 }
 
 Result<NewSession> Sessions::begin(const SignIn& given, std::string_view address) {
@@ -65,8 +65,8 @@ Result<NewSession> Sessions::begin(const SignIn& given, std::string_view address
   make_room(key);
   NewSession made;
   made.value = secret_token();
-  const Place& place = places_.insert_or_assign(sha256_hex(made.value), Place{key, now}).first->second;
-  made.session = session_of(place);
+  const Entry& entry = entries_.insert_or_assign(sha256_hex(made.value), Entry{key, now}).first->second;
+  made.session = session_of(entry);
   return made;
 }
 
@@ -74,11 +74,11 @@ std::optional<Session> Sessions::use(std::string_view value) {
   if (value.empty()) return {};
   const std::string digest = sha256_hex(value);
   MutexLock lock(mutex_);
-  const auto found = places_.find(digest);
-  if (found == places_.end()) return {};
+  const auto found = entries_.find(digest);
+  if (found == entries_.end()) return {};
   const BootTime now = clock_.boot();
   if (now - found->second.used >= idle_) {
-    places_.erase(found);
+    entries_.erase(found);
     return {};
   }
   found->second.used = now;
@@ -89,13 +89,13 @@ bool Sessions::end(std::string_view value) {
   const std::string digest = sha256_hex(value);
   MutexLock lock(mutex_);
   drop_ended(clock_.boot());
-  return places_.erase(digest) > 0;
+  return entries_.erase(digest) > 0;
 }
 
 size_t Sessions::size() {
   MutexLock lock(mutex_);
   drop_ended(clock_.boot());
-  return places_.size();
+  return entries_.size();
 }
 
 }  // namespace freshet

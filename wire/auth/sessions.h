@@ -60,14 +60,14 @@ class Sessions {
   const Credentials& credentials() const { return credentials_; }
 
  private:
-  struct Place {
+  struct Entry {
     const AccessKey* key;  // In credentials_.
     BootTime used;
   };
-  using Places = std::map<std::string, Place, std::less<>>;  // By the SHA-256 of the value, in hex.
+  using Entries = std::map<std::string, Entry, std::less<>>;  // By the SHA-256 of the value, in hex.
 
   const AccessKey* key_of(const SignIn& given) const;
-  Session session_of(const Place& place) const;
+  Session session_of(const Entry& entry) const;
   void drop_ended(BootTime now) FRESHET_REQUIRES(mutex_);
   void make_room(const AccessKey* key) FRESHET_REQUIRES(mutex_);
 
@@ -75,7 +75,7 @@ class Sessions {
   const Clock& clock_;
   const milliseconds idle_;
   Mutex mutex_;
-  Places places_ FRESHET_GUARDED_BY(mutex_);
+  Entries entries_ FRESHET_GUARDED_BY(mutex_);
   WrongTries wrong_ FRESHET_GUARDED_BY(mutex_);
 };
 

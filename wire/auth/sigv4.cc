@@ -1,11 +1,11 @@
 #include "wire/auth/sigv4.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <set>
 
 #include "base/crypto.h"
+#include "base/number_text.h"
 #include "wire/auth/canonical.h"
 
 namespace freshet {
@@ -127,9 +127,7 @@ Fault check_time(Claim& claim, WallTime now) {
   seconds life = kSignatureWindow;
   if (!claim.expires.empty()) {
     int64_t given = 0;
-    const char* last = claim.expires.data() + claim.expires.size();
-    const auto [end, error] = std::from_chars(claim.expires.data(), last, given);
-    if (error != std::errc() || end != last || given < 1 || given > kMaxPresigned.count()) {
+    if (!read_number_in(claim.expires, given) || given < 1 || given > kMaxPresigned.count()) {
       return fault(kIncomplete,
                    "X-Amz-Expires must be a number of seconds from 1 to 604800. Got '" + claim.expires + "'");
     }

@@ -1,8 +1,8 @@
 #include "wire/filtered/filtered_route.h"
 
-#include <charconv>
 #include <utility>
 
+#include "base/number_text.h"
 #include "runtime/api/json_members.h"
 #include "wire/api/calls.h"
 #include "wire/filtered/answers.h"
@@ -138,8 +138,7 @@ std::optional<Error> read_page(const Target& target, bool with_status, ListMembe
     } else if (name == "status" && with_status) {
       into.status = value;
     } else if (name == "limit") {
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), into.limit);
-      if (error != std::errc{} || end != value.data() + value.size() || into.limit < 1 || into.limit > 1000) {
+      if (!read_number_in(value, into.limit) || into.limit < 1 || into.limit > 1000) {
         return Error{ErrorCode::kValidation, "'limit' must be a number from 1 to 1000", nullptr};
       }
     } else if (!is_signature_member(name)) {

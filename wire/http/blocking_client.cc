@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <utility>
 // Asio on GCC 12 needs <utility> before it.
@@ -20,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/number_text.h"
 #include "wire/auth/sigv4.h"
 #include "wire/http/tls.h"
 
@@ -274,9 +274,7 @@ Result<std::unique_ptr<BlockingClient>> BlockingClient::make(const std::string& 
     host.resize(colon);
   }
   uint16_t number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (error != std::errc{} || end != port.data() + port.size())
-    return wrong("the port must be a number from 0 to 65535");
+  if (!read_number_in(port, number)) return wrong("the port must be a number from 0 to 65535");
   if (host.empty()) return wrong("the host is missing");
   if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   auto client = std::make_unique<BeastBlockingClient>(std::move(host), std::move(port), secure, std::move(options));

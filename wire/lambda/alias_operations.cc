@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/crypto.h"
+#include "base/number_text.h"
 #include "streams/arn.h"
+#include "tables/value/json_quoted.h"
 #include "wire/lambda/aws_members.h"
 #include "wire/lambda/operation.h"
 
@@ -49,8 +50,7 @@ Result<void> check_name(const std::string& name) {
 std::optional<double> share_of(const JsonView& json) {
   double share = -1;
   const std::string_view text = json.is(JsonKind::kNumber) ? json.text() : std::string_view();
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
-  const bool good = error == std::errc{} && end == text.data() + text.size() && share >= 0 && share <= 1;
+  const bool good = read_number_in(text, share) && share >= 0 && share <= 1;
   return good ? std::optional(share) : std::nullopt;
 }
 
@@ -125,11 +125,11 @@ Result<void> check(const FunctionAlias& alias, const std::string& function, Runt
 std::string members_of(const Account& account, const std::string& function, const std::string& name,
                        const FunctionAlias& alias) {
   std::string json = fmt::format(R"("AliasArn":{},"Name":{},"FunctionVersion":{},"Description":{})",
-                                 in_quotes(arn_of(account, function, name)), in_quotes(name), in_quotes(alias.version),
-                                 in_quotes(alias.description));
+                                 json_quoted(arn_of(account, function, name)), json_quoted(name),
+                                 json_quoted(alias.version), json_quoted(alias.description));
   std::string weights;
   for (const auto& [version, weight] : alias.weights) {
-    weights += fmt::format("{}{}:{}", weights.empty() ? "" : ",", in_quotes(version), weight);
+    weights += fmt::format("{}{}:{}", weights.empty() ? "" : ",", json_quoted(version), weight);
   }
   if (!weights.empty()) json += R"(,"RoutingConfig":{"AdditionalVersionWeights":{)" + weights + "}}";
   return json;
@@ -243,7 +243,7 @@ class ListAliases final : public Operation {
     for (const auto& [name, alias] : qualifiers.aliases) {
       const bool wanted = version_.empty() || alias.version == version_ || alias.weights.contains(version_);
       if (!wanted || name <= page_.after) continue;
-      if (listed == page_.most) co_return answer_with(200, json + R"(],"NextMarker":)" + in_quotes(last) + "}");
+      if (listed == page_.most) co_return answer_with(200, json + R"(],"NextMarker":)" + json_quoted(last) + "}");
       json += listed++ > 0 ? "," : "";
       json += alias_json(backend.runtime.account(), function_, name, alias);
       last = name;

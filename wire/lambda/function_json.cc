@@ -4,17 +4,11 @@
 
 #include "base/crypto.h"
 #include "base/log.h"
-#include "tables/value/json.h"
+#include "tables/value/json_quoted.h"
 
 namespace freshet {
 
 namespace {
-
-std::string json_quoted(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
 
 // "2026-11-21T21:45:19.363+0000"
 std::string time_text(int64_t wall_ms) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "streams/arn.h"
-#include "tables/value/json.h"
+#include "tables/value/json_quoted.h"
 #include "wire/lambda/aws_members.h"
 #include "wire/lambda/operation.h"
 
@@ -65,12 +65,12 @@ bool is_configured(const FunctionDefinition& function) {
 
 std::string config_json(const FunctionDefinition& function, const Account& account) {
   const auto destination = [](const Destination& to) {
-    return to.target.empty() ? std::string("{}") : R"({"Destination":)" + in_quotes(to.target) + "}";
+    return to.target.empty() ? std::string("{}") : R"({"Destination":)" + json_quoted(to.target) + "}";
   };
   const std::string arn = function_arn(account, function.name);
   return fmt::format(R"({{"FunctionArn":{},"LastModified":{:.3f},"MaximumRetryAttempts":{},)"
                      R"("MaximumEventAgeInSeconds":{},"DestinationConfig":{{"OnSuccess":{},"OnFailure":{}}}}})",
-                     in_quotes(qualifier_of(function.name).empty() ? arn + ":$LATEST" : arn),
+                     json_quoted(qualifier_of(function.name).empty() ? arn + ":$LATEST" : arn),
                      static_cast<double>(function.async_modified_ms) / 1000, function.async.max_retries,
                      function.async.max_event_age.count(), destination(function.async.on_success),
                      destination(function.async.on_failure));

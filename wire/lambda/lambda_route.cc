@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "base/crypto.h"
 #include "base/limits.h"
+#include "base/number_text.h"
 #include "runtime/invoke/http_host.h"
 #include "runtime/invoke/outcome.h"
 #include "tables/value/json.h"
@@ -244,9 +244,7 @@ class LambdaRoute final : public Route {
   std::unique_ptr<Exchange> list(const std::map<std::string, std::string>& query) {
     size_t most = kMaxListed;
     if (const auto given = query.find("MaxItems"); given != query.end()) {
-      const std::string& text = given->second;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), most);
-      if (error != std::errc{} || end != text.data() + text.size() || most < 1 || most > 10'000) {
+      if (!read_number_in(given->second, most) || most < 1 || most > 10'000) {
         return refuse({400, "InvalidParameterValueException", "MaxItems must be a number from 1 to 10000"});
       }
     }

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "base/crypto.h"
-#include "tables/value/json.h"
+#include "base/number_text.h"
 #include "wire/http/request_ids.h"
 #include "wire/http/target.h"
 #include "wire/lambda/answer.h"
@@ -14,12 +13,6 @@
 
 namespace freshet {
 namespace lambda {
-
-std::string in_quotes(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
 
 Result<FunctionDefinition> function_named(Runtime& runtime, const std::string& name) {
   const auto found = runtime.invoker().find(name);
@@ -41,9 +34,7 @@ Async<Result<FunctionDefinition>> change_function(Runtime& runtime, std::string 
 Result<Page> page_of(const Request& request, size_t most) {
   Page page{most, {}};
   if (const auto given = request.query.find("MaxItems"); given != request.query.end()) {
-    const std::string& text = given->second;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), page.most);
-    if (error != std::errc{} || end != text.data() + text.size() || page.most < 1 || page.most > 10'000) {
+    if (!read_number_in(given->second, page.most) || page.most < 1 || page.most > 10'000) {
       return invalid("MaxItems must be a number from 1 to 10000");
     }
     page.most = std::min(page.most, most);

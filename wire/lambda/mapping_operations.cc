@@ -6,7 +6,7 @@
 
 #include "base/crypto.h"
 #include "streams/arn.h"
-#include "tables/value/json.h"
+#include "tables/value/json_quoted.h"
 #include "wire/lambda/aws_members.h"
 #include "wire/lambda/operation.h"
 
@@ -153,23 +153,23 @@ std::string mapping_json(const MappingState& mapping, const std::string& stream,
   const MappingDefinition& d = mapping.definition;
   std::string filters;
   for (const std::string& pattern : d.filters) {
-    filters += (filters.empty() ? "" : ",") + (R"({"Pattern":)" + in_quotes(pattern) + "}");
+    filters += (filters.empty() ? "" : ",") + (R"({"Pattern":)" + json_quoted(pattern) + "}");
   }
   std::string json = fmt::format(
       R"({{"UUID":{},"EventSourceArn":{},"FunctionArn":{},"StartingPosition":"{}","BatchSize":{},)"
       R"("MaximumBatchingWindowInSeconds":{},"ParallelizationFactor":{},"TumblingWindowInSeconds":{},)"
       R"("MaximumRecordAgeInSeconds":{},"MaximumRetryAttempts":{},"BisectBatchOnFunctionError":{},"State":"{}",)"
       R"("StateTransitionReason":"USER_INITIATED","LastProcessingResult":{})",
-      in_quotes(mapping_uuid(d.id)), in_quotes(stream), in_quotes(function_arn(account, d.function)),
+      json_quoted(mapping_uuid(d.id)), json_quoted(stream), json_quoted(function_arn(account, d.function)),
       d.starting_position == StartingPosition::kLatest ? "LATEST" : "TRIM_HORIZON", d.batch_size,
       std::chrono::duration_cast<seconds>(d.batching_window).count(), d.parallelization_factor,
       d.tumbling_window.count(), d.max_record_age ? d.max_record_age->count() : -1, d.max_retries.value_or(-1),
-      d.bisect_on_error, state, in_quotes(mapping.last_result));
+      d.bisect_on_error, state, json_quoted(mapping.last_result));
   if (d.modified_ms > 0) json += fmt::format(R"(,"LastModified":{}.{:03})", d.modified_ms / 1000, d.modified_ms % 1000);
   if (!filters.empty()) json += R"(,"FilterCriteria":{"Filters":[)" + filters + "]}";
   json += R"(,"FunctionResponseTypes":[)" + std::string(d.report_item_failures ? R"("ReportBatchItemFailures")" : "");
   json += R"(],"DestinationConfig":{"OnFailure":{)";
-  if (!d.on_failure.target.empty()) json += R"("Destination":)" + in_quotes(d.on_failure.target);
+  if (!d.on_failure.target.empty()) json += R"("Destination":)" + json_quoted(d.on_failure.target);
   return json + "}}}";
 }
 
@@ -316,7 +316,7 @@ class ListMappings final : public Operation {
       const MappingDefinition& d = mapping.definition;
       if (d.id <= page_.after || (!function_.empty() && d.function != function_)) continue;
       if (!table_.empty() && d.table != table_) continue;
-      if (listed == page_.most) co_return answer_with(200, json + R"(],"NextMarker":)" + in_quotes(last) + "}");
+      if (listed == page_.most) co_return answer_with(200, json + R"(],"NextMarker":)" + json_quoted(last) + "}");
       std::string table = d.table;
       const std::string stream = co_await stream_of(std::move(table), runtime);
       json += listed++ > 0 ? "," : "";

@@ -76,8 +76,6 @@ Parsed parse_delete_mapping(const Request& request);
 inline constexpr std::string_view kRevisionMismatch =
     "The Revision Id provided does not match the latest Revision Id. Call the GetFunction/GetAlias API to retrieve the "
     "latest Revision Id";
-// The text as a JSON string.
-std::string in_quotes(std::string_view text);
 // kResourceNotFound in the service's words. `name` with or without a qualifier.
 Result<FunctionDefinition> function_named(Runtime& runtime, const std::string& name);
 // Changes an existing function in its current state, and returns the result; errors of `change` too.

@@ -7,6 +7,7 @@
 
 #include "base/crypto.h"
 #include "streams/arn.h"
+#include "tables/value/json_quoted.h"
 #include "wire/lambda/aws_members.h"
 #include "wire/lambda/function_json.h"
 #include "wire/lambda/operation.h"
@@ -38,17 +39,17 @@ bool is_account(std::string_view text) {
 // Empty unless it can be a principal.
 std::string principal_json(const std::string& principal) {
   if (principal == "*") return R"("*")";
-  if (is_account(principal)) return R"({"AWS":)" + in_quotes("arn:aws:iam::" + principal + ":root") + "}";
-  if (principal.starts_with("arn:")) return R"({"AWS":)" + in_quotes(principal) + "}";
+  if (is_account(principal)) return R"({"AWS":)" + json_quoted("arn:aws:iam::" + principal + ":root") + "}";
+  if (principal.starts_with("arn:")) return R"({"AWS":)" + json_quoted(principal) + "}";
   const bool service =
       principal.find('.') != std::string::npos && principal.find_first_of(" \t\n:") == std::string::npos;
-  return service ? R"({"Service":)" + in_quotes(principal) + "}" : std::string();
+  return service ? R"({"Service":)" + json_quoted(principal) + "}" : std::string();
 }
 
 std::string condition_json(const Permission& permission) {
   std::string equals;
   const auto equal = [&equals](std::string_view name, const std::string& value) {
-    if (!value.empty()) equals += (equals.empty() ? "" : ",") + in_quotes(name) + ":" + in_quotes(value);
+    if (!value.empty()) equals += (equals.empty() ? "" : ",") + json_quoted(name) + ":" + json_quoted(value);
   };
   equal("lambda:FunctionUrlAuthType", permission.auth_type);
   equal("lambda:EventSourceToken", permission.token);
@@ -56,10 +57,10 @@ std::string condition_json(const Permission& permission) {
   equal("aws:PrincipalOrgID", permission.organization);
   std::string json;
   const auto operation = [&json](std::string_view name, const std::string& members) {
-    if (!members.empty()) json += (json.empty() ? "" : ",") + in_quotes(name) + ":{" + members + "}";
+    if (!members.empty()) json += (json.empty() ? "" : ",") + json_quoted(name) + ":{" + members + "}";
   };
   operation("StringEquals", equals);
-  operation("ArnLike", permission.source_arn.empty() ? "" : R"("AWS:SourceArn":)" + in_quotes(permission.source_arn));
+  operation("ArnLike", permission.source_arn.empty() ? "" : R"("AWS:SourceArn":)" + json_quoted(permission.source_arn));
   operation("Bool", permission.via_url ? R"("lambda:InvokedViaFunctionUrl":"true")" : "");
   return json;
 }
@@ -67,8 +68,8 @@ std::string condition_json(const Permission& permission) {
 std::string statement_json(const Permission& permission, const std::string& resource) {
   const std::string condition = condition_json(permission);
   return fmt::format(R"({{"Sid":{},"Effect":"Allow","Principal":{},"Action":{},"Resource":{}{}}})",
-                     in_quotes(permission.id), principal_json(permission.principal), in_quotes(permission.action),
-                     in_quotes(resource), condition.empty() ? "" : R"(,"Condition":{)" + condition + "}");
+                     json_quoted(permission.id), principal_json(permission.principal), json_quoted(permission.action),
+                     json_quoted(resource), condition.empty() ? "" : R"(,"Condition":{)" + condition + "}");
 }
 
 // Checks the id of an existing policy, or of its function or alias.
@@ -118,7 +119,7 @@ class AddPermission final : public Operation {
                            fmt::format("The final policy size ({}) is bigger than the limit ({}).", size, kMaxPolicy)});
     }
     if (!done) co_return fail(std::move(done.error()));
-    co_return answer_with(201, R"({"Statement":)" + in_quotes(statement.json) + "}");
+    co_return answer_with(201, R"({"Statement":)" + json_quoted(statement.json) + "}");
   }
 
  private:
@@ -174,7 +175,7 @@ class GetPolicy final : public Operation {
       co_return fail(ErrorCode::kResourceNotFound, "The resource you requested does not exist.");
     }
     const std::string json = policy_json(policy->second);
-    co_return answer_with(200, R"({"Policy":)" + in_quotes(json) + R"(,"RevisionId":")" + uuid_of(json) + R"("})");
+    co_return answer_with(200, R"({"Policy":)" + json_quoted(json) + R"(,"RevisionId":")" + uuid_of(json) + R"("})");
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "streams/arn.h"
+#include "tables/value/json_quoted.h"
 #include "wire/lambda/aws_members.h"
 #include "wire/lambda/function_json.h"
 #include "wire/lambda/operation.h"
@@ -70,7 +71,7 @@ class ListVersions final : public Operation {
         behind = number == page_.after;
         continue;
       }
-      if (listed == page_.most) co_return answer_with(200, json + R"(],"NextMarker":)" + in_quotes(last) + "}");
+      if (listed == page_.most) co_return answer_with(200, json + R"(],"NextMarker":)" + json_quoted(last) + "}");
       json += listed++ > 0 ? "," : "";
       json += function_configuration_json(version, backend.runtime.account(), shown_);
       last = number;
@@ -90,7 +91,7 @@ class CodeSigning final : public Operation {
   Async<Result<HttpResponse>> run(Backend& backend) override {
     auto function = function_named(backend.runtime, name_);
     if (!function) co_return fail(std::move(function.error()));
-    co_return answer_with(200, R"({"CodeSigningConfigArn":"","FunctionName":)" + in_quotes(name_) + "}");
+    co_return answer_with(200, R"({"CodeSigningConfigArn":"","FunctionName":)" + json_quoted(name_) + "}");
   }
 
  private:

@@ -1,13 +1,13 @@
 #include "wire/lambda/view_routes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/cursor.h"
+#include "base/number_text.h"
 #include "streams/arn.h"
 #include "streams/pattern.h"
 #include "streams/stream_event.h"
@@ -43,9 +43,7 @@ Result<Part> part_of(std::string_view list, const HttpRequest& request) {
     } else if (name == "function") {
       part.function = std::move(value);
     } else if (name == "limit") {
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), part.limit);
-      const bool is_number = error == std::errc{} && end == value.data() + value.size();
-      if (!is_number || part.limit < 1 || part.limit > kMostListed) {
+      if (!read_number_in(value, part.limit) || part.limit < 1 || part.limit > kMostListed) {
         return invalid("'limit' must be a number from 1 to " + std::to_string(kMostListed));
       }
     } else {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/number_text.h"
 #include "runtime/api/json_members.h"
 #include "tables/value/json.h"
 #include "wire/api/calls.h"
@@ -256,8 +257,7 @@ Asked list(Target& target) {
     if (name == "cursor") {
       input.cursor = value;
     } else if (name == "limit") {
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), input.limit);
-      if (error != std::errc{} || end != value.data() + value.size() || input.limit < 1 || input.limit > 1000) {
+      if (!read_number_in(value, input.limit) || input.limit < 1 || input.limit > 1000) {
         return {Error{ErrorCode::kValidation, "'limit' must be a number from 1 to 1000", nullptr}, {}};
       }
     } else if (!is_signature_member(name)) {

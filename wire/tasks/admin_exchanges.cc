@@ -1,9 +1,9 @@
 #include "wire/tasks/admin_exchanges.h"
 
-#include <charconv>
 #include <utility>
 #include <vector>
 
+#include "base/number_text.h"
 #include "wire/tasks/admin_answers.h"
 #include "wire/tasks/answers.h"
 #include "wire/tasks/task_exchange.h"
@@ -112,18 +112,11 @@ class Audit final : public Exchange {
   Result<std::vector<ItemRef>> lines_;
 };
 
-// The number that the text is.
-std::optional<uint64_t> number_of(const std::string& text) {
-  uint64_t out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return out;
-}
-
 std::unique_ptr<Exchange> one_job(Desk& desk, std::string queue, const std::string& id, std::optional<Actor> actor) {
-  const auto number = number_of(id);
-  if (!number) return refuse(Error{ErrorCode::kValidation, "the id of a job is a number: '" + id + "'", nullptr});
-  return std::make_unique<OneJob>(desk, std::move(queue), *number, std::move(actor));
+  uint64_t number = 0;
+  if (!read_number_in(id, number))
+    return refuse(Error{ErrorCode::kValidation, "the id of a job is a number: '" + id + "'", nullptr});
+  return std::make_unique<OneJob>(desk, std::move(queue), number, std::move(actor));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "wire/tasks/task_route.h"
 
-#include <charconv>
 #include <optional>
 #include <utility>
 
+#include "base/number_text.h"
 #include "wire/api/calls.h"
 #include "wire/auth/actor.h"
 #include "wire/http/own_error.h"
@@ -27,9 +27,7 @@ Error no_such_path(const HttpRequest& request) {
 
 std::optional<uint64_t> number_in(const std::string& text) {
   uint64_t out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return out;
+  return read_number_in(text, out) ? std::optional(out) : std::nullopt;
 }
 
 Result<uint32_t> limit_of(const Target& target, uint32_t fallback, uint32_t most) {

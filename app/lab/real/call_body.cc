@@ -1,8 +1,9 @@
 #include "app/lab/real/call_body.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "base/number_text.h"
 
 namespace freshet::lab {
 
@@ -20,8 +21,7 @@ std::optional<size_t> number_of(const std::string& body, size_t tasks) {
   if (id == document.end() || !id->is_string()) return std::nullopt;
   const auto& text = id->get_ref<const std::string&>();
   size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number >= tasks) return std::nullopt;
+  if (!read_number_in(text, number) || number >= tasks) return std::nullopt;
   return number;
 }
 

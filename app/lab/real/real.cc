@@ -4,12 +4,10 @@
 #include <optional>
 
 #include "app/lab/real/handler.h"
+#include "app/lab/real/local_http.h"
 #include "app/lab/real/temporary_folder.h"
 #include "runtime/loop/loop.h"
-#include "wire/http/client.h"
 #include "wire/http/io_waiter.h"
-#include "wire/http/server.h"
-#include "wire/http/simple_route.h"
 
 namespace freshet::lab {
 
@@ -41,26 +39,10 @@ class LiveRun {
  private:
   Result<void> open() {
     if (folder_.path().empty()) return fail(ErrorCode::kIo, "no temporary folder can be made");
-    auto io = IoThread::start(clock_);
-    if (!io) return fail(io.error());
-    io_ = std::move(*io);
-    auto listener = HttpListener::bind("127.0.0.1", 0);
-    if (!listener) return fail(listener.error());
-    std::vector<std::unique_ptr<Route>> routes;
-    routes.push_back(
-        make_simple_route("POST", "/", [this](const HttpRequest& request) { return handler_.answer(request.body); }));
-    const std::vector<IoThread*> threads = {io_.get()};
-    const DurableFunction nothing = []() -> Async<Result<void>> { return Result<void>(); };
-    auto server =
-        HttpServer::start({}, std::move(*listener), std::move(routes), threads, clock_, loop_, loop_, nothing);
-    if (!server) return fail(server.error());
-    server_ = std::move(*server);
-    HttpClientOptions client;
-    client.max_calls = kMaxCalls;
-    http_ = make_http_client(std::move(client), threads, clock_, loop_, loop_);
-    waiter_.attach(*io_, loop_);
-    const auto url = "http://127.0.0.1:" + std::to_string(server_->port()) + "/";
-    Bench bench{policy_, ledger_, seed_, options_, loop_, *http_, folder_.path(), url};
+    const auto answer = [this](const HttpRequest& request) { return handler_.answer(request.body); };
+    if (auto opened = local_.open(answer, kMaxCalls); !opened) return opened;
+    const std::string url = local_.url();
+    Bench bench{policy_, ledger_, seed_, options_, loop_, local_.client(), folder_.path(), url};
     contender_ = policy_.command.empty() ? make_daemon(std::move(bench)) : make_rival(std::move(bench));
     return {};
   }
@@ -131,9 +113,7 @@ class LiveRun {
   Loop loop_{clock_, waiter_};
   std::unique_ptr<Limiter> limiter_;
   Handler handler_;
-  std::unique_ptr<IoThread> io_;
-  std::unique_ptr<HttpServer> server_;
-  std::unique_ptr<HttpClient> http_;
+  LocalHttp local_{clock_, waiter_, loop_};
   std::unique_ptr<Contender> contender_;
   std::map<std::string, double> figures_;
   Result<void> result_;

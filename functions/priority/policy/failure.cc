@@ -18,20 +18,20 @@ Return after_restore(const Settings& settings, int64_t failures, bool failed, st
   Return out;
   out.failures = failures + (failed ? 1 : 0);
   if (failed && used_up(settings, out.failures)) {
-    out.to = Place::kDead;
+    out.to = RecordPlace::kDead;
     return out;
   }
   if (!delay && failed)
     delay = backoff_delay(settings.backoff, static_cast<int>(std::min<int64_t>(out.failures, 1000)), unit);
   out.delay = delay.value_or(milliseconds(0));
-  out.to = out.delay.count() > 0 ? Place::kDelayed : Place::kReady;
+  out.to = out.delay.count() > 0 ? RecordPlace::kDelayed : RecordPlace::kReady;
   return out;
 }
 
 Return after_timeout(const Settings& settings, int64_t failures) {
   Return out;
   out.failures = failures + 1;
-  if (used_up(settings, out.failures)) out.to = Place::kDead;
+  if (used_up(settings, out.failures)) out.to = RecordPlace::kDead;
   return out;
 }
 

@@ -1,4 +1,9 @@
 // Decides where a record goes that was peeked and not completed. Pure.
+//
+// These are not the rules of a task (functions/queue/policy/outcome.h). A record counts its failures, and a task its
+// claims. A record whose timeout has passed can be peeked at once, and a task whose lease has ended waits as after a
+// failure. A task has always a last attempt, and a record need not have one. Only the backoff is the same, and both use
+// functions/queue/policy/backoff.h.
 #pragma once
 
 #include <optional>
@@ -9,9 +14,9 @@
 namespace freshet::priority {
 
 struct Return {
-  Place to = Place::kReady;  // kReady, kDelayed or kDead.
-  milliseconds delay{0};     // Set with kDelayed.
-  int64_t failures = 0;      // The number of failures afterwards.
+  RecordPlace to = RecordPlace::kReady;  // kReady, kDelayed or kDead.
+  milliseconds delay{0};                 // Set with kDelayed.
+  int64_t failures = 0;                  // The number of failures afterwards.
 };
 
 // Its consumer gave it back. `failed`: counts as a failure. A `delay` overrides the backoff; `unit` is uniform in [0,

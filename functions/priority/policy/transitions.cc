@@ -23,7 +23,7 @@ Verdict final_state(const RecordFacts& facts, const Settings& settings) {
 }
 
 Verdict elsewhere(const RecordFacts& facts, const Settings& settings) {
-  if (facts.place != Place::kElsewhere) return {};
+  if (facts.place != RecordPlace::kElsewhere) return {};
   const bool dead = !facts.number;
   return illegal(facts, "is in another queue of the table: '" + (dead ? settings.names.dead : settings.names.queued) +
                             "' is " + std::to_string(dead ? *facts.dead_number : *facts.number));
@@ -37,7 +37,7 @@ Verdict unconstructed(const RecordFacts& facts, const Settings& settings) {
 }
 
 Verdict without_receipt(const RecordFacts& facts, const Settings& settings, bool held, int64_t now_ms) {
-  if (!settings.require_receipt || held || facts.place != Place::kInFlight || facts.due_ms(settings) <= now_ms) {
+  if (!settings.require_receipt || held || facts.place != RecordPlace::kInFlight || facts.due_ms(settings) <= now_ms) {
     return {};
   }
   return illegal(facts, "is in flight until " + std::to_string(facts.due_ms(settings)) +
@@ -92,7 +92,7 @@ Verdict may_update_status(const RecordFacts& facts, const Settings& settings, co
 Verdict may_enqueue(const RecordFacts& facts, const Settings& settings) {
   if (auto no = elsewhere(facts, settings)) return no;
   if (auto no = unconstructed(facts, settings)) return no;
-  if (facts.place == Place::kInFlight) return illegal(facts, "is in flight");
+  if (facts.place == RecordPlace::kInFlight) return illegal(facts, "is in flight");
   if (settings.states.used && facts.status != settings.states.ready) {
     return illegal(facts, "is " + facts.status + "; it must be " + settings.states.ready);
   }
@@ -108,7 +108,7 @@ Verdict may_restore(const RecordFacts& facts, const Settings& settings, bool hel
   if (auto no = elsewhere(facts, settings)) return no;
   if (auto no = unconstructed(facts, settings)) return no;
   if (auto no = final_state(facts, settings)) return no;
-  const bool comes_in = facts.place == Place::kOutside || facts.place == Place::kDead;
+  const bool comes_in = facts.place == RecordPlace::kOutside || facts.place == RecordPlace::kDead;
   if (comes_in) return without_room(facts, settings);
   return without_receipt(facts, settings, held, now_ms);
 }
@@ -116,8 +116,8 @@ Verdict may_restore(const RecordFacts& facts, const Settings& settings, bool hel
 Verdict may_send_to_dlq(const RecordFacts& facts, const Settings& settings, bool held, int64_t now_ms) {
   if (auto no = elsewhere(facts, settings)) return no;
   if (auto no = final_state(facts, settings)) return no;
-  if (facts.place == Place::kDead) return illegal(facts, "is in the dead-letter queue already");
-  if (facts.place == Place::kOutside) return illegal(facts, "is not in the queue");
+  if (facts.place == RecordPlace::kDead) return illegal(facts, "is in the dead-letter queue already");
+  if (facts.place == RecordPlace::kOutside) return illegal(facts, "is not in the queue");
   return without_receipt(facts, settings, held, now_ms);
 }
 
@@ -127,7 +127,7 @@ Verdict may_touch(const RecordFacts& facts, const Settings& settings) {
 }
 
 Verdict may_extend(const RecordFacts& facts, const Settings& settings, bool held, int64_t now_ms) {
-  if (facts.place != Place::kInFlight) {
+  if (facts.place != RecordPlace::kInFlight) {
     return illegal(facts, "is not in flight: it is " + std::string(place_name(facts.place)));
   }
   if (facts.due_ms(settings) <= now_ms)
@@ -143,8 +143,8 @@ Verdict may_set_priority(const RecordFacts& facts, const Settings& settings) {
 
 Verdict may_cancel(const RecordFacts& facts, const Settings& settings) {
   if (auto no = elsewhere(facts, settings)) return no;
-  if (facts.place == Place::kInFlight) return illegal(facts, "is in flight: somebody works on it");
-  if (facts.place != Place::kReady && facts.place != Place::kDelayed) {
+  if (facts.place == RecordPlace::kInFlight) return illegal(facts, "is in flight: somebody works on it");
+  if (facts.place != RecordPlace::kReady && facts.place != RecordPlace::kDelayed) {
     return illegal(facts, "does not wait in the queue: it is " + std::string(place_name(facts.place)));
   }
   return {};

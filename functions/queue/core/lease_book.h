@@ -1,5 +1,5 @@
-// The leases that this daemon watches: its own from the claim on, others from when it first saw them. Each is timed on
-// this daemon's boottime clock. In memory only. Loop thread.
+// The leases of tasks that this daemon watches, in memory only: its own from the claim on, others from when it first
+// saw them, by its boottime clock. Records of priority queues have none (functions/priority/record.h). Loop thread.
 //
 // It is a piece of Claims, which alone changes it; others read it by Claims::leases().
 #pragma once

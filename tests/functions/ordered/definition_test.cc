@@ -33,7 +33,8 @@ TEST(OrderedDefinition, EverySetting) {
   const auto read = read_definitions(R"({"name": "n", "table": "Table", "partition_key": {"name": "p", "type": "N"},
     "sort_key": {"name": "s", "type": "B"}, "attributes": {"timestamp": "t", "deleted": "d", "ttl": "e",
     "update_timestamp": "u", "tie": "i", "update_tie": "j"}, "unit": "token", "token_type": "S", "timestamp_path": "a.b",
-    "max_skew_ms": 5, "tombstone_retention_ms": 6000, "update_attributes": ["x", "y"], "ties": "content"})");
+    "max_skew_ms": 5, "tombstone_retention_ms": 6000, "update_attributes": ["x", "y"], "ties": "content",
+    "old_timestamps": "accept"})");
   ASSERT_TRUE(read) << read.error().message;
   const Settings& s = read->front().settings;
   EXPECT_EQ(s.names.timestamp + s.names.deleted + s.names.ttl + s.names.update_timestamp + s.names.tie +
@@ -44,6 +45,7 @@ TEST(OrderedDefinition, EverySetting) {
   EXPECT_EQ(s.max_skew, milliseconds(5));
   EXPECT_EQ(s.retention, milliseconds(6000));
   EXPECT_EQ(s.ties, Ties::kContent);
+  EXPECT_EQ(s.old, Old::kAccept);
   EXPECT_EQ(s.update_attributes.size(), 2u);
   EXPECT_EQ(read->front().keys.sort->type, Type::kBinary);
 }
@@ -56,7 +58,9 @@ TEST(OrderedDefinition, WrongOnesSayWhat) {
             "'unit' is not known; there is ordered_writes");
   EXPECT_NE(why(R"({"name": "n"})").find("'table'"), std::string::npos);
   const auto with = [](const std::string& member) { return why(R"({"table": "Table", )" + member + "}"); };
-  EXPECT_NE(with(R"("colour": 1)").find("'colour' is not known"), std::string::npos);
+  EXPECT_EQ(with(R"("colour": 1)"),
+            "'colour' is not known; there are name, table, partition_key, sort_key, attributes, unit, token_type, "
+            "timestamp_path, max_skew_ms, tombstone_retention_ms, update_attributes, ties, old_timestamps");
   EXPECT_NE(with(R"("unit": "days")").find("seconds, milliseconds"), std::string::npos);
   EXPECT_NE(with(R"("ties": "coin")").find("arrival or content"), std::string::npos);
   EXPECT_NE(with(R"("token_type": "S")").find("unit token"), std::string::npos);

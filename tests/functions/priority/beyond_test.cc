@@ -110,7 +110,7 @@ TEST_P(BeyondTest, ARecordThatIsQueuedAgainBeginsANewLife) {
   const auto peeked = peek();
   EXPECT_EQ(peeked.failures, 0);
   EXPECT_EQ(peeked.peeks, 1);
-  EXPECT_EQ(restore("A", peeked.receipt).place, Place::kReady);
+  EXPECT_EQ(restore("A", peeked.receipt).place, RecordPlace::kReady);
 }
 
 TEST_P(BeyondTest, AlsoOneThatIsQueuedFromTheDeadLetters) {
@@ -119,13 +119,13 @@ TEST_P(BeyondTest, AlsoOneThatIsQueuedFromTheDeadLetters) {
   open(settings);
   queued({"A"});
   restore("A", peek().receipt);
-  ASSERT_EQ(restore("A", peek().receipt).place, Place::kDead);
+  ASSERT_EQ(restore("A", peek().receipt).place, RecordPlace::kDead);
   ASSERT_TRUE(world.wait(queue->update_status(on("A"), "READY_TO_SHIP")).ok());
   ASSERT_TRUE(enqueue("A").ok());
   const auto peeked = peek();
   EXPECT_EQ(peeked.failures, 0);
   EXPECT_EQ(peeked.peeks, 1);
-  EXPECT_EQ(restore("A", peeked.receipt).place, Place::kReady);
+  EXPECT_EQ(restore("A", peeked.receipt).place, RecordPlace::kReady);
 }
 
 // The sample's version begins anew with every put, so it alone does not tell two lives of a record apart.
@@ -196,7 +196,7 @@ TEST_P(BeyondTest, FailuresBackOffAndEndInTheDeadLetterQueue) {
   queued({"A"});
   auto peeked = peek();
   auto result = restore("A", peeked.receipt);
-  EXPECT_EQ(result.place, Place::kDelayed);
+  EXPECT_EQ(result.place, RecordPlace::kDelayed);
   EXPECT_EQ(peek().code, Code::kEmptyQueue);
   EXPECT_EQ(stats().delayed, 1u);
   world.pass(milliseconds(1001));
@@ -210,17 +210,17 @@ TEST_P(BeyondTest, FailuresBackOffAndEndInTheDeadLetterQueue) {
   RestoreInput back;
   back.call = on("A", peeked.receipt);
   back.failed = false;
-  EXPECT_EQ(world.wait(queue->restore(back)).place, Place::kReady) << "that is no failure";
+  EXPECT_EQ(world.wait(queue->restore(back)).place, RecordPlace::kReady) << "that is no failure";
   peeked = peek();
   EXPECT_EQ(peeked.failures, 2);
-  EXPECT_EQ(restore("A", peeked.receipt).place, Place::kDead);
+  EXPECT_EQ(restore("A", peeked.receipt).place, RecordPlace::kDead);
 }
 
 TEST_P(BeyondTest, DelayedVisibility) {
   open();
   ASSERT_TRUE(put("A").ok());
   auto result = enqueue("A", {}, milliseconds(5000));
-  EXPECT_EQ(result.place, Place::kDelayed);
+  EXPECT_EQ(result.place, RecordPlace::kDelayed);
   EXPECT_EQ(peek().code, Code::kEmptyQueue);
   world.pass(milliseconds(5001));
   EXPECT_EQ(peek().id, "A");
@@ -374,7 +374,7 @@ TEST_P(BeyondTest, AnItemThatNoIdNamesIsPassed) {
   ASSERT_EQ(peeked.passed.size(), 1u);
   EXPECT_EQ(peeked.passed[0],
             "p of item 'a|b|5' has a '|' in it, which separates the keys in ids: no id names this item");
-  EXPECT_EQ(world.wait(queue->get("a|b|5")).place, Place::kOutside) << "the other one";
+  EXPECT_EQ(world.wait(queue->get("a|b|5")).place, RecordPlace::kOutside) << "the other one";
 }
 
 TEST_P(BeyondTest, StateInATableOfItsOwn) {
@@ -403,7 +403,7 @@ TEST_P(BeyondTest, StateInATableOfItsOwn) {
   EXPECT_TRUE(remove("B", peeked[1].receipt).ok());
   EXPECT_TRUE(world.wait(queue->erase("B")).ok());
   EXPECT_TRUE(item("B", "ShipmentQueue").empty());
-  EXPECT_EQ(world.wait(queue->get("C")).place, Place::kInFlight);
+  EXPECT_EQ(world.wait(queue->get("C")).place, RecordPlace::kInFlight);
 }
 
 TEST_P(BeyondTest, AWriteThatTheStoreRefusesIsNoConflict) {

@@ -53,6 +53,7 @@ TEST(DefinitionTest, EverySetting) {
   ASSERT_TRUE(read) << read.error().message;
   const Settings& s = read->front().settings;
   EXPECT_EQ(s.names.queued + s.names.dead + s.names.system_info + s.names.last_updated, "QDsysat");
+  EXPECT_EQ(s.queue_index + s.dead_index + s.visible_index, "abc");
   EXPECT_EQ(s.states.completed, "DONE");
   EXPECT_EQ(s.states.all(), (std::vector<std::string>{"NEW", "READY", "BUSY", "DONE", "DEAD", "PACKING"}));
   EXPECT_EQ(s.numbers.dead, 7);
@@ -75,6 +76,13 @@ TEST(DefinitionTest, WhatIsWrongIsNamed) {
   EXPECT_NE(why(R"({"table": "T", "visibility": 3})")
                 .find("'visibility' is not known (did you mean 'visibility_timeout_ms'?); there are name"),
             std::string::npos);
+  EXPECT_EQ(why(R"({"colour": 1})"),
+            "'colour' is not known; there are name, table, state_table, partition_key, sort_key, attributes, states, "
+            "numbers, order, newest_first, lowest_priority_first, queue_index, dlq_index, visible_index, in_flight, "
+            "visibility_timeout_ms, delay_ms, max_failures, backoff, strict, require_receipt, key_separator, sweep_ms");
+  EXPECT_EQ(why(R"({"table": "T", "sort_key": {"name": "s", "type": "X"}})"),
+            "'sort_key' has a wrong type: 'X' is no type of a key: there are S, N and B (String, Numeric, Binary)");
+  EXPECT_EQ(why(R"({"table": "T", "key_separator": "--"})"), "'key_separator' must be one character");
   EXPECT_NE(why("{"), "");
 }
 

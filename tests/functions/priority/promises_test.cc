@@ -51,17 +51,17 @@ TEST_P(PriorityPromisesTest, ACompletedRecordIsNeverGivenOutAgain) {
   EXPECT_TRUE(complete("delayed").ok());
   const auto held = peek(milliseconds(1000));
   ASSERT_EQ(held.id, "in flight") << "and not the completed one before it";
-  EXPECT_EQ(get("ready").place, Place::kOutside);
+  EXPECT_EQ(get("ready").place, RecordPlace::kOutside);
   EXPECT_TRUE(complete("in flight").ok());
   world.pass(milliseconds(600));
   EXPECT_TRUE(sweep().empty());
-  EXPECT_EQ(get("delayed").place, Place::kOutside) << "at the end of its delay";
-  EXPECT_EQ(get("in flight").place, Place::kInFlight) << "its consumer may still remove it";
+  EXPECT_EQ(get("delayed").place, RecordPlace::kOutside) << "at the end of its delay";
+  EXPECT_EQ(get("in flight").place, RecordPlace::kInFlight) << "its consumer may still remove it";
   world.pass(milliseconds(600));
   EXPECT_EQ(peek().id, "last");
   for (const char* id : {"ready", "delayed", "in flight"}) {
     const auto now = get(id);
-    EXPECT_EQ(now.place, Place::kOutside) << id;
+    EXPECT_EQ(now.place, RecordPlace::kOutside) << id;
     EXPECT_EQ(now.status, "COMPLETED") << id;
     EXPECT_EQ(now.failures, 0) << "a timeout of finished work is no failure";
     EXPECT_EQ(in_info(id, "queued"), Value::number(0));
@@ -83,8 +83,8 @@ TEST_P(PriorityPromisesTest, AlsoWhereRecordsStayInPlace) {
   world.pass(milliseconds(1100));
   EXPECT_EQ(peek().id, "C");
   EXPECT_EQ(peek().code, Code::kEmptyQueue);
-  EXPECT_EQ(get("A").place, Place::kOutside);
-  EXPECT_EQ(get("B").place, Place::kOutside);
+  EXPECT_EQ(get("A").place, RecordPlace::kOutside);
+  EXPECT_EQ(get("B").place, RecordPlace::kOutside);
   EXPECT_EQ(stats().dead, 0u);
 }
 
@@ -98,7 +98,7 @@ TEST_P(PriorityPromisesTest, WhateverLeavesTheDeadLetterQueueBeginsANewLife) {
       ASSERT_EQ(peeked.id, id);
       ASSERT_TRUE(restore(id, peeked.receipt).ok());
     }
-    ASSERT_EQ(get(id).place, Place::kDead);
+    ASSERT_EQ(get(id).place, RecordPlace::kDead);
     EXPECT_EQ(get(id).failures, 2) << "it can be seen why";
   };
   const std::vector<std::pair<std::string, std::function<void()>>> ways = {
@@ -127,7 +127,7 @@ TEST_P(PriorityPromisesTest, WhateverLeavesTheDeadLetterQueueBeginsANewLife) {
     ASSERT_EQ(peeked.id, "A");
     EXPECT_EQ(peeked.peeks, 1);
     EXPECT_EQ(peeked.failures, 0);
-    EXPECT_EQ(restore("A", peeked.receipt).place, Place::kReady) << "one failure sent it back";
+    EXPECT_EQ(restore("A", peeked.receipt).place, RecordPlace::kReady) << "one failure sent it back";
     ASSERT_TRUE(put("A").ok());
     ASSERT_TRUE(enqueue("A").ok());
   }
@@ -238,7 +238,7 @@ TEST_P(PriorityPromisesTest, TheRoomLookedAtIsEnoughToTheByte) {
   EXPECT_TRUE(world.wait(queue->extend(on("A", peeked.receipt), milliseconds(1000))).ok());
   world.pass(milliseconds(1100));
   EXPECT_TRUE(sweep().empty());
-  EXPECT_EQ(get("A").place, Place::kDead);
+  EXPECT_EQ(get("A").place, RecordPlace::kDead);
   EXPECT_TRUE(restore("A").ok());
 }
 

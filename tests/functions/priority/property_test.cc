@@ -12,7 +12,7 @@ constexpr int kRecords = 8;
 
 struct ModelRecord {
   std::string status = "UNDER_CONSTRUCTION";
-  Place place = Place::kOutside;
+  RecordPlace place = RecordPlace::kOutside;
   int64_t version = 1;
   uint64_t turn = 0;  // Its place in the order.
   int64_t due_ms = 0;
@@ -26,37 +26,37 @@ class Model {
   uint64_t turns = 0;
 
   void out(ModelRecord& r) {
-    if (r.place == Place::kDead) r.failures = 0;
-    r.place = Place::kOutside;
+    if (r.place == RecordPlace::kDead) r.failures = 0;
+    r.place = RecordPlace::kOutside;
     r.receipt.clear();
     r.turn = ++turns;
   }
   // A completed record leaves the queue where a peek or a sweep meets it. Its receipt stays good.
   void finish(ModelRecord& r) {
     ++r.version;
-    r.place = Place::kOutside;
+    r.place = RecordPlace::kOutside;
     r.turn = ++turns;
   }
   void dead(ModelRecord& r) {
-    r.place = Place::kDead;
+    r.place = RecordPlace::kDead;
     r.status = "IN_DLQ";
     r.receipt.clear();
     r.turn = ++turns;
   }
   void sweep(int64_t now) {
     for (auto& [id, r] : records) {
-      const bool due = (r.place == Place::kDelayed || r.place == Place::kInFlight) && r.due_ms <= now;
+      const bool due = (r.place == RecordPlace::kDelayed || r.place == RecordPlace::kInFlight) && r.due_ms <= now;
       if (due && r.status == "COMPLETED") {
         finish(r);
-      } else if (r.place == Place::kDelayed && r.due_ms <= now) {
-        r.place = Place::kReady;
+      } else if (r.place == RecordPlace::kDelayed && r.due_ms <= now) {
+        r.place = RecordPlace::kReady;
         ++r.version;
-      } else if (r.place == Place::kInFlight && r.due_ms <= now) {
+      } else if (r.place == RecordPlace::kInFlight && r.due_ms <= now) {
         ++r.version;
         if (++r.failures >= kMaxFailures) {
           dead(r);
         } else {
-          r.place = Place::kReady;
+          r.place = RecordPlace::kReady;
           r.status = "READY_TO_SHIP";
         }
       }
@@ -67,13 +67,13 @@ class Model {
     for (;;) {
       std::string best;
       for (const auto& [id, r] : records) {
-        if (r.place == Place::kReady && (best.empty() || r.turn < records.at(best).turn)) best = id;
+        if (r.place == RecordPlace::kReady && (best.empty() || r.turn < records.at(best).turn)) best = id;
       }
       if (best.empty() || records.at(best).status != "COMPLETED") return best;
       finish(records.at(best));
     }
   }
-  uint64_t at(Place place) const {
+  uint64_t at(RecordPlace place) const {
     return static_cast<uint64_t>(
         std::count_if(records.begin(), records.end(), [&](const auto& one) { return one.second.place == place; }));
   }
@@ -125,10 +125,10 @@ class PriorityProperty : public PriorityFixture {
   }
   void check() {
     const auto now = stats();
-    EXPECT_EQ(now.ready, model.at(Place::kReady));
-    EXPECT_EQ(now.in_flight, model.at(Place::kInFlight));
-    EXPECT_EQ(now.delayed, model.at(Place::kDelayed));
-    EXPECT_EQ(now.dead, model.at(Place::kDead));
+    EXPECT_EQ(now.ready, model.at(RecordPlace::kReady));
+    EXPECT_EQ(now.in_flight, model.at(RecordPlace::kInFlight));
+    EXPECT_EQ(now.delayed, model.at(RecordPlace::kDelayed));
+    EXPECT_EQ(now.dead, model.at(RecordPlace::kDead));
     EXPECT_TRUE(now.counted);
     for (const auto& [id, r] : model.records) {
       const auto read = world.wait(queue->get(id));
@@ -159,12 +159,12 @@ class PriorityProperty : public PriorityFixture {
     ModelRecord& r = found->second;
     if (r.status == "UNDER_CONSTRUCTION") {
       EXPECT_EQ(result.code, Code::kRecordNotConstructed) << id;
-    } else if (r.status != "READY_TO_SHIP" || r.place == Place::kInFlight) {
+    } else if (r.status != "READY_TO_SHIP" || r.place == RecordPlace::kInFlight) {
       EXPECT_EQ(result.code, Code::kIllegalState) << id;
     } else {
       EXPECT_TRUE(result.ok()) << id << " " << result.detail;
-      if (r.place == Place::kOutside) r.failures = 0;
-      r.place = delay.count() > 0 ? Place::kDelayed : Place::kReady;
+      if (r.place == RecordPlace::kOutside) r.failures = 0;
+      r.place = delay.count() > 0 ? RecordPlace::kDelayed : RecordPlace::kReady;
       r.due_ms = world.now_ms() + delay.count();
       r.turn = ++model.turns;
       ++r.version;
@@ -182,7 +182,7 @@ class PriorityProperty : public PriorityFixture {
     ASSERT_TRUE(result.ok()) << expected << ": " << result.detail;
     ASSERT_EQ(result.id, expected);
     ModelRecord& r = model.records[expected];
-    r.place = Place::kInFlight;
+    r.place = RecordPlace::kInFlight;
     r.status = "PROCESSING_SHIPMENT";
     r.receipt = result.receipt;
     r.due_ms = world.now_ms() + visibility.count();
@@ -198,7 +198,7 @@ class PriorityProperty : public PriorityFixture {
                         : what == "restore" ? restore(id, receipt)
                         : what == "dlq"     ? world.wait(queue->send_to_dlq(on(id, receipt)))
                                             : world.wait(queue->extend(on(id, receipt), milliseconds(1500)));
-    const bool in_queue = r.place != Place::kOutside && r.place != Place::kDead;
+    const bool in_queue = r.place != RecordPlace::kOutside && r.place != RecordPlace::kDead;
     const bool completed = r.status == "COMPLETED";
     Code expected = Code::kSuccess;
     if (!receipt.empty() && receipt != r.receipt) {
@@ -206,7 +206,7 @@ class PriorityProperty : public PriorityFixture {
     } else if (what == "restore" && r.status == "UNDER_CONSTRUCTION") {
       expected = Code::kRecordNotConstructed;
     } else if ((completed && what != "remove") || (what == "dlq" && !in_queue) ||
-               (what == "extend" && (r.place != Place::kInFlight || r.due_ms <= world.now_ms()))) {
+               (what == "extend" && (r.place != RecordPlace::kInFlight || r.due_ms <= world.now_ms()))) {
       expected = Code::kIllegalState;
     }
     EXPECT_EQ(result.code, expected) << what << " " << id << " " << r.status << " " << result.detail;
@@ -220,12 +220,12 @@ class PriorityProperty : public PriorityFixture {
       r.due_ms = world.now_ms() + 1500;
       return;
     }
-    const bool failed = r.place == Place::kInFlight;
-    if (r.place == Place::kDead) r.failures = 0;
+    const bool failed = r.place == RecordPlace::kInFlight;
+    if (r.place == RecordPlace::kDead) r.failures = 0;
     if (failed && ++r.failures >= kMaxFailures) return model.dead(r);
     const int64_t delay = failed ? std::min<int64_t>(500 << (r.failures - 1), 4000) : 0;
     r.status = "READY_TO_SHIP";
-    r.place = delay > 0 ? Place::kDelayed : Place::kReady;
+    r.place = delay > 0 ? RecordPlace::kDelayed : RecordPlace::kReady;
     r.due_ms = world.now_ms() + delay;
     r.receipt.clear();
     r.turn = ++model.turns;
@@ -247,7 +247,7 @@ class PriorityProperty : public PriorityFixture {
       }
       case 1: {
         const auto result = world.wait(queue->cancel(on(id)));
-        EXPECT_EQ(result.ok(), r.place == Place::kReady || r.place == Place::kDelayed) << result.detail;
+        EXPECT_EQ(result.ok(), r.place == RecordPlace::kReady || r.place == RecordPlace::kDelayed) << result.detail;
         if (!result.ok()) return;
         model.out(r);
         ++r.version;
@@ -258,7 +258,7 @@ class PriorityProperty : public PriorityFixture {
         EXPECT_TRUE(result.ok());
         if (final_state) return;
         r.status = "COMPLETED";
-        if (r.place != Place::kInFlight) r.turn = ++model.turns;
+        if (r.place != RecordPlace::kInFlight) r.turn = ++model.turns;
         ++r.version;
         return;
       }

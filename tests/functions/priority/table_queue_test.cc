@@ -35,7 +35,7 @@ TEST_P(TableQueueTest, PutTakesARecordOutOfTheQueueAndUpsertRaisesItsVersion) {
   again.status = "READY_TO_SHIP";
   auto result = world.wait(queue->upsert(again));
   EXPECT_EQ(result.version, 3);
-  EXPECT_EQ(result.place, Place::kOutside);
+  EXPECT_EQ(result.place, RecordPlace::kOutside);
   EXPECT_FALSE(item("A").contains("data"));
   result = world.wait(queue->put(again));
   EXPECT_EQ(result.version, 1);
@@ -224,7 +224,7 @@ TEST_P(TableQueueTest, TheSampleSettlesWhatWePeeked) {
           {":lut", Value("2026-11-21T00:08:52Z")}},
       {{"#v", "version"}, {"#DLQ", "DLQ"}, {"#sys", "system_info"}});
   ASSERT_TRUE(removed) << removed.error().message;
-  EXPECT_EQ(world.wait(queue->get("A")).place, Place::kOutside);
+  EXPECT_EQ(world.wait(queue->get("A")).place, RecordPlace::kOutside);
   EXPECT_EQ(remove("A", peeked.receipt).code, Code::kOnCondition) << "the receipt is stale";
   EXPECT_EQ(stats().in_flight, 0u);
 }

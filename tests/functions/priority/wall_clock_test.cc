@@ -9,7 +9,7 @@ constexpr milliseconds kDay{24 * 3600 * 1000};
 
 class PriorityClockTest : public PriorityFixture {
  protected:
-  Place place(const std::string& id) { return world.wait(queue->get(id)).place; }
+  RecordPlace place(const std::string& id) { return world.wait(queue->get(id)).place; }
   int64_t failures(const std::string& id) { return world.wait(queue->get(id)).failures; }
   // "a" is in flight, "b" is delayed, "c" is ready.
   PriorityResult begin(Settings settings = shipment_settings()) {
@@ -40,9 +40,9 @@ TEST_P(PriorityClockTest, AStartADayAheadEndsNoTimeoutAndNoDelay) {
   const auto held = begin(settings);
   start_off_by(kDay, settings);
   EXPECT_TRUE(sweep().empty());
-  EXPECT_EQ(place("a"), Place::kInFlight);
+  EXPECT_EQ(place("a"), RecordPlace::kInFlight);
   EXPECT_EQ(failures("a"), 0);
-  EXPECT_EQ(place("b"), Place::kDelayed);
+  EXPECT_EQ(place("b"), RecordPlace::kDelayed);
   EXPECT_EQ(peek().id, "c");
   EXPECT_EQ(remove("a").code, Code::kIllegalState) << "another than its consumer settled it";
   world.clock.step_wall(-kDay);
@@ -59,7 +59,7 @@ TEST_P(PriorityClockTest, AClockBeforeTheFirstValidTimeEndsNothingAndIsNoError) 
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_FALSE(*swept);
   world.clock.step_wall(wall - milliseconds(1000));
-  EXPECT_EQ(place("a"), Place::kInFlight);
+  EXPECT_EQ(place("a"), RecordPlace::kInFlight);
 }
 
 TEST_P(PriorityClockTest, TheyAreOverOnceTheClockIsTrusted) {
@@ -67,11 +67,11 @@ TEST_P(PriorityClockTest, TheyAreOverOnceTheClockIsTrusted) {
   start_off_by(kDay);
   world.pass(seconds(50));
   EXPECT_TRUE(sweep().empty());
-  EXPECT_EQ(place("a"), Place::kInFlight);
+  EXPECT_EQ(place("a"), RecordPlace::kInFlight);
   world.pass(seconds(15));
   EXPECT_TRUE(sweep().empty());
-  EXPECT_EQ(place("a"), Place::kDead);
-  EXPECT_EQ(place("b"), Place::kReady);
+  EXPECT_EQ(place("a"), RecordPlace::kDead);
+  EXPECT_EQ(place("b"), RecordPlace::kReady);
 }
 
 TEST_P(PriorityClockTest, AJumpWhileItRunsGivesNoRecordToASecondConsumer) {
@@ -94,8 +94,8 @@ TEST_P(PriorityClockTest, TimeGoesOnWhileTheClockIsNotTrusted) {
   world.clock.step_wall(kDay);
   world.pass(seconds(35));
   EXPECT_TRUE(sweep().empty());
-  EXPECT_EQ(place("b"), Place::kReady) << "its delay of 30 s is over by any clock";
-  EXPECT_EQ(place("a"), Place::kInFlight);
+  EXPECT_EQ(place("b"), RecordPlace::kReady) << "its delay of 30 s is over by any clock";
+  EXPECT_EQ(place("a"), RecordPlace::kInFlight);
 }
 
 TEST_P(PriorityClockTest, InPlaceAsWell) {

@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-using Place = QueueRecording::Place;
+using Position = QueueRecording::Position;
 
 BootTime at_ms(int64_t ms) {
   return BootTime(milliseconds(ms));
@@ -24,7 +24,7 @@ RecordedMove move_of(uint64_t task, TaskStage from, TaskStage to) {
   return out;
 }
 
-std::vector<uint64_t> tasks_in(const QueueRecording& queue, Place from = {}, size_t most = SIZE_MAX) {
+std::vector<uint64_t> tasks_in(const QueueRecording& queue, Position from = {}, size_t most = SIZE_MAX) {
   std::vector<uint64_t> out;
   queue.read(from, most, [&](const RecordedEvent& event) {
     out.push_back(event.move.task);
@@ -181,9 +181,9 @@ TEST(RecordingBook, ManyEventsAreReadInPiecesAcrossChunks) {
   }
   EXPECT_GT(queue.chunks(), 5u);
   std::vector<uint64_t> seen;
-  Place place;
-  while (place != queue.end()) {
-    place = queue.read(place, 997, [&](const RecordedEvent& event) {
+  Position position;
+  while (position != queue.end()) {
+    position = queue.read(position, 997, [&](const RecordedEvent& event) {
       EXPECT_EQ(event.at, times.at(seen.size()));
       seen.push_back(event.move.task);
       return true;
@@ -196,9 +196,9 @@ TEST(RecordingBook, ManyEventsAreReadInPiecesAcrossChunks) {
 TEST(RecordingBook, TheEndIsWhereTheNextEventWillBe) {
   RecordingBook book(1u << 20);
   QueueRecording& queue = book.of("emails");
-  const Place before = queue.end();
+  const Position before = queue.end();
   queue.add(move_of(1, TaskStage::kNone, TaskStage::kPending), at_ms(1));
-  const Place middle = queue.read({}, SIZE_MAX, [](const RecordedEvent&) { return true; });
+  const Position middle = queue.read({}, SIZE_MAX, [](const RecordedEvent&) { return true; });
   EXPECT_EQ(middle, queue.end());
   queue.add(move_of(2, TaskStage::kNone, TaskStage::kPending), at_ms(2));
   EXPECT_EQ(tasks_in(queue, before), (std::vector<uint64_t>{1, 2}));
@@ -211,8 +211,8 @@ TEST(RecordingBook, AReaderThatStopsReadsOnWithTheSameEvent) {
   for (uint64_t task = 1; task <= 3; ++task) {
     queue.add(move_of(task, TaskStage::kNone, TaskStage::kPending), at_ms(1));
   }
-  const Place place = queue.read({}, 10, [](const RecordedEvent& event) { return event.move.task < 2; });
-  EXPECT_EQ(tasks_in(queue, place), (std::vector<uint64_t>{2, 3}));
+  const Position position = queue.read({}, 10, [](const RecordedEvent& event) { return event.move.task < 2; });
+  EXPECT_EQ(tasks_in(queue, position), (std::vector<uint64_t>{2, 3}));
 }
 
 TEST(RecordingBook, AnEventThatSeemsEarlierHasTheTimeOfTheOneBefore) {
@@ -271,7 +271,7 @@ TEST(RecordingBook, BytesAreBoundedAndTheOldestEventsGoFirst) {
   EXPECT_EQ(queue.forgotten_until(), at_ms(static_cast<int64_t>(kept.front()) - 1));
   EXPECT_TRUE(queue.is_gone({1, 17}));
   EXPECT_FALSE(queue.is_gone({}));
-  EXPECT_FALSE(queue.is_gone(queue.place_at(at_ms(0))));
+  EXPECT_FALSE(queue.is_gone(queue.position_at(at_ms(0))));
 }
 
 TEST(RecordingBook, AnEventAllocatesNothingButItsChunk) {
@@ -353,14 +353,14 @@ TEST(RecordingBook, MoreQueuesThanChunksTakeTurnsAndStayWithinTheBound) {
 TEST(RecordingBook, AReaderBeginsWithTheChunkOfTheTimeItWants) {
   RecordingBook book(16u << 20);
   QueueRecording& queue = book.of("emails");
-  EXPECT_EQ(queue.place_at(at_ms(5)), queue.end());
+  EXPECT_EQ(queue.position_at(at_ms(5)), queue.end());
   for (uint64_t task = 1; task <= 100'000; ++task) {
     queue.add(move_of(task, TaskStage::kPending, TaskStage::kTaken), at_ms(static_cast<int64_t>(task)));
   }
-  EXPECT_EQ(queue.place_at(at_ms(0)), (Place{1, 0}));
-  EXPECT_EQ(queue.place_at(at_ms(100'001)), queue.end());
+  EXPECT_EQ(queue.position_at(at_ms(0)), (Position{1, 0}));
+  EXPECT_EQ(queue.position_at(at_ms(100'001)), queue.end());
   for (const int64_t time : {2, 700, 5'000, 50'000, 99'999, 100'000}) {
-    const auto first = tasks_in(queue, queue.place_at(at_ms(time)), 1).at(0);
+    const auto first = tasks_in(queue, queue.position_at(at_ms(time)), 1).at(0);
     EXPECT_LE(first, static_cast<uint64_t>(time));
     EXPECT_GT(first + QueueRecording::kChunkBytes / 4, static_cast<uint64_t>(time)) << "not from the oldest event on";
   }
@@ -371,8 +371,8 @@ TEST(RecordingBook, AQueueThatBeginsAnewHasNothingOfWhatWasBefore) {
   QueueRecording& queue = book.of("emails");
   EXPECT_FALSE(queue.began());
   queue.add(move_of(1, TaskStage::kNone, TaskStage::kPending), at_ms(10));
-  const Place before = queue.read({}, 0, [](const RecordedEvent&) { return true; });
-  const Place end = queue.end();
+  const Position before = queue.read({}, 0, [](const RecordedEvent&) { return true; });
+  const Position end = queue.end();
   queue.begin_anew(at_ms(20));
   EXPECT_TRUE(queue.is_gone(before));
   EXPECT_TRUE(queue.is_gone(end)) << "it is another queue";
@@ -386,7 +386,7 @@ TEST(RecordingBook, AQueueThatBeginsAnewHasNothingOfWhatWasBefore) {
 TEST(RecordingBook, TheEndOfAnEmptyQueueIsGoneWhenItBeginsAnew) {
   RecordingBook book(1u << 20);
   QueueRecording& queue = book.of("emails");
-  const Place end = queue.end();
+  const Position end = queue.end();
   queue.begin_anew(at_ms(20));
   EXPECT_TRUE(queue.is_gone(end)) << "it is another queue";
   EXPECT_FALSE(queue.is_gone(queue.end()));
@@ -399,8 +399,8 @@ TEST(RecordingBook, TheEndIsNotGoneWhenNothingCameBehindItUntilAllWasForgotten) 
     queue.add(move_of(task, TaskStage::kNone, TaskStage::kPending), at_ms(at));
   };
   add(1, 10);
-  const Place first = queue.place_at(at_ms(0));
-  const Place end = queue.end();
+  const Position first = queue.position_at(at_ms(0));
+  const Position end = queue.end();
   book.tick(WallTime(milliseconds(2'000)), at_ms(2'000));
   ASSERT_EQ(queue.chunks(), 0u);
   EXPECT_TRUE(queue.is_gone(first));
@@ -408,7 +408,7 @@ TEST(RecordingBook, TheEndIsNotGoneWhenNothingCameBehindItUntilAllWasForgotten) 
   add(2, 2'500);
   EXPECT_FALSE(queue.is_gone(end));
   EXPECT_EQ(tasks_in(queue, end, 10), (std::vector<uint64_t>{2})) << "it goes on there";
-  const Place second = queue.place_at(at_ms(0));
+  const Position second = queue.position_at(at_ms(0));
   add(3, 2'600);
   book.tick(WallTime(milliseconds(4'000)), at_ms(4'000));
   EXPECT_TRUE(queue.is_gone(end)) << "what came behind it is forgotten, too";
@@ -448,7 +448,7 @@ TEST(RecordingBook, WallTimesAreThoseOfTheClockAsItGoesNow) {
   book.tick(WallTime(milliseconds(1'001'050)), at_ms(1'500));  // It drifts.
   EXPECT_EQ(queue.end(), queue.read({}, 0, [](const RecordedEvent&) { return true; }));
   queue.add(move_of(1, TaskStage::kNone, TaskStage::kPending), at_ms(1'600));
-  const Place after = queue.end();
+  const Position after = queue.end();
   book.tick(WallTime(milliseconds(1'062'000)), at_ms(2'500));  // It was set forward by a minute.
   EXPECT_EQ(book.wall_of(at_ms(700)), WallTime(milliseconds(1'060'200)));
   EXPECT_EQ(book.boot_of(WallTime(milliseconds(1'000'200)), at_ms(3'000)), at_ms(700)) << "as it was shown then";
