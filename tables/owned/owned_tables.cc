@@ -323,7 +323,7 @@ void OwnedTables::note_refused(Written& write, const Result<WriteOutput>& answer
   const auto known = recent_.find(write.table, write.key);
   recent_.refused(write.table, write.key, detail->item, write.call, now());
   write.cause = Cause::kClient;
-  // What the writer saw is not what the books have: it has just been disproved.
+  // The writer saw an old image, in an index: the books may have the new one already.
   if (known || !write.is_seen_in_index) return account(write, known);
   if (KeptBooks* books = books_of(write.table)) books->doubt();
 }
