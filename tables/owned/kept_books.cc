@@ -31,8 +31,18 @@ void KeptBooks::count_as(uint64_t id, const At& at) {
 
 void KeptBooks::over(uint64_t id, const std::optional<At>& now) {
   const auto flying = in_flight_.find(id);
-  if (flying != in_flight_.end() && --flying->second == 0) in_flight_.erase(flying);
-  if (count_ && now && count_->waiting.contains(id)) count_as(id, *now);
+  const bool is_last = flying != in_flight_.end() && --flying->second == 0;
+  if (is_last) in_flight_.erase(flying);
+  if (!count_) return;
+  const auto waiting = count_->waiting.find(id);
+  if (waiting != count_->waiting.end() && now) {
+    count_as(id, *now);
+  } else if (waiting != count_->waiting.end() && is_last) {
+    is_doubted_ = true;
+    const At at = waiting->second;
+    count_as(id, at);
+  }
+  if (count_->is_read && count_->waiting.empty()) finish_count();
 }
 
 void KeptBooks::moved(uint64_t id, const At& from, const At& to, Cause cause) {
@@ -62,23 +72,23 @@ void KeptBooks::begin_count() {
   is_doubted_ = false;
 }
 
-void KeptBooks::counted(uint64_t id, const Place& place) {
+void KeptBooks::counted(uint64_t id, const At& at) {
   if (!count_ || count_->known.contains(id)) return;
   if (in_flight_.contains(id)) {
-    count_->waiting[id] = place;
+    count_->waiting[id] = at;
   } else {
-    count_as(id, place);
+    count_as(id, at);
   }
 }
 
-// The difference came and went past this process.
 void KeptBooks::end_count() {
   if (!count_) return;
-  if (!count_->waiting.empty()) is_doubted_ = true;
-  for (const auto& [id, place] : count_->waiting) {
-    add(count_->stock.items, place.status, 1);
-    add(count_->stock.bytes, place.status, place.bytes);
-  }
+  count_->is_read = true;
+  if (count_->waiting.empty()) finish_count();
+}
+
+// The difference came and went past this process.
+void KeptBooks::finish_count() {
   std::set<std::string> all;
   for (const auto& [status, items] : books_.stock) all.insert(status);
   for (const auto& [status, items] : count_->stock.items) all.insert(status);

@@ -39,9 +39,12 @@ class KeptBooks {
   bool is_doubted() const { return is_doubted_; }
 
   void begin_count();
-  // A page of the count showed the item there.
-  void counted(uint64_t id, const Place& place);
+  // A page of the count showed the item. `at`: where it is, or where these books have it.
+  void counted(uint64_t id, const At& at);
+  // There are no more pages. The count holds as soon as the writes are over that were under way when it met their
+  // items.
   void end_count();
+  bool is_counting() const { return count_.has_value(); }
 
   const Books& books() const { return books_; }
 
@@ -52,11 +55,13 @@ class KeptBooks {
   };
   struct Count {
     Stock stock;
-    absl::flat_hash_set<uint64_t> known;           // Items that are in `stock`, or that are not in the table.
-    absl::flat_hash_map<uint64_t, Place> waiting;  // They were being written when the count met them.
+    absl::flat_hash_set<uint64_t> known;        // Items that are in `stock`, or that are not in the table.
+    absl::flat_hash_map<uint64_t, At> waiting;  // They were being written when the count met them.
+    bool is_read = false;                       // There are no more pages.
   };
 
   void count_as(uint64_t id, const At& at);
+  void finish_count();
 
   Books books_;
   std::optional<Count> count_;

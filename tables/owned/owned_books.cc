@@ -150,10 +150,13 @@ Async<void> OwnedTables::count_once(std::string table, std::shared_ptr<Kept> kep
     }
     pause = kFirstPause;
     for (const ItemRef& item : page->items) {
-      std::string key;
-      append_encoded(key, key_in(item.decode(), table));
-      const auto place = place_of(table, item);
-      if (place && *place) kept->books.counted(std::hash<std::string>{}(key), **place);
+      const Item key = key_in(item.decode(), table);
+      std::string bytes;
+      append_encoded(bytes, key);
+      // The books have an item as it is remembered: what is read of it later moves it from there.
+      const auto known = recent_.find(table, key);
+      if (const auto at = place_of(table, known ? known : item))
+        kept->books.counted(std::hash<std::string>{}(bytes), *at);
     }
     start = std::move(page->last_evaluated_key);
     if (start.empty()) break;
@@ -161,6 +164,7 @@ Async<void> OwnedTables::count_once(std::string table, std::shared_ptr<Kept> kep
     if (kept->is_over) co_return;
   }
   kept->books.end_count();
+  while (kept->books.is_counting() && !kept->is_over) co_await sleep_for(scheduler_, kFirstPause);
 }
 
 }  // namespace freshet

@@ -293,7 +293,11 @@ void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const 
     note_refused(write, answer);
   } else if (answer && after) {
     const auto known = recent_.find(write.table, write.key);
-    if (!recent_.wrote(write.table, write.key, *after, write.call, now())) return has_no_answer(write);
+    if (!recent_.wrote(write.table, write.key, *after, write.call, now())) {
+      std::vector<Written> one{write};
+      scope_.spawn(look_again(std::move(one)));
+      return;
+    }
     account(write, known ? known : write.before);
   }
 }

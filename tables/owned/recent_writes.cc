@@ -196,8 +196,10 @@ bool RecentWrites::wrote(const std::string& table, const Item& key, ItemRef now,
   KnownTable* known = table_of(table);
   if (known == nullptr) return true;
   Entry& entry = entry_of(*known, key);
-  if (entry.now && entry.came >= call) {
-    // Another image came while this write was under way.
+  // A write that had no answer may have come before this one, or after it.
+  if (entry.unsure && entry.came >= call) return false;
+  if (entry.now && entry.written >= call) {
+    // Another write was under way together with this one.
     const bool are_there = *entry.now && now;
     const int64_t before = are_there ? version_of(*entry.now) : 0;
     const int64_t after = are_there ? version_of(now) : 0;
@@ -205,6 +207,7 @@ bool RecentWrites::wrote(const std::string& table, const Item& key, ItemRef now,
     if (before == after && !(are_there && entry.now->same_bytes(now))) return false;
   }
   set(*known, entry, key, std::move(now), at);
+  entry.written = last_call_;
   return true;
 }
 

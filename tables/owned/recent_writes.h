@@ -82,6 +82,7 @@ class RecentWrites {
     std::optional<ItemRef> now{};   // Empty: not known.
     std::optional<Cause> unsure{};  // Set: a write had no answer.
     uint64_t came = 0;              // Number of the last call that had begun when the image came.
+    uint64_t written = 0;           // The same for the last image that a write gave.
     BootTime at{};
     BootTime until{};
     Ages::iterator age{};
