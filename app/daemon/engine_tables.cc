@@ -136,7 +136,8 @@ Result<void> check_engine(const DaemonOptions& options) {
 void leave_out_triggers(const std::string& file, Deployment& deployment) {
   const auto is_trigger = [&deployment](const MappingDefinition& mapping) {
     return std::any_of(deployment.functions.begin(), deployment.functions.end(), [&](const auto& function) {
-      return function.host == "native" && function.handler == "trigger" && function_name(mapping.function) == function.name;
+      return function.host == "native" && function.handler == "trigger" &&
+             function_name(mapping.function) == function.name;
     });
   };
   for (const auto& mapping : deployment.mappings) {

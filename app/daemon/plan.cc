@@ -197,7 +197,8 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<M
   plan.listen = *listen;
   if (auto engine = check_engine(options); !engine) return fail(std::move(engine.error()));
   if (is_on_engine(options) && options.data == kMemoryDirectory) {
-    plan.warnings.push_back("--store dynamodb with --data :memory: forgets definitions, pauses and logs with each stop");
+    plan.warnings.push_back(
+        "--store dynamodb with --data :memory: forgets definitions, pauses and logs with each stop");
   }
   auto durability = parse_durability(options.durability);
   if (!durability) return fail(durability.error());
