@@ -154,7 +154,7 @@ Async<std::vector<Result<WriteOutput>>> SimEngine::faulty(std::vector<Input> inp
   std::vector<Input> sent;
   std::vector<Input> later;
   for (const auto& input : inputs) {
-    const Fault fault = is_resolved(input) ? draw() : Fault::kNone;
+    const Fault fault = faults_.everywhere || is_resolved(input) ? draw() : Fault::kNone;
     faults.push_back(fault);
     if (fault == Fault::kLate) later.push_back(input);
     if (fault == Fault::kNone || fault == Fault::kLostAfter || fault == Fault::kTwice) sent.push_back(input);
@@ -218,7 +218,7 @@ Async<Result<WriteOutput>> SimEngine::write_one(WriteInput input) {
 }
 
 Async<Result<WriteOutput>> SimEngine::put_item(PutItemInput input) {
-  if (!behind_ && !input.only_new) return late_.put_item(std::move(input));
+  if (!behind_ && !input.only_new && !faults_.everywhere) return late_.put_item(std::move(input));
   return write_one(std::move(input));
 }
 
@@ -228,7 +228,7 @@ Async<Result<WriteOutput>> SimEngine::update_item(UpdateItemInput input) {
 }
 
 Async<Result<WriteOutput>> SimEngine::delete_item(DeleteItemInput input) {
-  if (!behind_) return late_.delete_item(std::move(input));
+  if (!behind_ && !faults_.everywhere) return late_.delete_item(std::move(input));
   return write_one(std::move(input));
 }
 
@@ -260,6 +260,7 @@ Async<Result<Page>> SimEngine::query(QueryInput input) {
 }
 
 Async<Result<Page>> SimEngine::scan(ScanInput input) {
+  if (faults_.everywhere && refuses()) return Result<Page>(fail(no_capacity()));
   if (!behind_ || input.index.empty()) return late_.scan(std::move(input));
   return behind_->scan(std::move(input));
 }

@@ -1,0 +1,234 @@
+#include "runtime/fleet/fleet.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace freshet {
+
+Fleet::Fleet(Tables& tables, Scheduler& scheduler, Random& random, EventLog log, FleetHooks& hooks,
+             FleetOptions options)
+    : tables_(tables),
+      scheduler_(scheduler),
+      random_(random),
+      log_(std::move(log)),
+      hooks_(hooks),
+      options_(std::move(options)) {}
+
+Fleet::~Fleet() {
+  if (timer_ != 0) scheduler_.cancel(timer_);
+}
+
+Async<Result<void>> Fleet::join() {
+  auto there = co_await provide_fleet_table(tables_);
+  if (!there) co_return there;
+  auto begun = begin();
+  co_return co_await begun;
+}
+
+Async<Result<void>> Fleet::begin() {
+  MemberBeat me;
+  me.id = options_.id;
+  me.url = options_.url;
+  me.lease = options_.lease;
+  me.life = random_.uuid();
+  const BootTime sent = now();
+  auto begun = co_await begin_life(tables_, std::move(me));
+  if (!begun) co_return fail(std::move(begun.error()));
+  begin_life_of(std::move(*begun), sent);
+  co_return Result<void>();
+}
+
+void Fleet::begin_life_of(MemberBeat me, BootTime sent) {
+  log_.info("FLEET_JOINED", {{"member", me.id}, {"epoch", me.epoch}, {"leaseMs", me.lease.count()}});
+  core_ = std::make_shared<FleetCore>(std::move(me), sent);
+  core_->serve(serves_);
+  said_ = Membership::kJoined;
+  next_read_ = now();
+  next_beat_ = sent + options_.lease / 3;
+  kick();
+}
+
+void Fleet::serve(std::set<std::string> units) {
+  serves_ = std::move(units);
+  if (!core_) return;
+  core_->serve(serves_);
+  kick();
+}
+
+void Fleet::nudge() {
+  next_read_ = now();
+  kick();
+}
+
+Async<bool> Fleet::leave(BootTime deadline) {
+  if (!core_) co_return true;
+  obey(core_->leave());
+  next_beat_ = now();
+  kick();
+  constexpr milliseconds kLook{5};
+  while (!core_->has_let_go() && now() < deadline) co_await sleep_for(scheduler_, kLook);
+  co_return core_->has_let_go();
+}
+
+std::string Fleet::broken() const {
+  if (!core_) return {};
+  switch (core_->membership()) {
+    case Membership::kJoined:
+      return {};
+    case Membership::kSuperseded:
+      return "another daemon has joined the fleet as '" + options_.id +
+             "': give each daemon a data folder of its own, that is no copy of another's";
+    default:
+      return "this daemon cannot reach its fleet, so it serves no queues: " + last_error_;
+  }
+}
+
+void Fleet::kick() {
+  if (!core_) return;
+  if (timer_ != 0) scheduler_.cancel(timer_);
+  timer_ = scheduler_.call_at(now(), [this] { tick(); });
+}
+
+void Fleet::tick() {
+  timer_ = 0;
+  obey(core_->at(now()));
+  check_membership();
+  if (core_->membership() == Membership::kSuperseded) return;
+  if (now() >= next_beat_) send_beat();
+  if (now() >= next_read_ && reads_ < kMostReads) {
+    next_read_ = now() + options_.lease / 9;
+    scope_.spawn(read(core_));
+  }
+  if (auto units = core_->units_to_write(); units && !writing_units_) {
+    scope_.spawn(write_units_of(core_, std::move(*units)));
+  }
+  if (timer_ == 0) arm();
+}
+
+void Fleet::arm() {
+  if (timer_ != 0) scheduler_.cancel(timer_);
+  BootTime next = next_beat_;
+  if (reads_ < kMostReads) {
+    if (core_->next_death() > now()) next_read_ = std::min(next_read_, core_->next_death());
+    next = std::min(next, next_read_);
+  }
+  if (core_->membership() == Membership::kJoined) next = std::min(next, core_->fence_at());
+  timer_ = scheduler_.call_at(std::max(next, now() + milliseconds(1)), [this] { tick(); });
+}
+
+void Fleet::obey(FleetCore::Orders orders) {
+  for (const auto& unit : orders.stop) {
+    log_.info("FLEET_UNIT_STOPPED", {{"unit", unit}});
+    hooks_.stop(unit);
+  }
+  for (const auto& unit : orders.start) {
+    log_.info("FLEET_UNIT_STARTED", {{"unit", unit}});
+    hooks_.start(unit);
+  }
+  if (orders.plan && !writing_plan_) scope_.spawn(write_plan_of(core_, std::move(*orders.plan), orders.plan_seen));
+  if (!orders.forget.empty()) scope_.spawn(forget(std::move(orders.forget)));
+  if (orders.look_again) next_read_ = now();
+}
+
+void Fleet::send_beat() {
+  next_beat_ = std::max(next_beat_ + options_.lease / 3, now());
+  if (beats_ < kMostBeats) scope_.spawn(beat(core_));
+}
+
+Async<void> Fleet::beat(std::shared_ptr<FleetCore> core) {
+  ++beats_;
+  const BootTime sent = now();
+  MemberBeat next = core->next_beat();
+  const bool leaving = next.leaving;
+  auto written = co_await write_beat(tables_, std::move(next));
+  --beats_;
+  note(written);
+  if (!written) co_return;  // A read tells whether it was written, and what is in its way.
+  core->beat_confirmed(sent);
+  if (leaving) hooks_.tell_others();
+}
+
+Async<void> Fleet::read(std::shared_ptr<FleetCore> core) {
+  ++reads_;
+  const BootTime begun = now();
+  auto view = co_await read_fleet(tables_);
+  --reads_;
+  if (core != core_) co_return;
+  if (!view) {
+    last_error_ = view.error().message;
+    arm();
+    co_return;
+  }
+  obey(core->saw(*view, begun, now()));
+  check_membership();
+  if (next_read_ <= now() || (core->units_to_write() && !writing_units_)) {
+    kick();
+  } else if (core->membership() != Membership::kSuperseded) {
+    arm();
+  }
+}
+
+Async<void> Fleet::write_units_of(std::shared_ptr<FleetCore> core, MemberUnits units) {
+  writing_units_ = true;
+  const uint64_t rev = units.rev;
+  const size_t holds = units.holds.size();
+  auto written = co_await write_units(tables_, std::move(units));
+  writing_units_ = false;
+  note(written);
+  if (core != core_) co_return;
+  if (!written) co_return;  // Written again at the next heartbeat or read, unless one shows that it is there.
+  obey(core->units_confirmed(rev, now()));
+  if (holds < written_holds_) hooks_.tell_others();  // The next members of these units wait for that.
+  written_holds_ = holds;
+  kick();
+}
+
+Async<void> Fleet::write_plan_of(std::shared_ptr<FleetCore> core, FleetPlan plan, uint64_t seen) {
+  writing_plan_ = true;
+  const bool is_new_leader = !core->leads();
+  const uint64_t term = plan.term;
+  auto written = co_await write_plan(tables_, std::move(plan), seen);
+  writing_plan_ = false;
+  note(written);
+  if (core != core_) co_return;
+  if (written) {
+    if (is_new_leader) log_.info("FLEET_LEADER", {{"member", options_.id}, {"term", term}});
+    hooks_.tell_others();
+  }
+  nudge();
+}
+
+Async<void> Fleet::forget(std::vector<MemberBeat> members) {
+  for (auto& member : members) {
+    auto forgotten = co_await forget_member(tables_, std::move(member));
+    note(forgotten);
+  }
+}
+
+void Fleet::note(const Result<void>& written) {
+  if (!written && written.error().code != ErrorCode::kConditionalCheckFailed) last_error_ = written.error().message;
+}
+
+void Fleet::check_membership() {
+  const Membership is = core_->membership();
+  if (is == Membership::kForgotten && !beginning_) scope_.spawn(begin_again());
+  if (is == said_) return;
+  if (is == Membership::kFenced) log_.warn("FLEET_UNREACHABLE", {{"message", last_error_}});
+  if (is == Membership::kSuperseded) log_.error("FLEET_SUPERSEDED", {{"message", broken()}});
+  if (is == Membership::kJoined) log_.info("FLEET_REACHED", {{"member", options_.id}});
+  said_ = is;
+}
+
+// After a silence of an hour others have removed the member's items.
+Async<void> Fleet::begin_again() {
+  beginning_ = true;
+  for (;;) {
+    auto begun = co_await begin();
+    if (begun) break;
+    last_error_ = begun.error().message;
+    co_await sleep_for(scheduler_, kRetry);
+  }
+  beginning_ = false;
+}
+
+}  // namespace freshet

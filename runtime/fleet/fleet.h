@@ -1,0 +1,105 @@
+// A daemon's membership in a fleet: it writes its heartbeats, reads the others', and starts and stops units as
+// FleetCore decides. Units are names of things that one member at a time serves, such as queues.
+//
+// Loop thread. Tables, scheduler and FleetHooks outlive it. Destroying it ends what it does without a word to others,
+// who take over when its lease is over; leave() first where there is time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/async.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/scheduler.h"
+#include "runtime/fleet/fleet_core.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+struct FleetOptions {
+  std::string id;            // The same in all lives of this daemon; no other daemon has it.
+  std::string url;           // Where other members reach it.
+  milliseconds lease{3000};  // Others take over when it is silent for so long.
+};
+
+class FleetHooks {
+ public:
+  virtual ~FleetHooks() = default;
+  // This member serves the unit from now on.
+  virtual void start(const std::string& unit) = 0;
+  // It must not begin anything more for the unit, from this call on.
+  virtual void stop(const std::string& unit) = 0;
+  // Something changed that other members should see before they read again by themselves: call their nudge(). Those
+  // calls may be lost.
+  virtual void tell_others() = 0;
+};
+
+class Fleet {
+ public:
+  Fleet(Tables& tables, Scheduler& scheduler, Random& random, EventLog log, FleetHooks& hooks, FleetOptions options);
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+  ~Fleet();
+
+  // Makes the table where there is none, and becomes a member. Once. The store's errors.
+  Async<Result<void>> join();
+  // The units that this member can serve from now on. It need not have joined.
+  void serve(std::set<std::string> units);
+  // Reads the fleet now.
+  void nudge();
+  // Gives up all units and says so; waits until others can read that, until `deadline` at most. True if they can.
+  Async<bool> leave(BootTime deadline);
+
+  // Null until it has joined.
+  const FleetCore* core() const { return core_ ? &*core_ : nullptr; }
+  // Why this member serves nothing although it should; empty if there is no reason.
+  std::string broken() const;
+
+ private:
+  static constexpr int kMostBeats = 3;  // Under way at a time, as each may take long.
+  static constexpr int kMostReads = 2;
+  static constexpr seconds kRetry{1};
+
+  BootTime now() const { return scheduler_.clock().boot(); }
+  void tick();
+  void arm();
+  void kick();
+  void obey(FleetCore::Orders orders);
+  void begin_life_of(MemberBeat me, BootTime sent);
+  Async<Result<void>> begin();
+  Async<void> begin_again();
+  void send_beat();
+  Async<void> beat(std::shared_ptr<FleetCore> core);
+  Async<void> read(std::shared_ptr<FleetCore> core);
+  Async<void> write_units_of(std::shared_ptr<FleetCore> core, MemberUnits units);
+  Async<void> write_plan_of(std::shared_ptr<FleetCore> core, FleetPlan plan, uint64_t seen);
+  Async<void> forget(std::vector<MemberBeat> members);
+  void note(const Result<void>& written);
+  void check_membership();
+
+  Tables& tables_;
+  Scheduler& scheduler_;
+  Random& random_;
+  const EventLog log_;
+  FleetHooks& hooks_;
+  const FleetOptions options_;
+  std::set<std::string> serves_;
+  std::shared_ptr<FleetCore> core_;        // One for each life; calls that are under way keep theirs.
+  Membership said_ = Membership::kJoined;  // As logged.
+  std::string last_error_;
+  int beats_ = 0;
+  int reads_ = 0;
+  bool writing_units_ = false;
+  size_t written_holds_ = 0;
+  bool writing_plan_ = false;
+  bool beginning_ = false;
+  BootTime next_beat_{};
+  BootTime next_read_{};
+  TimerId timer_ = 0;
+  Scope scope_;  // Last.
+};
+
+}  // namespace freshet

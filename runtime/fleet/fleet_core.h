@@ -1,0 +1,129 @@
+// The decisions of one member of a fleet: when others count as dead, who leads, which units this member serves. A pure
+// state machine over an explicit boottime, without store, timer or coroutine; Fleet (fleet.h) executes.
+//
+// Safety. A unit is served by one member at a time, because a member
+// - writes that it holds the unit, then reads all members, and serves it only if no living member holds it, too (of two
+//   that write at the same time, at least one sees the other);
+// - counts another as dead only when it has not seen a new heartbeat for that member's whole lease, by its own clock;
+// - stops by itself when its own last heartbeat that the store confirmed was sent two thirds of its lease ago.
+// Clocks need not agree on the time. They may differ by a third in speed.
+//
+// Liveness. The first living member by id takes the leadership from a leader that is dead, leaving or of an earlier
+// life; any other does so if that has not happened a heartbeat later. The leader writes the plan.
+//
+// Loop thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "tables/lease/fleet_items.h"
+
+namespace freshet {
+
+// The state of this member in the fleet.
+enum class Membership {
+  kJoined,
+  kFenced,      // Its heartbeats do not reach the store: it serves nothing.
+  kForgotten,   // Others removed it after a long silence: it must begin a new life.
+  kSuperseded,  // Another daemon joined under its id: it serves nothing from now on.
+};
+
+class FleetCore {
+ public:
+  // `me`: the heartbeat that the store confirmed when the life began, sent at `sent`.
+  FleetCore(MemberBeat me, BootTime sent);
+
+  // The effects that a call asks for. Lists are sorted by name.
+  struct Orders {
+    std::vector<std::string> start;  // Serve these units from now on.
+    std::vector<std::string> stop;   // Stop at once, before anything else is done.
+    // Write this plan over that of version `plan_seen`.
+    std::optional<FleetPlan> plan{};
+    uint64_t plan_seen = 0;
+    std::vector<MemberBeat> forget{};  // Members that have been silent for kForgetAfter.
+    bool look_again = false;           // Read the fleet again at once.
+  };
+
+  static constexpr seconds kForgetAfter{3600};
+
+  // The units that this member can serve; nothing while it leaves.
+  void serve(std::set<std::string> units);
+  // Takes no more units and gives up those that it has.
+  Orders leave();
+
+  // The next heartbeat to write.
+  MemberBeat next_beat();
+  // The store has confirmed a heartbeat that was sent at that time.
+  void beat_confirmed(BootTime sent);
+  // The units to write, as long as units_confirmed() has not been called for them.
+  std::optional<MemberUnits> units_to_write() const;
+  Orders units_confirmed(uint64_t rev, BootTime now);
+  // All items, from a read that began at `begun`. Ignores a read that began before one that it knows.
+  Orders saw(const FleetView& view, BootTime begun, BootTime now);
+  // Stops what must not be served any more. Call it at fence_at() at the latest.
+  Orders at(BootTime now);
+
+  BootTime fence_at() const { return fence_at_; }
+  // The first time at which a read may find a member dead that is alive as far as is known.
+  BootTime next_death() const;
+
+  Membership membership() const { return membership_; }
+  const MemberBeat& me() const { return me_; }
+  bool leads() const;
+  bool leaving() const { return me_.leaving; }
+  // True if this member holds nothing, in the stored item, either.
+  bool has_let_go() const;
+  bool is_serving(const std::string& unit) const;
+  // The member that the plan names for the unit, while it lives; null: nobody at the moment. Valid until the next
+  // call of saw().
+  const MemberBeat* owner(const std::string& unit) const;
+  const FleetView& view() const { return view_; }
+  // As of the newest read. False for members that are not known.
+  bool is_alive(const std::string& member) const;
+
+ private:
+  enum class Hold { kWanted, kServing };
+  struct Held {
+    Hold state = Hold::kWanted;
+    uint64_t rev = 0;  // The units item that first has it.
+  };
+  struct Seen {
+    uint64_t epoch = 0;
+    uint64_t beat = 0;
+    BootTime since{};  // When this heartbeat was first seen.
+    milliseconds lease{0};
+  };
+
+  void observe(BootTime now);
+  Membership membership_now(BootTime now) const;
+  void end(Membership why, Orders& orders);
+  void drop(std::map<std::string, Held>::iterator held, Orders& orders);
+  void follow_plan(Orders& orders);
+  void begin_units(Orders& orders);
+  void lead(Orders& orders, BootTime now);
+  bool may_claim(BootTime now);
+  bool is_led() const;
+  bool is_held_by_another(const std::string& unit) const;
+  bool may_have_units(const MemberBeat& member) const;
+  std::map<std::string, std::set<std::string>> candidates() const;
+
+  MemberBeat me_;
+  Membership membership_ = Membership::kJoined;
+  BootTime fence_at_;
+  std::set<std::string> serves_;
+  std::map<std::string, Held> held_;
+  uint64_t units_rev_ = 1;
+  uint64_t confirmed_rev_ = 0;
+  BootTime confirmed_at_{};  // When units of `confirmed_rev_` were confirmed.
+  BootTime read_begun_{};    // When the newest read began.
+  FleetView view_;
+  std::map<std::string, Seen> seen_;
+  std::optional<BootTime> leaderless_since_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,252 @@
+#include "tables/lease/fleet_items.h"
+
+#include <utility>
+
+namespace freshet {
+
+namespace {
+
+constexpr std::string_view kId = "id";
+constexpr std::string_view kBeatPrefix = "member#";
+constexpr std::string_view kUnitsPrefix = "units#";
+constexpr std::string_view kPlanId = "plan";
+constexpr int kMostReads = 3;
+
+std::string beat_id(std::string_view member) {
+  return std::string(kBeatPrefix).append(member);
+}
+std::string units_id(std::string_view member) {
+  return std::string(kUnitsPrefix).append(member);
+}
+Item key_of(std::string id) {
+  Item key;
+  key.set(kId, Value(std::move(id)));
+  return key;
+}
+Value number(uint64_t n) {
+  return Value::number(static_cast<int64_t>(n));
+}
+uint64_t number_in(const Item& item, std::string_view name) {
+  return static_cast<uint64_t>(item.int_or(name, 0));
+}
+
+Value list_of(const std::vector<std::string>& texts) {
+  List list;
+  for (const auto& text : texts) list.elements.emplace_back(text);
+  return Value(std::move(list));
+}
+std::vector<std::string> list_in(const Item& item, std::string_view name) {
+  std::vector<std::string> out;
+  const Value* value = item.find(name);
+  const List* list = value ? value->get_if<List>() : nullptr;
+  if (!list) return out;
+  for (const Value& element : list->elements) {
+    if (const auto* text = element.get_if<std::string>()) out.push_back(*text);
+  }
+  return out;
+}
+
+Item item_of(const MemberBeat& beat) {
+  Item item = key_of(beat_id(beat.id));
+  item.set("epoch", number(beat.epoch));
+  item.set("beat", number(beat.beat));
+  item.set("life", Value(beat.life));
+  item.set("url", Value(beat.url));
+  item.set("leaseMs", Value::number(beat.lease.count()));
+  if (beat.leaving) item.set("leaving", Value::boolean(true));
+  return item;
+}
+MemberBeat beat_in(const Item& item) {
+  MemberBeat beat;
+  beat.id = item.string_or(kId).substr(kBeatPrefix.size());
+  beat.epoch = number_in(item, "epoch");
+  beat.beat = number_in(item, "beat");
+  beat.life = item.string_or("life");
+  beat.url = item.string_or("url");
+  beat.lease = milliseconds(item.int_or("leaseMs", 0));
+  beat.leaving = item.contains("leaving");
+  return beat;
+}
+
+MemberUnits units_in(const Item& item) {
+  MemberUnits units;
+  units.id = item.string_or(kId).substr(kUnitsPrefix.size());
+  units.epoch = number_in(item, "epoch");
+  units.rev = number_in(item, "rev");
+  units.serves = list_in(item, "serves");
+  units.holds = list_in(item, "holds");
+  return units;
+}
+
+FleetPlan plan_in(const Item& item) {
+  FleetPlan plan;
+  plan.leader = item.string_or("leader");
+  plan.leader_epoch = number_in(item, "leaderEpoch");
+  plan.term = number_in(item, "term");
+  plan.version = number_in(item, "version");
+  const Value* owners = item.find("owners");
+  const Map* map = owners ? owners->get_if<Map>() : nullptr;
+  if (!map) return plan;
+  for (const auto& [unit, owner] : *map) {
+    if (const auto* text = owner.get_if<std::string>()) plan.owners.emplace(unit, *text);
+  }
+  return plan;
+}
+
+PutItemInput put_of(Item item) {
+  PutItemInput put;
+  put.table = kFleetTable;
+  put.item = std::move(item);
+  return put;
+}
+
+Async<Result<void>> put(Tables& tables, PutItemInput input) {
+  auto answer = co_await tables.put_item(std::move(input));
+  if (!answer) co_return fail(std::move(answer.error()));
+  co_return Result<void>();
+}
+
+Async<Result<void>> remove_of_epoch(Tables& tables, std::string id, uint64_t epoch) {
+  DeleteItemInput gone;
+  gone.table = kFleetTable;
+  gone.key = key_of(std::move(id));
+  gone.condition = "epoch = :e";
+  gone.placeholders.values.set(":e", number(epoch));
+  auto answer = co_await tables.delete_item(std::move(gone));
+  if (!answer) co_return fail(std::move(answer.error()));
+  co_return Result<void>();
+}
+
+// The member's last heartbeat, of whichever life; none: it is new.
+Async<Result<std::optional<MemberBeat>>> read_beat(Tables& tables, std::string id) {
+  GetItemInput get;
+  get.table = kFleetTable;
+  get.key = key_of(beat_id(id));
+  auto item = co_await tables.get_item(std::move(get));
+  if (!item) co_return fail(std::move(item.error()));
+  if (!*item) co_return std::optional<MemberBeat>();
+  co_return std::optional<MemberBeat>(beat_in(item->decode()));
+}
+
+}  // namespace
+
+Async<Result<void>> provide_fleet_table(Tables& tables) {
+  auto described = co_await tables.describe_table(kFleetTable);
+  if (!described && described.error().code == ErrorCode::kResourceNotFound) {
+    TableDefinition wanted;
+    wanted.name = kFleetTable;
+    wanted.keys = {{std::string(kId), Type::kString}, {}};
+    described = co_await tables.create_table(std::move(wanted));
+    // Another member may have made it meanwhile.
+    if (!described && described.error().code == ErrorCode::kResourceInUse) {
+      described = co_await tables.describe_table(kFleetTable);
+    }
+  }
+  if (!described) {
+    Error error = std::move(described.error());
+    error.message = "table '" + std::string(kFleetTable) + "': " + error.message;
+    co_return fail(std::move(error));
+  }
+  const KeySchema& keys = described->definition.keys;
+  if (keys.partition.name != kId || keys.partition.type != Type::kString || keys.sort) {
+    co_return invalid("table '" + std::string(kFleetTable) +
+                      "' is not that of a fleet: its key must be the string 'id'");
+  }
+  co_return Result<void>();
+}
+
+Async<Result<MemberBeat>> begin_life(Tables& tables, MemberBeat beat) {
+  for (int reads = 0; reads < kMostReads; ++reads) {
+    auto before = co_await read_beat(tables, beat.id);
+    if (!before) co_return fail(std::move(before.error()));
+    if (*before && (*before)->life == beat.life) co_return **before;
+    const uint64_t seen = *before ? (*before)->epoch : 0;
+    beat.epoch = seen + 1;
+    beat.beat = 1;
+    PutItemInput input = put_of(item_of(beat));
+    input.condition = seen == 0 ? "attribute_not_exists(id)" : "epoch = :seen";
+    if (seen != 0) input.placeholders.values.set(":seen", number(seen));
+    auto written = co_await put(tables, std::move(input));
+    if (written) co_return beat;
+    const ErrorCode code = written.error().code;
+    if (code != ErrorCode::kUnknownOutcome && code != ErrorCode::kConditionalCheckFailed) {
+      co_return fail(std::move(written.error()));
+    }
+  }
+  co_return fail(ErrorCode::kUnavailable,
+                 "member '" + beat.id + "' cannot join: other daemons with the same name begin");
+}
+
+Async<Result<void>> write_beat(Tables& tables, MemberBeat beat) {
+  PutItemInput input = put_of(item_of(beat));
+  input.condition = "epoch = :e AND beat < :b AND life = :l";
+  input.placeholders.values.set(":e", number(beat.epoch));
+  input.placeholders.values.set(":b", number(beat.beat));
+  input.placeholders.values.set(":l", Value(beat.life));
+  return put(tables, std::move(input));
+}
+
+Async<Result<void>> write_units(Tables& tables, MemberUnits units) {
+  Item item = key_of(units_id(units.id));
+  item.set("epoch", number(units.epoch));
+  item.set("rev", number(units.rev));
+  item.set("serves", list_of(units.serves));
+  item.set("holds", list_of(units.holds));
+  PutItemInput input = put_of(std::move(item));
+  input.condition = "attribute_not_exists(id) OR epoch < :e OR (epoch = :e AND rev < :r)";
+  input.placeholders.values.set(":e", number(units.epoch));
+  input.placeholders.values.set(":r", number(units.rev));
+  return put(tables, std::move(input));
+}
+
+Async<Result<void>> write_plan(Tables& tables, FleetPlan plan, uint64_t seen) {
+  Item item = key_of(std::string(kPlanId));
+  item.set("leader", Value(plan.leader));
+  item.set("leaderEpoch", number(plan.leader_epoch));
+  item.set("term", number(plan.term));
+  item.set("version", number(plan.version));
+  Map owners;
+  for (const auto& [unit, owner] : plan.owners) owners.set(unit, Value(owner));
+  item.set("owners", Value(std::move(owners)));
+  PutItemInput input = put_of(std::move(item));
+  input.condition = seen == 0 ? "attribute_not_exists(id)" : "version = :seen";
+  if (seen != 0) input.placeholders.values.set(":seen", number(seen));
+  return put(tables, std::move(input));
+}
+
+Async<Result<void>> forget_member(Tables& tables, MemberBeat beat) {
+  auto units = co_await remove_of_epoch(tables, units_id(beat.id), beat.epoch);
+  if (!units && units.error().code != ErrorCode::kConditionalCheckFailed) co_return units;
+  auto member = remove_of_epoch(tables, beat_id(beat.id), beat.epoch);
+  co_return co_await member;
+}
+
+Async<Result<FleetView>> read_fleet(Tables& tables) {
+  FleetView view;
+  Item from;
+  do {
+    ScanInput scan;
+    scan.table = kFleetTable;
+    scan.consistent = true;
+    scan.exclusive_start_key = std::move(from);
+    auto page = co_await tables.scan(std::move(scan));
+    if (!page) co_return fail(std::move(page.error()));
+    for (const ItemRef& stored : page->items) {
+      const Item item = stored.decode();
+      const std::string_view id = item.string_or(kId);
+      if (id.starts_with(kBeatPrefix)) {
+        MemberBeat beat = beat_in(item);
+        view.members.emplace(beat.id, std::move(beat));
+      } else if (id.starts_with(kUnitsPrefix)) {
+        MemberUnits units = units_in(item);
+        view.units.emplace(units.id, std::move(units));
+      } else if (id == kPlanId) {
+        view.plan = plan_in(item);
+      }
+    }
+    from = std::move(page->last_evaluated_key);
+  } while (!from.empty());
+  co_return view;
+}
+
+}  // namespace freshet
