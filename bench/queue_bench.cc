@@ -28,7 +28,7 @@ class Bench {
     expect(tables->create_table(table));
     services = std::make_unique<Services>(Services{*tables, topics, loop, random, http, spawner});
     queues = std::make_unique<Queues>(*services, EventLog(), QueueIdentity{"n", "i"});
-    queue = expect(queues->open("QueueTable", {}));
+    queue = expect(queues->open("QueueTable", {})).get();
     queues->begin();
     turn();
   }

@@ -8,7 +8,7 @@ Async<Result<std::string>> create_tasks(Context& context, Queues& queues, const 
   if (!settings) co_return fail(settings.error());
   auto defaults = queue_settings(context.function.environment);
   if (!defaults) co_return fail(defaults.error());
-  Queue* queue = queues.find_queue(settings->queue_table);
+  auto queue = queues.find_queue(settings->queue_table);
   if (!queue) {
     auto opened = co_await queues.open(settings->queue_table, *defaults);
     if (!opened) co_return fail(opened.error());

@@ -58,7 +58,7 @@ Async<Result<bool>> tail_call(Context& context, Queue& queue, const ProcessSetti
 Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const EventLog& log) {
   auto settings = process_settings(context.function.environment);
   if (!settings) co_return fail(settings.error());
-  Queue* queue = queues.find_queue(settings->queue_table);
+  auto queue = queues.find_queue(settings->queue_table);
   if (!queue) {
     auto opened = co_await queues.open(settings->queue_table, settings->queue);
     if (!opened) co_return fail(opened.error());

@@ -65,7 +65,7 @@ Async<Result<std::string>> trigger(Context& context, Queues& queues, const Event
   }
   const auto seen = look_at(context.invocation.payload);
   if (!seen) co_return fail(seen.error());
-  Queue* queue = queues.find_queue(seen->table);
+  const auto queue = queues.find_queue(seen->table);
   const char* vain = seen->inserts == 0                ? "nothing was inserted"
                      : queue && queue->has_processor() ? "a processor is at work"
                      : queue && queue->is_pulled()     ? "workers pull from this queue"

@@ -43,7 +43,7 @@ Async<Farewell> farewell_of(TaskQueues& queues) {
   const std::vector<std::string> names = queues.names();
   if (names.empty()) out.counted = Farewell::Counted::kNoQueue;
   for (const std::string& name : names) {
-    TaskQueue* queue = queues.find(name);
+    const auto queue = queues.find(name);
     if (queue == nullptr) continue;
     const auto stats = co_await queue->stats();
     if (!stats) continue;

@@ -28,7 +28,7 @@ void QueueHistory::tick() {
 
 Async<void> QueueHistory::read_all() {
   for (const std::string& name : book_.choose(queues_.names())) {
-    TaskQueue* queue = queues_.find(name);
+    const auto queue = queues_.find(name);
     if (queue == nullptr) continue;
     const auto reading = co_await queue->reading();
     if (!reading) continue;

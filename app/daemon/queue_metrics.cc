@@ -145,11 +145,11 @@ void set_queue(Metrics& metrics, Queue& queue, const QueueStats* stats, const Cl
             queue.bounced_tasks());
 }
 
-void append_queue_histograms(std::string& page, const std::vector<Queue*>& queues) {
+void append_queue_histograms(std::string& page, const std::vector<std::shared_ptr<Queue>>& queues) {
   if (queues.empty()) return;
   const auto append = [&](const char* name, const char* help, auto durations_of) {
     append_family(page, name, help, "histogram");
-    for (const Queue* queue : queues) {
+    for (const auto& queue : queues) {
       append_histogram(page, name, {{"queue", queue->name()}}, value_of(durations_of(queue->punctuality())));
     }
   };

@@ -145,7 +145,7 @@ class Recorder {
     BeginFixtureInput input;
     input.table = table;
     RecordCursor next;
-    if (TaskQueue* queue = queues_.find(table); queue != nullptr) {
+    if (const auto queue = queues_.find(table)) {
       input.policy = queue->policy();
       const PolicyChanges none = queue->policy_changes(UINT64_MAX);
       next.policy = none.next;
@@ -177,7 +177,7 @@ class Recorder {
   // since, the policy that it had then is the first of them. kTrimmedDataAccess if some have been forgotten.
   Result<void> tell_policy(const std::string& table, Piece& piece) {
     RecordCursor& next = piece.next;
-    TaskQueue* queue = next.policy ? queues_.find(table) : nullptr;
+    const auto queue = next.policy ? queues_.find(table) : nullptr;
     if (queue == nullptr) return {};
     PolicyChanges news = queue->policy_changes(*next.policy);
     if (next.opened != opening(news)) {

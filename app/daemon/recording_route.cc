@@ -56,7 +56,7 @@ class RecordingExchange final : public Exchange {
   // Empty: this was the last answer.
   Async<Result<std::optional<RecordingPlace>>> read() {
     const std::string& name = target_.segments[1];
-    TaskQueue* const queue = queues_.find(name);
+    const auto queue = queues_.find(name);
     if (queue == nullptr) {
       const auto names = queues_.names();
       co_return fail(ErrorCode::kNotFound,
@@ -253,8 +253,9 @@ class RecordingExchange final : public Exchange {
     const WallTime wall = clock_.wall();
     const WallTime at = place.wall(clock_.boot());
     const TaskStage stage = stage_of(place.part_name());
+    const bool in_milliseconds = queue.ttl_in_milliseconds();
     for (const ItemRef& task : page->tasks) {
-      append_waiting(lines_, at, task.creation(), stage, recorder_->about(task, stage, wall, false, queue));
+      append_waiting(lines_, at, task.creation(), stage, recorder_->about(task, stage, wall, false, in_milliseconds));
     }
     place.number += page->tasks.size();
     place.cursor = std::move(page->cursor);

@@ -169,7 +169,7 @@ class Product {
     queues_ = std::make_unique<Queues>(*services_, EventLog(), QueueIdentity{"lab", "1"});
     auto opened = wait(queues_->open(std::string(kTable), setup_.settings));
     if (!opened) return fail(opened.error());
-    queue_ = *opened;
+    queue_ = opened->get();
     queues_->begin();
     sim_.run_ready();
     for (; next_pause_ < setup_.pauses.size() && setup_.pauses[next_pause_].at.count() == 0; ++next_pause_) {

@@ -79,8 +79,9 @@ void FlightRecorder::find_source(const StatusMove& move) {
 
 // A table that was deleted and created again is another one: its tasks are not those of the recording so far.
 void FlightRecorder::begin_source(const StatusMove& move, Source& source) {
-  source.queue = queues_.find(move.name);
-  if (source.queue == nullptr) return;
+  const auto queue = queues_.find(move.name);
+  if (queue == nullptr) return;
+  source.queue = queue;
   QueueRecording& recording = book_.of(move.name);
   const auto [known, first] = recorded_.try_emplace(&recording, move.table);
   if (known->second > move.table) return;  // It is the table that is gone.
@@ -89,6 +90,13 @@ void FlightRecorder::begin_source(const StatusMove& move, Source& source) {
   tables_.erase(known->second);
   known->second = move.table;
   recording.begin_anew(clock_.boot());
+}
+
+// The queue may have been closed since, and may have been opened again.
+bool FlightRecorder::ttl_in_milliseconds(Source& source, const StatusMove& move) const {
+  auto queue = source.queue.lock();
+  if (queue == nullptr) source.queue = queue = queues_.find(move.name);
+  return queue != nullptr && queue->ttl_in_milliseconds();
 }
 
 // The time is that of the batch, so the clock is read once for all changes of one.
@@ -192,7 +200,8 @@ void FlightRecorder::add(Source& source, const StatusMove& move, TaskStage from,
   if (to == TaskStage::kDelayed ||
       ((task <= old_ || task <= source.old) && (is_waiting(from) || (from == TaskStage::kTaken && is_waiting(to))))) {
     const bool waited = is_waiting(from) && to != TaskStage::kDelayed;
-    described = about(waited ? move.before : move.after, waited ? from : to, move.at, false, *source.queue);
+    described =
+        about(waited ? move.before : move.after, waited ? from : to, move.at, false, ttl_in_milliseconds(source, move));
     source.has_costs = source.has_costs || described->cost;
   }
   if (to == TaskStage::kTaken) {
@@ -213,7 +222,7 @@ void FlightRecorder::come(Source& source, const StatusMove& move, RecordedMove& 
     if (source.starts++ % kStartEach == 0) look_at_start(source, move.after);
     out.pulled = source.pulled;
   }
-  const RecordedTask task = about(move.after, out.to, move.at, true, *source.queue);
+  const RecordedTask task = about(move.after, out.to, move.at, true, ttl_in_milliseconds(source, move));
   source.has_costs = source.has_costs || task.cost;
   source.recording->add(out, &task, now_ms_);
 }
@@ -257,14 +266,14 @@ FlightRecorder::Decisive FlightRecorder::decisive(const ItemRef& task) {
 }
 
 RecordedTask FlightRecorder::about(const ItemRef& task, TaskStage stage, WallTime now, bool just_came,
-                                   const TaskQueue& queue) const {
+                                   bool ttl_in_milliseconds) const {
   const Decisive has = decisive(task);
   const auto until = [now](int64_t ms) { return milliseconds(std::clamp(ms, -kMostTime, kMostTime) - epoch_ms(now)); };
   RecordedTask out;
   if (!has.ttl.empty()) {
     const int64_t ttl = ttl_.read(has.ttl);
     const auto end = ttl > 0 && ttl < kSurelySeconds ? std::optional(TtlEnd{WallTime(seconds(ttl)), false})
-                                                     : ttl_end(task, queue.ttl_in_milliseconds());
+                                                     : ttl_end(task, ttl_in_milliseconds);
     if (end) {
       out.due_in = end->at - now;
       out.due_by_ttl = true;

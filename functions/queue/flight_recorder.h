@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
@@ -48,8 +49,9 @@ class FlightRecorder final : public MoveWatcher {
   };
   Extent extent_of(std::string_view queue) const;
   // The properties of a task in that state, as a recording has them. Views into the item. `just_came`: its age is left
-  // out.
-  RecordedTask about(const ItemRef& task, TaskStage stage, WallTime now, bool just_came, const TaskQueue& queue) const;
+  // out. `ttl_in_milliseconds`: as its queue says.
+  RecordedTask about(const ItemRef& task, TaskStage stage, WallTime now, bool just_came,
+                     bool ttl_in_milliseconds) const;
 
  private:
   struct Known {
@@ -68,7 +70,7 @@ class FlightRecorder final : public MoveWatcher {
   struct Source {
     uint64_t old = UINT64_MAX;  // Tasks up to this creation sequence were there before the first recorded arrival.
     QueueRecording* recording = nullptr;  // Null: it is no queue, as of the last tick.
-    const TaskQueue* queue = nullptr;
+    std::weak_ptr<const TaskQueue> queue{};
     uint32_t starts = 0;
     bool pulled = false;  // As the last look at a claim showed; every 64th is looked at.
     uint32_t ends = 0;
@@ -76,6 +78,7 @@ class FlightRecorder final : public MoveWatcher {
   };
   static Decisive decisive(const ItemRef& task);
   void find_source(const StatusMove& move);
+  bool ttl_in_milliseconds(Source& source, const StatusMove& move) const;
   void begin_source(const StatusMove& move, Source& source);
   bool come_plainly(Source& source, const StatusMove& move, uint64_t task);
   static void look_at_start(Source& source, const ItemRef& task);

@@ -36,8 +36,8 @@ Queues::Queues(Services& services, EventLog log, QueueIdentity identity, Metrics
       own_wall_(services.scheduler.clock()),
       wall_(wall ? *wall : own_wall_) {}
 
-Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
-  if (Queue* queue = find_queue(table)) {
+Async<Result<std::shared_ptr<Queue>>> Queues::open(std::string table, QueueSettings settings) {
+  if (auto queue = find_queue(table)) {
     if (settings.runner != queue->settings().runner) log_runner(log_, table, settings.runner);
     queue->set_settings(std::move(settings));
     co_return queue;
@@ -56,9 +56,9 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
   const RunnerKind runner = settings.runner;
   auto opened = co_await Queue::open(services_, log_, identity_, wall_, table, std::move(settings));
   if (!opened) co_return fail(std::move(opened.error()));
-  Queue* queue = opened->get();
+  const std::shared_ptr<Queue> queue = std::move(*opened);
   co_await queue->audit_with(audit_);
-  queues_.add(std::move(*opened));
+  queues_.emplace(table, queue);
   queue->opened();
   if (metrics_) {
     queue->measure_pickup(metrics_->histogram(
@@ -71,13 +71,20 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
   co_return queue;
 }
 
-Queue* Queues::find_queue(std::string_view table) const {
-  return queues_.find(table);
+std::shared_ptr<Queue> Queues::find_queue(std::string_view table) const {
+  const auto found = queues_.find(table);
+  return found == queues_.end() ? nullptr : found->second;
 }
 
-std::vector<Queue*> Queues::all() const {
-  std::vector<Queue*> out;
-  for (const auto& [name, queue] : queues_) out.push_back(queue.get());
+std::vector<std::string> Queues::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, queue] : queues_) out.push_back(name);
+  return out;
+}
+
+std::vector<std::shared_ptr<Queue>> Queues::all() const {
+  std::vector<std::shared_ptr<Queue>> out;
+  for (const auto& [name, queue] : queues_) out.push_back(queue);
   return out;
 }
 
@@ -110,7 +117,7 @@ Async<bool> Queues::all_returned(BootTime deadline) {
 }
 
 Async<void> Queues::release_held() {
-  for (Queue* queue : all()) co_await queue->release_held();
+  for (const auto& queue : all()) co_await queue->release_held();
 }
 
 }  // namespace freshet

@@ -2,11 +2,12 @@
 // a queue returned.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "functions/by_name.h"
 #include "functions/queue/named_turns.h"
 #include "functions/queue/queue.h"
 
@@ -24,13 +25,13 @@ class Queues final : public TaskQueues {
 
   // Makes the table a queue, or gives the queue that it is already these settings. Errors as Queue::open() says. While
   // another open() of the same table is under way, this one waits for it.
-  Async<Result<Queue*>> open(std::string table, QueueSettings settings);
+  Async<Result<std::shared_ptr<Queue>>> open(std::string table, QueueSettings settings);
   // Null if there is none.
-  Queue* find_queue(std::string_view table) const;
-  std::vector<Queue*> all() const;  // Sorted by name.
+  std::shared_ptr<Queue> find_queue(std::string_view table) const;
+  std::vector<std::shared_ptr<Queue>> all() const;  // Sorted by name.
 
-  TaskQueue* find(std::string_view name) override { return find_queue(name); }
-  std::vector<std::string> names() const override { return queues_.names(); }
+  std::shared_ptr<TaskQueue> find(std::string_view name) override { return find_queue(name); }
+  std::vector<std::string> names() const override;
 
   // Where pauses and jobs of all queues have their lines.
   AuditLog& audit() { return audit_; }
@@ -57,7 +58,7 @@ class Queues final : public TaskQueues {
   WallGuard& wall_;
   bool begun_ = false;
   bool draining_ = false;
-  ByName<Queue> queues_;
+  std::map<std::string, std::shared_ptr<Queue>, std::less<>> queues_;
   NamedTurns opening_{services_.scheduler};
 };
 

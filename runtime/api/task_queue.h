@@ -279,7 +279,8 @@ class TaskQueue {
 class TaskQueues {
  public:
   virtual ~TaskQueues() = default;
-  virtual TaskQueue* find(std::string_view name) = 0;  // Null if there is none. Lives as long as this.
+  // Null if there is none. A queue may be closed at any time: whoever waits for its answer keeps the pointer.
+  virtual std::shared_ptr<TaskQueue> find(std::string_view name) = 0;
   virtual std::vector<std::string> names() const = 0;  // Sorted.
 };
 

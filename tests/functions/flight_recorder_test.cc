@@ -299,7 +299,7 @@ TEST_P(FlightRecorderTest, AnAgeIsTrueWhateverAClientWroteAndHoweverTheClockWasS
   const auto age = [&](int64_t created) {
     const ItemRef task = ItemRef::encode(
         Item{{"taskId", Value("a")}, {"taskStatus", Value("PENDING")}, {"taskCreated", Value::number(created)}});
-    return recorder_->about(task, TaskStage::kPending, world_.clock.wall(), false, *queue_).age;
+    return recorder_->about(task, TaskStage::kPending, world_.clock.wall(), false, queue_->ttl_in_milliseconds()).age;
   };
   const int64_t created = world_.now_ms();
   world_.pass(seconds(10));

@@ -507,7 +507,7 @@ TEST_P(ProcessorTest, TriggerPublishesForInsertsAndNotifications) {
   EXPECT_EQ(published(R"({"Records":[{"eventName":"MODIFY"},{"eventName":"REMOVE"}]})"), 0u);
   EXPECT_EQ(published(R"({"Records":[{"EventSource":"aws:sns","Sns":{"Message":"Start"}}]})"), 1u);
   EXPECT_EQ(published("{}"), 0u);
-  Queue* queue = world.queues->find_queue("QueueTable");
+  const auto queue = world.queues->find_queue("QueueTable");
   queue->processor_began();
   EXPECT_EQ(published(insert), 0u) << "a processor is at work";
   queue->processor_ended();

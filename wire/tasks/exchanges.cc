@@ -312,7 +312,7 @@ class Names final : public Exchange {
     names_ = desk_.queues.names();
     now_ = desk_.clock.wall();
     for (const std::string& name : names_) {
-      TaskQueue* queue = desk_.queues.find(name);
+      const auto queue = desk_.queues.find(name);
       if (queue == nullptr) continue;
       auto stats = co_await queue->stats();
       queues_.push_back({name, std::move(stats), queue->policy(), shed_of(name)});

@@ -1,6 +1,7 @@
 // The common steps of the task API's calls on one queue.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,12 +20,14 @@ class TaskExchange : public Exchange {
   TaskExchange(Desk& desk, std::string queue) : desk_(desk), queue_(std::move(queue)) {}
 
   Async<void> run() final {
-    TaskQueue* queue = desk_.queues.find(queue_);
+    auto queue = desk_.queues.find(queue_);
     if (queue == nullptr) {
       error_ = no_queue(queue_, desk_.queues);
       return {};
     }
-    return work(*queue);
+    Async<void> working = work(*queue);
+    if (working.is_ready()) return working;
+    return carry(std::move(queue), std::move(working));
   }
   HttpResponse respond() final { return error_ ? error_answer(*error_) : json_answer(body()); }
 
@@ -53,6 +56,12 @@ class TaskExchange : public Exchange {
   std::optional<Error> error_;
 
  private:
+  // Keeps the queue until its answer is there.
+  static Async<void> carry(std::shared_ptr<TaskQueue> queue, Async<void> work) {
+    Async<void> working = std::move(work);  // Ends before the queue does.
+    co_await working;
+  }
+
   const std::string queue_;
 };
 

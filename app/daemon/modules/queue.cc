@@ -100,7 +100,7 @@ class QueueModule final : public Module {
   }
   Async<void> measure(Metrics& metrics, std::string& histograms) override {
     const auto queues = queues_->all();
-    for (Queue* queue : queues) {
+    for (const auto& queue : queues) {
       auto stats = co_await queue->stats();
       set_queue(metrics, *queue, stats ? &*stats : nullptr, parts_->loop.clock());
     }

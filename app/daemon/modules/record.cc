@@ -6,7 +6,7 @@ namespace {
 
 class NoQueues final : public TaskQueues {
  public:
-  TaskQueue* find(std::string_view) override { return nullptr; }
+  std::shared_ptr<TaskQueue> find(std::string_view) override { return nullptr; }
   std::vector<std::string> names() const override { return {}; }
 };
 

@@ -103,7 +103,7 @@ TEST(TraceJson, HasEachSpanWithItsTimes) {
 
 class NoQueuesSeen final : public TaskQueues {
  public:
-  TaskQueue* find(std::string_view) override { return nullptr; }
+  std::shared_ptr<TaskQueue> find(std::string_view) override { return nullptr; }
   std::vector<std::string> names() const override { return {}; }
 };
 
