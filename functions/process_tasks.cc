@@ -61,6 +61,7 @@ Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const
   auto queue = queues.find_queue(settings->queue_table);
   if (!queue) {
     auto opened = co_await queues.open(settings->queue_table, settings->queue);
+    if (!opened && !queues.may_open(settings->queue_table)) co_return report({}, 0, false);
     if (!opened) co_return fail(opened.error());
     queue = *opened;
   }

@@ -66,10 +66,11 @@ Async<Result<std::string>> trigger(Context& context, Queues& queues, const Event
   const auto seen = look_at(context.invocation.payload);
   if (!seen) co_return fail(seen.error());
   const auto queue = queues.find_queue(seen->table);
-  const char* vain = seen->inserts == 0                ? "nothing was inserted"
-                     : queue && queue->has_processor() ? "a processor is at work"
-                     : queue && queue->is_pulled()     ? "workers pull from this queue"
-                                                       : nullptr;
+  const char* vain = seen->inserts == 0                        ? "nothing was inserted"
+                     : queue && queue->has_processor()         ? "a processor is at work"
+                     : queue && queue->is_pulled()             ? "workers pull from this queue"
+                     : !queue && !queues.may_open(seen->table) ? "another daemon serves the queue"
+                                                               : nullptr;
   if (!seen->notification && vain) {
     log.debug("TRIGGER_SKIP_PROCESS_TASKS", {{"function", context.function.name}, {"reason", vain}});
     co_return std::string("null");

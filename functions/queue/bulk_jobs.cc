@@ -273,6 +273,14 @@ Result<BulkJob> BulkJobs::stop(uint64_t id, const Actor& actor) {
   return fail(unknown(id));
 }
 
+void BulkJobs::stop_all(const std::string& by) {
+  for (auto& work : works_) {
+    if (!work.job.at_work() || work.stop) continue;
+    work.stop = true;
+    work.stopped_by = by;
+  }
+}
+
 Async<void> BulkJobs::run(Work& work) {
   BulkJob& job = work.job;
   auto done = co_await go_through(work, false);

@@ -67,6 +67,10 @@ class BulkJobs {
   Result<BulkJob> find(uint64_t id) const;
   // It ends after the step that it is at. kNotFound; kConflict if it has ended.
   Result<BulkJob> stop(uint64_t id, const Actor& actor);
+  // The same for all that are at work.
+  void stop_all(const std::string& by);
+  // True if none is at work.
+  bool is_idle() const { return scope_.size() == 0; }
 
  private:
   struct Work {

@@ -22,6 +22,7 @@ struct Lease {
   std::shared_ptr<KeyCall> key_call{};
   // The call of a pull worker's claim in a queue with RATE_LIMIT: the limit learns from its end.
   std::shared_ptr<RatedCall> call{};
+  bool pulled = false;  // A pull worker holds the task, and may settle it through any daemon that serves the queue.
 };
 
 }  // namespace freshet

@@ -68,6 +68,18 @@ void Queue::drain() {
   parts_->timer.drain();
 }
 
+void Queue::give_up() {
+  parts_->timer.give_up();
+  parts_->lease_ends.forget_others();
+}
+
+bool Queue::is_over() {
+  const QueueBase& base = parts_->base;
+  parts_->lease_ends.forget_others();
+  return held() == 0 && base.left_in_work.size() + base.lasting.size() + base.scope.size() == 0 &&
+         parts_->bulk.jobs().is_idle();
+}
+
 bool Queue::draining() const {
   return parts_->base.core.agenda.draining();
 }

@@ -30,7 +30,8 @@ class Pauses;
 struct QueueParts;
 
 // The daemon that claims: `node` is the same after a restart on the same data (so leases of its dead incarnations can
-// end at once), `incarnation` never. Neither holds a colon.
+// end at once), `incarnation` never. Neither holds a colon. `incarnation` is PROCESS or PROCESS.N: of the queues that
+// one process has opened on a table, each has another N. None of them is dead while that process lives.
 struct QueueIdentity {
   std::string node = "freshet";
   std::string incarnation;
@@ -59,6 +60,12 @@ class Queue final : public TaskQueue {
   // Takes are refused (kUnavailable), those that wait too, and no `Start` is published. Settling goes on.
   void drain();
   bool draining() const;
+  // As drain(), for good: another daemon serves the queue from now on. Work in this daemon goes on, with its heartbeats
+  // and its ends; the queue does nothing else by itself any more. Pull workers go to that daemon.
+  void give_up();
+  // After give_up(): forgets leases that are over, or that pull workers hold. True if nothing else is held or under
+  // way.
+  bool is_over();
   // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
   Async<void> release_held();
 

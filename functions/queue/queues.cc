@@ -1,11 +1,15 @@
 #include "functions/queue/queues.h"
 
 #include <algorithm>
+#include <ranges>
+
+#include "functions/queue/served_elsewhere.h"
 
 namespace freshet {
 
 namespace {
 constexpr milliseconds kHeldLook{20};
+constexpr milliseconds kClosedLook{100};
 
 // Says that nobody does the work, where you may expect it of the daemon.
 void log_runner(const EventLog& log, const std::string& queue, RunnerKind runner) {
@@ -53,11 +57,16 @@ Async<Result<std::shared_ptr<Queue>>> Queues::open(std::string table, QueueSetti
     auto again = open(std::move(table), std::move(settings));
     co_return co_await again;
   }
+  if (!may_open(table)) co_return fail(served_elsewhere(table));
   const RunnerKind runner = settings.runner;
-  auto opened = co_await Queue::open(services_, log_, identity_, wall_, table, std::move(settings));
+  // Work of a closed queue may go on beside this one, so no two have the same leases.
+  QueueIdentity identity = identity_;
+  if (const uint64_t opens = ++opens_[table]; opens > 1) identity.incarnation += "." + std::to_string(opens);
+  auto opened = co_await Queue::open(services_, log_, std::move(identity), wall_, table, std::move(settings));
   if (!opened) co_return fail(std::move(opened.error()));
   const std::shared_ptr<Queue> queue = std::move(*opened);
   co_await queue->audit_with(audit_);
+  if (!may_open(table)) co_return fail(served_elsewhere(table));
   queues_.emplace(table, queue);
   queue->opened();
   if (metrics_) {
@@ -69,6 +78,23 @@ Async<Result<std::shared_ptr<Queue>>> Queues::open(std::string table, QueueSetti
   if (begun_) queue->begin();
   if (draining_) queue->drain();
   co_return queue;
+}
+
+void Queues::close(const std::string& table) {
+  auto closing = queues_.extract(table);
+  if (closing.empty()) return;
+  log_.info("QUEUE_CLOSED", {{"queue", table}, {"held", closing.mapped()->held()}});
+  closing.mapped()->give_up();
+  closed_.push_back(std::move(closing.mapped()));
+  if (sweeps_.size() == 0) sweeps_.spawn(sweep());
+}
+
+// Destroys closed queues that nobody needs.
+Async<void> Queues::sweep() {
+  while (!closed_.empty()) {
+    co_await sleep_for(services_.scheduler, kClosedLook);
+    std::erase_if(closed_, [](const auto& queue) { return queue.use_count() == 1 && queue->is_over(); });
+  }
 }
 
 std::shared_ptr<Queue> Queues::find_queue(std::string_view table) const {
@@ -108,7 +134,8 @@ void Queues::drain() {
 
 Async<bool> Queues::all_returned(BootTime deadline) {
   const auto held = [this] {
-    return std::any_of(queues_.begin(), queues_.end(), [](const auto& entry) { return entry.second->held() > 0; });
+    const auto holds = [](const auto& queue) { return queue->held() > 0; };
+    return std::ranges::any_of(std::views::values(queues_), holds) || std::ranges::any_of(closed_, holds);
   };
   while (held() && services_.scheduler.clock().boot() < deadline) {
     co_await sleep_for(services_.scheduler, kHeldLook);
@@ -117,7 +144,9 @@ Async<bool> Queues::all_returned(BootTime deadline) {
 }
 
 Async<void> Queues::release_held() {
-  for (const auto& queue : all()) co_await queue->release_held();
+  auto queues = all();
+  queues.insert(queues.end(), closed_.begin(), closed_.end());
+  for (const auto& queue : queues) co_await queue->release_held();
 }
 
 }  // namespace freshet

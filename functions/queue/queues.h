@@ -1,5 +1,7 @@
 // The queues of this daemon, by the name of their table. Loop thread. Services outlive it; it outlives every Async that
 // a queue returned.
+//
+// A queue can be closed while the daemon goes on, as another daemon serves it from then on, and can be opened again.
 #pragma once
 
 #include <functional>
@@ -23,9 +25,22 @@ class Queues final : public TaskQueues {
   Queues(const Queues&) = delete;
   Queues& operator=(const Queues&) = delete;
 
-  // Makes the table a queue, or gives the queue that it is already these settings. Errors as Queue::open() says. While
-  // another open() of the same table is under way, this one waits for it.
+  // Which tables may be opened: it is asked before a table becomes a queue, and again just before the queue is found.
+  // Without it, all may.
+  using MayOpen = std::function<bool(const std::string& table)>;
+  void open_only(MayOpen may) { may_open_ = std::move(may); }
+  bool may_open(const std::string& table) const { return !may_open_ || may_open_(table); }
+
+  // Makes the table a queue, or gives the queue that it is already these settings. Errors as Queue::open() says, and
+  // kUnavailable if it may not be opened. While another open() of the same table is under way, this one waits for it.
   Async<Result<std::shared_ptr<Queue>>> open(std::string table, QueueSettings settings);
+  // From now on the queue is not found, gives out nothing and does nothing by itself: waiting takes are refused
+  // (kUnavailable). Work in this daemon goes on under its leases; tasks of pull workers are left to the daemon that
+  // serves the queue. The queue is destroyed once nothing is in work, and nobody has a pointer to it. No effect if
+  // there is none.
+  void close(const std::string& table);
+  // Closed queues that are not destroyed yet.
+  size_t closing() const { return closed_.size(); }
   // Null if there is none.
   std::shared_ptr<Queue> find_queue(std::string_view table) const;
   std::vector<std::shared_ptr<Queue>> all() const;  // Sorted by name.
@@ -42,12 +57,15 @@ class Queues final : public TaskQueues {
   void begin();
   // At the end: takes are refused, no `Start` is published.
   void drain();
-  // After drain(): waits until nothing is held under leases of this daemon or until `deadline`. True if nothing is.
+  // After drain(): waits until nothing is held under leases of this daemon, in closed queues too, or until `deadline`.
+  // True if nothing is.
   Async<bool> all_returned(BootTime deadline);
   // After drain(), when no claim can be settled any more: gives back what is held.
   Async<void> release_held();
 
  private:
+  Async<void> sweep();
+
   Services& services_;
   const EventLog log_;
   const QueueIdentity identity_;
@@ -59,7 +77,11 @@ class Queues final : public TaskQueues {
   bool begun_ = false;
   bool draining_ = false;
   std::map<std::string, std::shared_ptr<Queue>, std::less<>> queues_;
+  std::vector<std::shared_ptr<Queue>> closed_;
+  std::map<std::string, uint64_t> opens_;  // By table: how often it was opened.
+  MayOpen may_open_;
   NamedTurns opening_{services_.scheduler};
+  Scope sweeps_;  // While there are closed queues, one sweep().
 };
 
 }  // namespace freshet

@@ -58,6 +58,7 @@ class TaskExchange : public Exchange {
  private:
   // Keeps the queue until its answer is there.
   static Async<void> carry(std::shared_ptr<TaskQueue> queue, Async<void> work) {
+    const auto kept = std::move(queue);
     Async<void> working = std::move(work);  // Ends before the queue does.
     co_await working;
   }

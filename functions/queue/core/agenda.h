@@ -17,12 +17,18 @@ class Agenda {
   Agenda(const Agenda&) = delete;
   Agenda& operator=(const Agenda&) = delete;
 
-  // From begin() to end() there is a timer. drain(): no `Start` is published any more.
+  // From begin() to end() there is a timer. drain(): no `Start` is published any more. give_up(): both, as another
+  // daemon serves the queue.
   void begin() { begun_ = true; }
   void end() { begun_ = false; }
   void drain() { draining_ = true; }
+  void give_up() {
+    given_up_ = draining_ = true;
+    begun_ = false;
+  }
   bool begun() const { return begun_; }
   bool draining() const { return draining_; }
+  bool given_up() const { return given_up_; }
 
   // Processors that take whatever comes: while there is one, no `Start` is needed.
   void processor_began() { ++processors_; }
@@ -72,6 +78,7 @@ class Agenda {
 
   bool begun_ = false;
   bool draining_ = false;
+  bool given_up_ = false;
   int processors_ = 0;
   bool pulled_ = false;
   BootTime look_due_ = BootTime::max();

@@ -49,10 +49,13 @@ Claims::Claims(const std::string& table, const QueueSettings& settings, Random& 
       settings_(settings),
       random_(random),
       node_(std::string(node) + ":"),
+      process_(node_ + std::string(incarnation.substr(0, incarnation.find('.')))),
       prefix_(node_ + std::string(incarnation) + ":") {}
 
 bool Claims::is_of_dead_daemon(std::string_view token) const {
-  return token.starts_with(node_) && !token.starts_with(prefix_);
+  if (!token.starts_with(node_)) return false;
+  const auto rest = token.substr(std::min(token.size(), process_.size()));
+  return !token.starts_with(process_) || !(rest.starts_with(':') || rest.starts_with('.'));
 }
 
 bool Claims::is_in_flight(const ItemRef& task) const {

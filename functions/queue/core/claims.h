@@ -32,8 +32,8 @@ struct Lapse {
 
 class Claims {
  public:
-  // `table`, the settings and the random numbers outlive this. `node` and `incarnation` name this daemon; neither holds
-  // a colon.
+  // `table`, the settings and the random numbers outlive this. `node` and `incarnation` name this daemon, as
+  // QueueIdentity says.
   Claims(const std::string& table, const QueueSettings& settings, Random& random, std::string_view node,
          std::string_view incarnation);
   Claims(const Claims&) = delete;
@@ -41,7 +41,7 @@ class Claims {
 
   // The lease of a new claim. No other claim ever has it.
   std::string new_token() { return prefix_ + std::to_string(++number_); }
-  // True if an earlier incarnation of this node gave the lease. Its holder counts as gone.
+  // True if an earlier process of this node gave the lease. Its holder counts as gone.
   bool is_of_dead_daemon(std::string_view token) const;
 
   // A write that ends the waiting of the task (a claim, a shed) is in flight, and takes must pass the task over.
@@ -110,9 +110,10 @@ class Claims {
   const std::string& table_;
   const QueueSettings& settings_;
   Random& random_;
-  const std::string node_;    // "NODE:"
-  const std::string prefix_;  // "NODE:INCARNATION:"
-  uint64_t number_ = 0;       // The number of the last lease.
+  const std::string node_;     // "NODE:"
+  const std::string process_;  // "NODE:PROCESS"
+  const std::string prefix_;   // "NODE:INCARNATION:"
+  uint64_t number_ = 0;        // The number of the last lease.
   LeaseBook leases_;
   absl::flat_hash_set<std::string> in_flight_;  // Ids of tasks.
 };

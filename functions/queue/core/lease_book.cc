@@ -69,6 +69,7 @@ void LeaseBook::start(std::string id, Lease lease, BootTime now) {
   if (!goes_on) entry.claimed = now;
   if (goes_on && !lease.key_call) lease.key_call = std::move(entry.lease.key_call);
   if (goes_on && !lease.call) lease.call = std::move(entry.lease.call);
+  if (goes_on) lease.pulled |= entry.lease.pulled;
   entry.end = now + (FRESHET_PLANTED("lease-ends-early") ? lease.duration / 2 : lease.duration);
   entry.number = ++number_;
   entry.lease = std::move(lease);
@@ -95,6 +96,15 @@ std::vector<std::pair<std::string, std::string>> LeaseBook::held() const {
   for (const auto& [end, id] : ends_) {
     const Lease& lease = leases_.at(*id).lease;
     if (lease.mine) out.emplace_back(*id, lease.token);
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> LeaseBook::pulled() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& [end, id] : ends_) {
+    const Lease& lease = leases_.at(*id).lease;
+    if (lease.pulled) out.emplace_back(*id, lease.token);
   }
   return out;
 }

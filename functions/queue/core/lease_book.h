@@ -36,6 +36,8 @@ class LeaseBook {
   const Lease* find(const std::string& id) const;
   // Task and token of each lease of this Queue object, the first to end first.
   std::vector<std::pair<std::string, std::string>> held() const;
+  // The same for tasks that pull workers hold.
+  std::vector<std::pair<std::string, std::string>> pulled() const;
   // When the claim was made, if it is this Queue object's and still in the book.
   std::optional<BootTime> claimed_at(const std::string& id, std::string_view token) const;
   // Replaces the task's image, e.g. with the mark of a cancel; the time goes on.

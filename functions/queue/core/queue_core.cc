@@ -177,6 +177,7 @@ TakeOutcome QueueCore::take_answered(TakePlan& plan, std::vector<Result<WriteOut
       window.started(time_of(step.task, attribute::kCreated), deadline, now.wall, now.boot);
     }
     Lease lease{step.lease, 0, claimed_for, true, task, std::move(step.key_call), std::move(step.call)};
+    lease.pulled = !input.starts_later;
     claims.started(task, std::move(lease), now.boot);
     taken.push_back(TakenTask{std::move(task), std::move(step.lease), waiting_since(step.task)});
   }

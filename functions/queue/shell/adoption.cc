@@ -67,7 +67,7 @@ Async<bool> Adoption::adopt(std::vector<ItemRef> tasks) {
 
 // All that wait or are held.
 Async<void> Adoption::adopt_all() {
-  if (!core_.adopter.begin_walk()) co_return;
+  if (core_.agenda.given_up() || !core_.adopter.begin_walk()) co_return;
   for (auto status : {state::kPending, state::kDelayed, state::kTaken}) {
     Item start;
     do {

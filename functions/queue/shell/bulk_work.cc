@@ -5,6 +5,7 @@
 #include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/copies.h"
+#include "functions/queue/served_elsewhere.h"
 #include "functions/queue/shell/parts.h"
 
 namespace freshet {
@@ -40,6 +41,7 @@ BulkJobs::Desk BulkWork::desk() {
 
 Async<Result<BulkJob>> BulkWork::start_job(BulkInput input, Actor actor) {
   if (parts_.table.gone()) co_return fail(*parts_.table.gone());
+  if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));
   if (core_.agenda.draining())
     co_return fail(ErrorCode::kUnavailable, "queue '" + table_ + "': the daemon is stopping");
   if (!input.changes.members.empty()) {

@@ -183,7 +183,7 @@ Async<std::vector<Result<CreatedTask>>> Creation::create(std::vector<NewTask> ta
         out[next] = work.take();
       } else {
         Promise<Result<CreatedTask>> done(services_.scheduler);
-        scope_.spawn(hand_over(std::move(work), done));
+        base_.lasting.spawn(hand_over(std::move(work), done));
         auto result = co_await done.future();
         out[next] = std::move(result);
       }

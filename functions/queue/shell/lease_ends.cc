@@ -115,6 +115,14 @@ Async<void> LeaseEnds::watch_unindexed() {
   parts_.timer.arm();
 }
 
+void LeaseEnds::forget_others() {
+  for (const auto& [id, token] : core_.claims.leases().pulled()) core_.claims.ended(id, token);
+  for (const auto& id : core_.claims.leases().ended(boot(), SIZE_MAX)) {
+    const std::string token = core_.claims.leases().find(id)->token;
+    core_.claims.ended(id, token);
+  }
+}
+
 Async<void> LeaseEnds::end_dead(std::vector<ItemRef> tasks) {
   std::vector<EditItemInput> writes;
   std::vector<ItemRef> written;

@@ -33,7 +33,8 @@ struct QueueBase {
   SureWrites sure;            // All writes to tasks go through it.
   AuditLog* audit = nullptr;  // Pauses, jobs and policies have their lines there.
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
-  Scope scope{};         // Work of the queue that nobody waits for.
+  Scope scope{};         // Work of the queue that nobody waits for. It ends when the queue is given up.
+  Scope lasting{};       // Claims on their way, their ends, and what callers wait for: these go on then.
   Scope left_in_work{};  // Tasks that processors left in work when their run ended.
 };
 

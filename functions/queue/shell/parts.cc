@@ -23,6 +23,7 @@ void QueueParts::end() {
   timer.end();
   base.left_in_work.clear();  // Gives back the tasks that it holds.
   base.scope.clear();
+  base.lasting.clear();
   base.core.claims.table_lost();  // The calls of its leases know the downstream.
 }
 

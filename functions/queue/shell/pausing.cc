@@ -90,7 +90,7 @@ Async<Result<Pause>> Pausing::pause(PauseInput input, Actor actor) {
   if (FRESHET_PLANTED("pause-half-done")) co_return co_await pause_now(std::move(input), std::move(actor));
   Promise<Result<Pause>> done(services_.scheduler);
   auto work = pause_now(std::move(input), std::move(actor));
-  scope_.spawn(hand_over(std::move(work), done));
+  base_.lasting.spawn(hand_over(std::move(work), done));
   auto paused = co_await done.future();
   co_return paused;
 }
@@ -98,7 +98,7 @@ Async<Result<Pause>> Pausing::pause(PauseInput input, Actor actor) {
 Async<Result<void>> Pausing::resume(Pause::Of of, std::string name, Actor actor) {
   Promise<Result<void>> done(services_.scheduler);
   auto work = resume_now(of, std::move(name), std::move(actor));
-  scope_.spawn(hand_over(std::move(work), done));
+  base_.lasting.spawn(hand_over(std::move(work), done));
   auto resumed = co_await done.future();
   co_return resumed;
 }

@@ -114,7 +114,7 @@ Result<ItemRef> Settlements::settled(const Settlement& settlement, Result<WriteO
 }
 
 void Settlements::settle_later(std::vector<Settlement> settlements) {
-  scope_.spawn(settle_quietly(std::move(settlements)));
+  base_.lasting.spawn(settle_quietly(std::move(settlements)));
 }
 
 Async<void> Settlements::settle_quietly(std::vector<Settlement> settlements) {
@@ -126,8 +126,10 @@ Async<void> Settlements::settle_quietly(std::vector<Settlement> settlements) {
 
 Async<void> Settlements::release_held() {
   base_.left_in_work.clear();
-  parts_.sheds.write_spells(true);
-  co_await parts_.learnt.keep_learnt_at_stop();
+  if (!core_.agenda.given_up()) {
+    parts_.sheds.write_spells(true);
+    co_await parts_.learnt.keep_learnt_at_stop();
+  }
   std::vector<Settlement> settlements;
   for (auto& [id, token] : core_.claims.leases().held()) {
     Settlement settlement;
@@ -154,6 +156,8 @@ void Settlements::moved(const ItemRef& task) {
     write.unchanged[2] = attribute::kCancelRequested;
     scope_.spawn(without_answer(parts_.table.edit(std::move(write))));
   };
+  const bool waits = status == state::kPending || status == state::kDelayed;
+  if (waits && core_.agenda.given_up()) return;  // The daemon that serves the queue finds it.
   if (status == state::kPending) {
     end_if_cancelled();
     parts_.adoption.lane_filled(task);

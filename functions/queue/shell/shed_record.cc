@@ -64,6 +64,7 @@ Async<void> ShedRecord::log_sheds(std::vector<ShedLine> lines, std::optional<uin
   if (lines.size() > kNamed) {
     log_.info("TASKS_SHED", {{"queue", table_}, {"tasks", lines.size()}, {"by", lines[0].by}, {"depth", depth}});
   }
+  if (core_.agenda.given_up()) co_return;  // The ring is another daemon's.
   auto added = co_await shed_log_->add(std::move(lines), position);
   if (!added) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", added.error().message}});
 }
@@ -74,7 +75,7 @@ void ShedRecord::log_beside(std::vector<ShedLine> lines) {
       std::count_if(lines.begin(), lines.end(), [](const auto& line) { return line.what == kRefused; });
   if (refused > 0) parts_.counts.punctuality().refused(static_cast<uint64_t>(refused), boot());
   for (auto& line : lines) spells_.add(std::move(line), boot());
-  write_spells(false);
+  if (!core_.agenda.given_up()) write_spells(false);
 }
 
 // `all`: also those whose line was written a moment ago.
@@ -120,6 +121,11 @@ bool ShedRecord::bounced(const ItemRef& task, DownstreamRefusal how, std::string
   lines[0].policy = "breaker";
   log_beside(std::move(lines));
   return is_news;
+}
+
+Async<void> ShedRecord::save() {
+  auto saved = co_await shed_log_->save();
+  if (!saved) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", saved.error().message}});
 }
 
 Async<Result<std::vector<ItemRef>>> ShedRecord::sheds(uint32_t limit) {

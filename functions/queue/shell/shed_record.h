@@ -34,6 +34,7 @@ class ShedRecord : QueuePart {
   bool bounced(const ItemRef& task, DownstreamRefusal how, std::string_view reason, bool reachable);
   // Tasks that were bounced, since the start.
   uint64_t bounced_tasks() const { return bounced_; }
+  Async<void> save();  // The position in the stream.
   Async<Result<std::vector<ItemRef>>> sheds(uint32_t limit);
 
  private:

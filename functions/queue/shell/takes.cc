@@ -5,6 +5,7 @@
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/served_elsewhere.h"
 #include "functions/queue/shell/parts.h"
 
 namespace freshet {
@@ -143,6 +144,7 @@ Async<Result<std::vector<TakenTask>>> Takes::take(TakeInput input) {
       taken = co_await carried;
     }
     if (core_.agenda.draining() && taken && taken->empty()) {
+      if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));
       co_return fail(ErrorCode::kUnavailable, "queue '" + table_ + "' gives out no tasks: the daemon is stopping");
     }
     if (!taken || !taken->empty() || boot() >= until) {
@@ -179,7 +181,7 @@ Async<Result<std::vector<TakenTask>>> Takes::carry_claims(Async<Result<std::vect
     }
   };
   Guard guard{*this, handover};
-  scope_.spawn(finish_handover(std::move(claims), handover));
+  base_.lasting.spawn(finish_handover(std::move(claims), handover));
   co_await handover->done.future();
   guard.received = true;
   co_return std::move(handover->taken);
@@ -269,7 +271,7 @@ Async<void> Takes::give_back_unsure(std::vector<TakeOutcome::TaskAndLease> unsur
 void Takes::took(TakeOutcome outcome, const std::vector<TakenTask>& taken, size_t begun) {
   for (auto& [task, why] : outcome.too_large)
     scope_.spawn(parts_.settlements.set_aside(std::move(task), std::move(why)));
-  if (!outcome.unsure.empty()) scope_.spawn(give_back_unsure(std::move(outcome.unsure)));
+  if (!outcome.unsure.empty()) base_.lasting.spawn(give_back_unsure(std::move(outcome.unsure)));
   for (; begun < taken.size(); ++begun) parts_.counts.started(taken[begun].waiting_since);
   for (const auto& task : outcome.ended) parts_.counts.count_end(task);
   std::vector<ShedLine> lines;

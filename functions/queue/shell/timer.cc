@@ -34,7 +34,7 @@ void QueueTimer::request_tick() {
   services_.scheduler.post([this, alive = std::weak_ptr<bool>(base_.alive)] {
     if (alive.expired()) return;
     tick_posted_ = false;
-    if (!core_.agenda.is_ticking()) scope_.spawn(tick());
+    if (core_.agenda.begun() && !core_.agenda.is_ticking()) scope_.spawn(tick());
   });
 }
 
@@ -132,8 +132,7 @@ Async<void> QueueTimer::look_around() {
     }
   }
   parts_.sheds.write_spells(false);
-  auto saved = co_await parts_.sheds.log().save();
-  if (!saved) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", saved.error().message}});
+  co_await parts_.sheds.save();
 }
 
 // The first PENDING task that is dated too far ahead.
@@ -177,8 +176,23 @@ void QueueTimer::slots_freed() {
 
 void QueueTimer::drain() {
   core_.agenda.drain();
+  tell_drain();
+}
+
+void QueueTimer::tell_drain() {
   for (Signal* signal : told_) signal->notify();
   parts_.takes.wake_all();
+}
+
+void QueueTimer::give_up() {
+  end();
+  core_.agenda.give_up();
+  scope_.clear();
+  parts_.bulk.jobs().stop_all("the daemon, which gave the queue up");
+  tell_drain();
+  parts_.sheds.write_spells(true);
+  scope_.spawn(parts_.sheds.save());
+  scope_.spawn(parts_.learnt.keep_learnt_at_stop());
 }
 
 }  // namespace freshet

@@ -31,6 +31,9 @@ class QueueTimer : QueuePart {
   void processor_ended();
   // Takes are refused, those that wait too, and no `Start` is published. Settling goes on.
   void drain();
+  // The same, and whatever the queue does by itself ends where it waits, but for what is in `lasting`. The last lines
+  // and what was learnt are written at once.
+  void give_up();
   // Notifies `signal`, which outlives that, of a drain, of new settings and of slots_freed(), until it is forgotten.
   void tell(Signal& signal) { told_.push_back(&signal); }
   void forget(Signal& signal) { std::erase(told_, &signal); }
@@ -38,6 +41,7 @@ class QueueTimer : QueuePart {
 
  private:
   Async<void> begin_work();
+  void tell_drain();
   Async<void> tick();
   Async<void> look_around();
   Async<Result<Page>> future_head();

@@ -48,6 +48,21 @@ TEST(Claims, EachClaimHasALeaseOfItsOwnThatNamesThisDaemon) {
   EXPECT_FALSE(t.claims.is_of_dead_daemon(""));
 }
 
+// A queue that was closed and opened again.
+TEST(Claims, WhatAnotherQueueOfThisProcessHasClaimedIsNotDead) {
+  TestedClaims t;
+  Claims again(kTable, t.settings, t.random, "node", "2.3");
+  EXPECT_EQ(again.new_token(), "node:2.3:1");
+  for (const Claims* claims : {&t.claims, &again}) {
+    for (const char* alive : {"node:2:1", "node:2.2:1", "node:2.3:9"}) {
+      EXPECT_FALSE(claims->is_of_dead_daemon(alive)) << alive;
+    }
+    for (const char* dead : {"node:1:1", "node:1.2:1", "node:20:1", "node:", "node:2"}) {
+      EXPECT_TRUE(claims->is_of_dead_daemon(dead)) << dead;
+    }
+  }
+}
+
 TEST(Claims, WhatIsInFlightIsKnownUntilItIsAnswered) {
   TestedClaims t;
   EXPECT_FALSE(t.claims.is_in_flight(held("a", "l")));

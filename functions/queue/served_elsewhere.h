@@ -1,0 +1,14 @@
+// The answer of a queue that this daemon does not serve.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace freshet {
+
+inline Error served_elsewhere(const std::string& table) {
+  return {ErrorCode::kUnavailable, "queue '" + table + "' is served by another daemon", nullptr};
+}
+
+}  // namespace freshet
