@@ -113,6 +113,11 @@ bool FleetCore::is_alive(const std::string& member) const {
   return seen != seen_.end() && read_begun_ - seen->second.since < seen->second.lease;
 }
 
+size_t FleetCore::alive() const {
+  return static_cast<size_t>(
+      std::count_if(seen_.begin(), seen_.end(), [this](const auto& entry) { return is_alive(entry.first); }));
+}
+
 void FleetCore::observe(BootTime now) {
   std::erase_if(seen_, [this](const auto& entry) { return !view_.members.contains(entry.first); });
   for (const auto& [id, member] : view_.members) {

@@ -83,6 +83,7 @@ class FleetCore {
   // call of saw().
   const MemberBeat* owner(const std::string& unit) const;
   const FleetView& view() const { return view_; }
+  size_t alive() const;  // Members, this one included.
   // As of the newest read. False for members that are not known.
   bool is_alive(const std::string& member) const;
 

@@ -19,7 +19,7 @@
 
 namespace freshet {
 
-inline constexpr const char* kFleetTable = "freshet.fleet";
+inline constexpr const char* kFleetTable = "freshet-fleet";
 
 // A member says with its heartbeat that it lives, and where. One write a heartbeat, whatever it serves.
 struct MemberBeat {

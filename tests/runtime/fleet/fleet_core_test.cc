@@ -1,0 +1,161 @@
+#include "runtime/fleet/fleet_core.h"
+
+#include <gtest/gtest.h>
+
+namespace freshet {
+namespace {
+
+BootTime at(int64_t ms) {
+  return BootTime(milliseconds(ms));
+}
+
+MemberBeat member(const std::string& id, uint64_t beat = 1) {
+  MemberBeat out;
+  out.id = id;
+  out.epoch = 1;
+  out.beat = beat;
+  out.life = "life of " + id;
+  out.url = "http://" + id;
+  out.lease = seconds(3);
+  return out;
+}
+
+// Member "a" of a fleet with "b"; the plan gives unit "u" to "a".
+struct Pair {
+  Pair() {
+    core.serve({"u"});
+    view.members["a"] = member("a");
+    view.members["b"] = member("b");
+    view.units["b"] = {"b", 1, 1, {"u"}, {}};
+    view.plan = FleetPlan{"a", 1, 1, 1, {{"u", "a"}}};
+  }
+  FleetCore::Orders saw(int64_t begun, int64_t now) { return core.saw(view, at(begun), at(now)); }
+  // Writes what is to be written.
+  void write(int64_t now) {
+    const auto units = core.units_to_write();
+    ASSERT_TRUE(units);
+    view.units["a"] = *units;
+    static_cast<void>(core.units_confirmed(units->rev, at(now)));
+  }
+
+  FleetCore core{member("a"), at(0)};
+  FleetView view;
+};
+
+TEST(FleetCore, StartsAUnitAfterAReadThatBeganAfterItsWrite) {
+  Pair pair;
+  EXPECT_TRUE(pair.saw(0, 10).start.empty());
+  const auto units = pair.core.units_to_write();
+  ASSERT_TRUE(units);
+  EXPECT_EQ(units->holds, std::vector<std::string>{"u"});
+  pair.write(30);
+  EXPECT_TRUE(pair.saw(20, 40).start.empty()) << "that read may have missed what another wrote meanwhile";
+  EXPECT_EQ(pair.saw(31, 50).start, std::vector<std::string>{"u"});
+  EXPECT_TRUE(pair.core.is_serving("u"));
+}
+
+TEST(FleetCore, ALateReadShowsThatAWriteWithoutAnswerArrived) {
+  Pair pair;
+  pair.saw(0, 10);
+  pair.view.units["a"] = *pair.core.units_to_write();
+  const auto orders = pair.saw(20, 30);
+  EXPECT_TRUE(orders.start.empty());
+  EXPECT_TRUE(orders.look_again);
+  EXPECT_FALSE(pair.core.units_to_write());
+  EXPECT_EQ(pair.saw(31, 40).start, std::vector<std::string>{"u"});
+}
+
+TEST(FleetCore, WaitsForAnotherThatHoldsTheUnit) {
+  Pair pair;
+  pair.view.units["b"].holds = {"u"};
+  pair.saw(0, 10);
+  pair.write(20);
+  EXPECT_TRUE(pair.saw(21, 30).start.empty());
+  pair.view.units["b"] = {"b", 1, 2, {"u"}, {}};
+  EXPECT_EQ(pair.saw(40, 50).start, std::vector<std::string>{"u"});
+}
+
+TEST(FleetCore, ALifeThatHasEndedHoldsNothing) {
+  Pair pair;
+  pair.view.units["b"].holds = {"u"};
+  pair.view.members["b"].epoch = 2;
+  pair.saw(0, 10);
+  pair.write(20);
+  EXPECT_EQ(pair.saw(21, 30).start, std::vector<std::string>{"u"});
+}
+
+TEST(FleetCore, ASilentMemberIsDeadAfterItsLeaseByTheBeginningOfARead) {
+  Pair pair;
+  pair.view.units["b"].holds = {"u"};
+  pair.saw(0, 10);
+  pair.write(20);
+  pair.core.beat_confirmed(at(3000));
+  EXPECT_TRUE(pair.saw(3009, 4000).start.empty()) << "this read began before the lease was over";
+  EXPECT_TRUE(pair.core.is_alive("b"));
+  EXPECT_EQ(pair.core.next_death(), at(3010));
+  EXPECT_EQ(pair.saw(3010, 4000).start, std::vector<std::string>{"u"});
+  EXPECT_FALSE(pair.core.is_alive("b"));
+}
+
+TEST(FleetCore, StopsTwoThirdsOfALeaseAfterItsLastConfirmedHeartbeatWasSent) {
+  Pair pair;
+  pair.saw(0, 10);
+  pair.write(20);
+  pair.saw(21, 30);
+  ASSERT_TRUE(pair.core.is_serving("u"));
+  EXPECT_EQ(pair.core.fence_at(), at(2000));
+  pair.core.beat_confirmed(at(500));
+  EXPECT_TRUE(pair.core.at(at(2499)).stop.empty());
+  EXPECT_EQ(pair.core.at(at(2500)).stop, std::vector<std::string>{"u"});
+  EXPECT_EQ(pair.core.membership(), Membership::kFenced);
+  pair.core.beat_confirmed(at(2600));
+  pair.saw(2601, 2610);
+  EXPECT_EQ(pair.core.membership(), Membership::kJoined);
+  EXPECT_FALSE(pair.core.is_serving("u")) << "it must look for others first";
+}
+
+TEST(FleetCore, IgnoresAReadThatIsOlderThanAnother) {
+  Pair pair;
+  pair.saw(20, 30);
+  pair.write(40);
+  FleetView older = pair.view;
+  older.plan->owners["u"] = "b";
+  pair.saw(50, 60);
+  ASSERT_TRUE(pair.core.is_serving("u"));
+  EXPECT_TRUE(pair.core.saw(older, at(45), at(70)).stop.empty());
+}
+
+TEST(FleetCore, AnotherDaemonWithItsNameEndsIt) {
+  Pair pair;
+  pair.saw(0, 10);
+  pair.write(20);
+  pair.saw(21, 30);
+  pair.view.members["a"].life = "another";
+  EXPECT_EQ(pair.saw(31, 40).stop, std::vector<std::string>{"u"});
+  EXPECT_EQ(pair.core.membership(), Membership::kSuperseded);
+}
+
+TEST(FleetCore, TheFirstLivingMemberTakesALeadershipThatIsFree) {
+  Pair pair;
+  pair.view.plan->leader = "c";
+  const auto orders = pair.saw(0, 10);
+  ASSERT_TRUE(orders.plan);
+  EXPECT_EQ(orders.plan->leader, "a");
+  EXPECT_EQ(orders.plan->term, 2u);
+  EXPECT_EQ(orders.plan_seen, 1u);
+  FleetCore second(member("b"), at(0));
+  EXPECT_FALSE(second.saw(pair.view, at(0), at(10)).plan);
+  EXPECT_TRUE(second.saw(pair.view, at(1000), at(1010)).plan) << "a has had its time";
+}
+
+TEST(FleetCore, ALeaderOfAnEarlierLifeLeadsNoLonger) {
+  Pair pair;
+  pair.view.plan->leader_epoch = 0;
+  EXPECT_FALSE(pair.core.leads());
+  const auto orders = pair.saw(0, 10);
+  ASSERT_TRUE(orders.plan);
+  EXPECT_EQ(orders.plan->leader_epoch, 1u);
+}
+
+}  // namespace
+}  // namespace freshet
