@@ -8,6 +8,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <set>
 #include <variant>
 
 #include "base/check.h"
@@ -97,6 +98,7 @@ std::vector<double> latency_bounds() {
 struct Metrics::Registry {
   mutable Mutex mutex;
   std::map<std::string, Family, std::less<>> families FRESHET_GUARDED_BY(mutex);
+  std::set<std::pair<std::string, std::string>> hidden FRESHET_GUARDED_BY(mutex);  // Labels with their values.
 
   template <class M, class... Args>
   M& get(std::string_view name, std::string_view help, const MetricLabels& labels, Args&&... args) {
@@ -134,19 +136,32 @@ Histogram& Metrics::histogram(std::string_view name, std::string_view help, cons
   return registry_->get<Histogram>(name, help, labels, bounds);
 }
 
+void Metrics::hide(const std::string& label, const std::string& value) {
+  const MutexLock lock(registry_->mutex);
+  registry_->hidden.emplace(label, value);
+}
+
+void Metrics::show(const std::string& label, const std::string& value) {
+  const MutexLock lock(registry_->mutex);
+  registry_->hidden.erase({label, value});
+}
+
 std::string Metrics::text() const {
   std::vector<prometheus::MetricFamily> collected;
   {
     const MutexLock lock(registry_->mutex);
+    const auto is_hidden = [&hidden = registry_->hidden](const auto& label) { return hidden.contains(label); };
     for (const auto& [name, family] : registry_->families) {
       prometheus::MetricFamily& out = collected.emplace_back();
       out.name = name;
       out.help = family.help;
       for (const Metric& metric : family.metrics) {
+        if (std::any_of(metric.labels.begin(), metric.labels.end(), is_hidden)) continue;
         prometheus::ClientMetric& client = out.metric.emplace_back();
         for (const auto& [label, value] : metric.labels) client.label.push_back({label, value});
         std::visit(Collect{out, client}, metric.value);
       }
+      if (out.metric.empty()) collected.pop_back();
     }
   }
   return prometheus::TextSerializer().Serialize(collected);

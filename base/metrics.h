@@ -73,6 +73,10 @@ class Metrics {
   Histogram& histogram(std::string_view name, std::string_view help, const std::vector<double>& bounds,
                        const MetricLabels& labels = {});
 
+  // Leaves out of text() what has this label, until it is shown again. Any thread.
+  void hide(const std::string& label, const std::string& value);
+  void show(const std::string& label, const std::string& value);
+
   // Prometheus text exposition (version 0.0.4), families sorted by name, metrics in order of registration. Any thread.
   std::string text() const;
 

@@ -8,9 +8,9 @@ namespace freshet {
 namespace {
 
 template <class Input>
-const std::string& table_in(const Input& input) {
+std::string& table_in(Input& input) {
   if constexpr (std::is_same_v<Input, WriteInput>) {
-    return std::visit([](const auto& one) -> const std::string& { return one.table; }, input);
+    return std::visit([](auto& one) -> std::string& { return one.table; }, input);
   } else {
     return input.table;
   }
@@ -24,16 +24,23 @@ tl::unexpected<Error> is_in_both() {
 
 }  // namespace
 
-SplitTables::SplitTables(Tables& own, Tables& others, TableChanges changes)
-    : own_(own), others_(others), changes_(changes), traits_(others.traits()) {
+SplitTables::SplitTables(Tables& own, Tables& others, TableChanges changes, std::set<std::string> shared)
+    : own_(own), others_(others), changes_(changes), shared_(std::move(shared)), traits_(others.traits()) {
   traits_.sole_writer = own.traits().sole_writer;
 }
 
+Tables& SplitTables::store_of(std::string& table) {
+  if (!is_own(table)) return others_;
+  if (!shared_.contains(table)) return own_;
+  table[kOwnTables.size() - 1] = '-';
+  return others_;
+}
+
 template <class Input>
-Tables* SplitTables::store_of_all(const std::vector<Input>& inputs) {
+Tables* SplitTables::store_of_all(std::vector<Input>& inputs) {
   Tables* store = inputs.empty() ? &others_ : &store_of(table_in(inputs.front()));
-  const bool is_one = std::all_of(inputs.begin(), inputs.end(),
-                                  [&](const Input& input) { return &store_of(table_in(input)) == store; });
+  bool is_one = true;
+  for (Input& input : inputs) is_one = &store_of(table_in(input)) == store && is_one;
   return is_one ? store : nullptr;
 }
 
@@ -88,6 +95,7 @@ Async<Result<TableDescription>> SplitTables::if_it_is(TableDefinition wanted) {
 
 Async<Result<TableDescription>> SplitTables::create_table(TableDefinition definition) {
   Tables& store = store_of(definition.name);
+  if (&store == &others_) definition.system = false;
   if (&store == &others_ && changes_ == TableChanges::kRefused) return if_it_is(std::move(definition));
   return store.create_table(std::move(definition));
 }
@@ -118,8 +126,8 @@ Async<Result<std::vector<std::string>>> SplitTables::list_tables() {
   if (!mine) co_return mine;
   auto theirs = co_await others_.list_tables();
   if (!theirs) co_return theirs;
-  std::erase_if(*mine, [this](const std::string& table) { return &store_of(table) != &own_; });
-  std::erase_if(*theirs, [this](const std::string& table) { return &store_of(table) == &own_; });
+  std::erase_if(*mine, [this](const std::string& table) { return !is_own(table) || shared_.contains(table); });
+  std::erase_if(*theirs, [this](const std::string& table) { return is_own(table); });
   std::vector<std::string> all;
   std::merge(mine->begin(), mine->end(), theirs->begin(), theirs->end(), std::back_inserter(all));
   co_return all;

@@ -1,8 +1,10 @@
 // SplitTables: Freshet's own tables (`freshet.*`: definitions, topics, pauses, logs) in one store, everybody's in
-// another. A transaction must be wholly in one of them. Loop thread. Both stores outlive it, and it outlives every
-// Async that it returned.
+// another. Own tables that several daemons share are in everybody's store, too, as `freshet-*`: names with the dot are
+// reserved where that store is Freshet's. A transaction must be wholly in one of the stores. Loop thread. Both stores
+// outlive it, and it outlives every Async that it returned.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,9 @@ enum class TableChanges { kAllowed, kRefused };
 
 class SplitTables : public Tables {
  public:
-  SplitTables(Tables& own, Tables& others, TableChanges changes = TableChanges::kAllowed);
+  // `shared`: own tables that are in `others`.
+  SplitTables(Tables& own, Tables& others, TableChanges changes = TableChanges::kAllowed,
+              std::set<std::string> shared = {});
 
   // Those of everybody's store; `sole_writer` is that of the own one, as only the runtime asks for it, about its
   // tables.
@@ -48,19 +52,22 @@ class SplitTables : public Tables {
 
  private:
   Async<Result<TableDescription>> if_it_is(TableDefinition wanted);
-  Tables& store_of(const std::string& table) { return table.starts_with(kOwnTables) ? own_ : others_; }
+  bool is_own(const std::string& table) const { return table.starts_with(kOwnTables); }
+  // Gives a shared table the name that it has there.
+  Tables& store_of(std::string& table);
   template <class Input, class Output>
   using Many = Async<std::vector<Result<Output>>> (Tables::*)(std::vector<Input>);
   template <class Input, class Output>
   Async<std::vector<Result<Output>>> split(std::vector<Input> inputs, Many<Input, Output> call);
   // Null: they are in both.
   template <class Input>
-  Tables* store_of_all(const std::vector<Input>& inputs);
+  Tables* store_of_all(std::vector<Input>& inputs);
 
   static constexpr std::string_view kOwnTables = "freshet.";
   Tables& own_;
   Tables& others_;
   const TableChanges changes_;
+  const std::set<std::string> shared_;
   StoreTraits traits_;
 };
 

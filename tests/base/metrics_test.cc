@@ -78,5 +78,18 @@ TEST(MetricsDeathTest, ANameWithTwoTypesIsABrokenInvariant) {
   EXPECT_DEATH(metrics.gauge("bad name", ""), "not a Prometheus metric name");
 }
 
+TEST(Metrics, WhatIsHiddenComesBackWithItsValue) {
+  Metrics metrics;
+  Counter& counter = metrics.counter("freshet_x_total", "x", {{"queue", "jobs"}});
+  metrics.gauge("freshet_y", "y", {{"queue", "mails"}}).set(1);
+  counter.add(2);
+  metrics.hide("queue", "jobs");
+  EXPECT_EQ(metrics.text().find("jobs"), std::string::npos);
+  EXPECT_NE(metrics.text().find("mails"), std::string::npos);
+  counter.add(1);
+  metrics.show("queue", "jobs");
+  EXPECT_NE(metrics.text().find("freshet_x_total{queue=\"jobs\"} 3"), std::string::npos) << metrics.text();
+}
+
 }  // namespace
 }  // namespace freshet
