@@ -24,6 +24,7 @@ constexpr CommandRow kCommandRows[] = {
     {kOperate, "stats", add_stats},
     {kOperate, "watch", add_watch},
     {kOperate, "queues", add_queues},
+    {kOperate, "fleet", add_fleet},
     {kOperate, "pause", add_pause},
     {kOperate, "resume", add_resume},
     {kOperate, "purge", add_purge},

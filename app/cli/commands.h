@@ -41,6 +41,7 @@ void add_list(Command app, int& exit_status);
 void add_stats(Command app, int& exit_status);
 void add_cancel(Command app, int& exit_status);
 void add_queues(Command app, int& exit_status);
+void add_fleet(Command app, int& exit_status);
 void add_pause(Command app, int& exit_status);
 void add_resume(Command app, int& exit_status);
 void add_purge(Command app, int& exit_status);

@@ -32,6 +32,20 @@ void add_store_options(Command command, DaemonOptions& options) {
                 "Make missing tables and indexes in the engine; without it, a start that misses one is refused")
       .envname("FRESHET_CREATE_TABLES");
   command
+      .add_flag("--fleet", options.fleet,
+                "Serve the engine's queues together with other daemons, each queue by one of them (docs/fleet.md)")
+      .envname("FRESHET_FLEET");
+  command
+      .add_option("--advertise", options.advertise,
+                  "URL at which the other daemons of the fleet reach this one; by default that of --listen")
+      .envname("FRESHET_ADVERTISE");
+  command
+      .add_option("--fleet-lease-ms", options.fleet_lease_ms,
+                  "Others take over when a daemon of the fleet is silent for so long")
+      .envname("FRESHET_FLEET_LEASE_MS")
+      .capture_default_str()
+      .check(cli::whole(1000, 60'000));
+  command
       .add_option("--durability", options.durability,
                   "When a write is acknowledged: sync (it is on the disk), interval:MS (synced so often) or none")
       .envname("FRESHET_DURABILITY")

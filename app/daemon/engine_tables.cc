@@ -20,6 +20,8 @@ namespace {
 
 constexpr const char* kEmbedded = "embedded";
 constexpr const char* kDynamoDb = "dynamodb";
+// Pauses, jobs, shed log and learnt limits of queues: in a fleet, they go with the queue from daemon to daemon.
+constexpr const char* kQueueStates = "freshet.queues";
 constexpr const char* kNodeTable = "freshet.node";  // Its id names this data folder.
 constexpr size_t kLargestAnswer = 64u << 20;        // A page of 1 MiB of items, written out as JSON.
 
@@ -74,7 +76,8 @@ class EngineTables final : private EngineParts, public SplitTables {
   EngineTables(DaemonParts& parts, std::unique_ptr<EmbeddedTables> recent)
       : EngineParts(parts, std::move(recent)),
         SplitTables(*parts.store, owned,
-                    parts.options.create_tables ? TableChanges::kAllowed : TableChanges::kRefused) {}
+                    parts.options.create_tables ? TableChanges::kAllowed : TableChanges::kRefused,
+                    parts.options.fleet ? std::set<std::string>{kQueueStates} : std::set<std::string>()) {}
 };
 
 // A name that no other daemon has: each ends the leases of its own earlier lives at its start, and no others.
@@ -129,6 +132,30 @@ Result<void> check_engine(const DaemonOptions& options) {
     if (!url) return invalid("--endpoint: " + url.error().message);
     if (url->target != "/")
       return invalid("--endpoint " + endpoint + ": must be http[s]://HOST[:PORT], without a path");
+  }
+  return {};
+}
+
+Result<void> check_fleet(const DaemonOptions& options) {
+  if (!options.fleet) {
+    if (!options.advertise.empty()) return invalid("--advertise needs --fleet");
+    return {};
+  }
+  if (!is_on_engine(options)) {
+    return invalid("--fleet needs --store dynamodb: the daemons of a fleet share the tables of one engine");
+  }
+  if (options.advertise.empty()) {
+    const auto listen = parse_listen(options.listen, true);
+    if (listen && (listen->host == "0.0.0.0" || listen->host == "::")) {
+      return invalid("--fleet needs --advertise http[s]://HOST[:PORT], because --listen " + options.listen +
+                     " does not say where others reach this daemon");
+    }
+    return {};
+  }
+  const auto url = parse_url(options.advertise);
+  if (!url) return invalid("--advertise: " + url.error().message);
+  if (url->target != "/") {
+    return invalid("--advertise " + options.advertise + ": must be http[s]://HOST[:PORT], without a path");
   }
   return {};
 }

@@ -15,6 +15,8 @@ namespace freshet {
 // kValidation, naming the option, if what the options say of the engine is wrong.
 Result<void> check_engine(const DaemonOptions& options);
 bool is_on_engine(const DaemonOptions& options);
+// kValidation, naming the option, if what the options say of a fleet is wrong.
+Result<void> check_fleet(const DaemonOptions& options);
 
 // For an engine, whose streams do not start the trigger function: the queue starts its processor by itself. Leaves out
 // the event source mappings that only invoke the trigger function, with a warning. `file`: the template's name.

@@ -40,6 +40,9 @@ struct DaemonOptions {
   std::string store = "embedded";            // "dynamodb": tables live in the engine at `endpoints`.
   std::vector<std::string> endpoints;        // Its URLs.
   bool create_tables = false;                // Makes tables and indexes there that the template or a queue needs.
+  bool fleet = false;                        // Several daemons serve the engine's tables, each queue by one of them.
+  std::string advertise;                     // The URL at which other members reach this one; empty: from `listen`.
+  int64_t fleet_lease_ms = 3000;             // Others take over when it is silent for so long.
   std::string listen = "127.0.0.1:7070";
   std::string durability = "sync";
   std::string ready_file;

@@ -196,6 +196,7 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<M
   if (!listen) return fail(listen.error());
   plan.listen = *listen;
   if (auto engine = check_engine(options); !engine) return fail(std::move(engine.error()));
+  if (auto fleet = check_fleet(options); !fleet) return fail(std::move(fleet.error()));
   if (is_on_engine(options) && options.data == kMemoryDirectory) {
     plan.warnings.push_back(
         "--store dynamodb with --data :memory: forgets definitions, pauses and logs with each stop");

@@ -68,6 +68,10 @@ constexpr ApiLine kLines[] = {
     {ApiCall::kSettings, "settings", "GET", "/settings", kRead, "All settings with their meaning", "", "", "Settings"},
     {ApiCall::kSchedules, "schedules", "GET", "/schedules", kRead, "Schedules with their last and next run", "", "",
      "Schedules"},
+    {ApiCall::kFleet, "fleet", "GET", "/fleet", kRead, "The daemons of the fleet, and who serves which queue", "", "",
+     "Fleet"},
+    {ApiCall::kNudge, "nudge", "POST", "/fleet/nudge", kRead, "Read the fleet's table now: sent by other members", "",
+     "", "Nudged"},
 
     {ApiCall::kListPriorityQueues, "listPriorityQueues", "GET", "/priority", kRead, "All priority queues", "", "",
      "QueueNames"},

@@ -45,6 +45,8 @@ enum class ApiCall {
   kAudit,
   kSettings,
   kSchedules,
+  kFleet,
+  kNudge,
   kListPriorityQueues,
   kPriorityRecords,
   kPriorityRecord,

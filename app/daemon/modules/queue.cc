@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "app/cli/checks.h"
 #include "app/daemon/engine_tables.h"
@@ -7,7 +8,10 @@
 #include "app/daemon/queue_history.h"
 #include "app/daemon/queue_metrics.h"
 #include "app/daemon/recording_route.h"
+#include "app/daemon/serving.h"
 #include "app/daemon/whatif_route.h"
+#include "app/fleet/forward_route.h"
+#include "app/fleet/queue_units.h"
 #include "functions/queue/flight_recorder.h"
 #include "functions/queue/queues.h"
 #include "functions/register.h"
@@ -48,6 +52,7 @@ class QueueModule final : public Module {
     queues_ = std::make_unique<Queues>(parts.runtime->services(), parts.log, std::move(identity), &parts.metrics,
                                        &parts.store->wall_guard(), parts.audit);
     parts.task_queues = queues_.get();
+    if (parts.options.fleet) join_fleet(parts);
     record(parts);
     history_ = std::make_unique<QueueHistory>(*queues_, parts.loop, recorder_.get());
     register_queue_functions(parts.natives, *queues_, parts.log);
@@ -56,6 +61,10 @@ class QueueModule final : public Module {
 
   // Only the store knows the tables of --queue that no template has.
   Async<Result<void>> check() override {
+    if (units_) {
+      auto fleet = co_await units_->check();
+      if (!fleet) co_return fleet;
+    }
     for (const std::string& table : parts_->options.queues) {
       const auto& tables = parts_->plan.deployment.tables;
       if (std::any_of(tables.begin(), tables.end(), [&](const auto& one) { return one.name == table; })) continue;
@@ -72,11 +81,14 @@ class QueueModule final : public Module {
   }
 
   Async<Result<void>> deployed(const PlannedDeployment& planned) override {
-    for (const auto& [table, settings] : planned.queues) {
-      std::string name = table;
-      QueueSettings wanted = settings;
-      auto queue = co_await queues_->open(std::move(name), std::move(wanted));
-      if (!queue) co_return fail(queue.error().code, "queue " + table + ": " + queue.error().message);
+    if (units_) {
+      auto queues = planned.queues;
+      auto deployed = co_await units_->deploy(std::move(queues));
+      if (!deployed) co_return deployed;
+    } else {
+      auto opened = open_all(planned);
+      auto done = co_await opened;
+      if (!done) co_return done;
     }
     if (begun_) start_workers();
     co_return Result<void>();
@@ -86,9 +98,13 @@ class QueueModule final : public Module {
     routes.push_back(make_recording_route(*queues_, recorder_.get(), parts_->loop.clock()));
     routes.push_back(
         make_whatif_route(*queues_, recorder_.get(), comparisons_, parts_->loop, parts_->runtime->services().spawner));
-    routes.push_back(
+    auto tasks =
         make_task_route(*queues_, parts_->loop.clock(),
-                        {parts_->audit, parts_->plan.credentials.has_value(), &history_->book(), parts_->spans}));
+                        {parts_->audit, parts_->plan.credentials.has_value(), &history_->book(), parts_->spans});
+    routes.push_back(units_ ? make_forward_route(std::move(tasks), *units_, *calls_) : std::move(tasks));
+    if (units_) {
+      for (auto& route : make_fleet_routes(*units_)) routes.push_back(std::move(route));
+    }
     const auto settings = [](const HttpRequest&) -> Async<HttpResponse> { return tasks::json_answer(settings_json()); };
     routes.push_back(make_api_route(ApiCall::kSettings, settings));
   }
@@ -96,6 +112,7 @@ class QueueModule final : public Module {
     queues_->begin();
     history_->begin();
     begun_ = true;
+    if (units_) units_->begin(own_url());
     start_workers();
   }
   Async<void> measure(Metrics& metrics, std::string& histograms) override {
@@ -105,17 +122,20 @@ class QueueModule final : public Module {
       set_queue(metrics, *queue, stats ? &*stats : nullptr, parts_->loop.clock());
     }
     append_queue_histograms(histograms, queues);
+    if (units_) measure_fleet(metrics);
   }
-  std::string broken() const override { return queues_->broken(); }
+  std::string broken() const override { return (units_ ? units_->broken() : "") + queues_->broken(); }
 
   void drain() override {
     comparisons_.end();
+    if (units_) units_->leave(parts_->loop.clock().boot() + milliseconds(parts_->options.drain_ms));
     queues_->drain();
   }
   Async<bool> returned(BootTime deadline) override { return queues_->all_returned(deadline); }
   Async<void> release() override { return queues_->release_held(); }
   void leave() override {
     starts_.clear();
+    units_.reset();
     history_.reset();
     if (recorder_) {
       parts_->store->watch_moves(nullptr);
@@ -126,6 +146,45 @@ class QueueModule final : public Module {
   }
 
  private:
+  // A queue that another member serves now is left out: that member has its figures.
+  void measure_fleet(Metrics& metrics) {
+    const std::vector<std::string> here = queues_->names();
+    for (const std::string& queue : measured_) metrics.hide("queue", queue);
+    for (const std::string& queue : here) metrics.show("queue", queue);
+    measured_.insert(here.begin(), here.end());
+    const FleetCore* fleet = units_->core();
+    const auto figure = [&metrics](const char* name, const char* help, size_t value) {
+      metrics.gauge(name, help).set(static_cast<double>(value));
+    };
+    figure("freshet_fleet_members", "Members of the fleet that are alive", fleet ? fleet->alive() : 0);
+    figure("freshet_fleet_leader", "1 while this daemon leads its fleet", fleet && fleet->leads() ? 1 : 0);
+    figure("freshet_fleet_queues", "Queues that this daemon serves", here.size());
+  }
+  void join_fleet(DaemonParts& parts) {
+    calls_ = std::make_unique<MemberCalls>(*parts.http, parts.loop.clock(), parts.plan.credentials,
+                                           parts.options.deploy.account.region);
+    FleetOptions options;
+    options.id = parts.node;
+    options.lease = milliseconds(parts.options.fleet_lease_ms);
+    QueueUnitsParts with{*parts.tables, parts.loop, parts.random, parts.log, *queues_, *calls_};
+    units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
+  }
+  Async<Result<void>> open_all(const PlannedDeployment& planned) {
+    for (const auto& [table, settings] : planned.queues) {
+      std::string name = table;
+      QueueSettings wanted = settings;
+      auto queue = co_await queues_->open(std::move(name), std::move(wanted));
+      if (!queue) co_return fail(queue.error().code, "queue " + table + ": " + queue.error().message);
+    }
+    co_return Result<void>();
+  }
+  // Where other members of the fleet reach this daemon.
+  std::string own_url() const {
+    std::string url = parts_->options.advertise;
+    while (url.ends_with('/')) url.pop_back();
+    return url.empty() ? server_url(parts_->plan, parts_->server->port()) : url;
+  }
+
   // The recorder uses at most a sixteenth of a small memory limit.
   void record(DaemonParts& parts) {
     if (parts.options.recording_bytes == 0) return;
@@ -155,6 +214,9 @@ class QueueModule final : public Module {
 
   DaemonParts* parts_ = nullptr;
   std::unique_ptr<Queues> queues_;
+  std::unique_ptr<MemberCalls> calls_;  // Null without a fleet, as is the next.
+  std::unique_ptr<QueueUnits> units_;
+  std::set<std::string> measured_;  // Queues that this daemon has ever served.
   std::unique_ptr<FlightRecorder> recorder_;
   std::unique_ptr<QueueHistory> history_;
   Comparisons comparisons_;

@@ -1,0 +1,229 @@
+#include "app/fleet/forward_route.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "wire/http/target.h"
+#include "wire/service/api_route.h"
+#include "wire/tasks/answers.h"
+#include "wire/tasks/json_object.h"
+
+namespace freshet {
+namespace {
+
+using Json = nlohmann::json;
+
+HttpResponse nobody_serves(const std::string& queue) {
+  return tasks::error_answer({ErrorCode::kUnavailable,
+                              "no member of the fleet serves queue '" + queue + "' at the moment: try again", nullptr});
+}
+
+// The answer to a client whose request was passed on without an answer.
+HttpResponse no_answer(const std::string& queue, const std::string& url, const Error& error) {
+  const std::string where = "the member that serves queue '" + queue + "' (" + url + ") ";
+  if (was_never_sent(error)) {
+    return tasks::error_answer({ErrorCode::kUnavailable, where + "cannot be reached: " + error.message, nullptr});
+  }
+  return tasks::error_answer({ErrorCode::kUnknownOutcome, where + "did not answer: " + error.message, nullptr});
+}
+
+// The name of the queue that a request is about; empty: none, or all.
+std::string queue_of(const HttpRequest& request) {
+  auto target = parse_target(request.target);
+  if (!target || target->segments.size() < 2 || target->segments[0] != "queues") return {};
+  return std::move(target->segments[1]);
+}
+bool is_list(const HttpRequest& request) {
+  const auto target = parse_target(request.target);
+  return request.method == "GET" && target && target->segments.size() == 1 && target->segments[0] == "queues";
+}
+
+// Adds the queues of another member's list.
+void add_queues(Json& list, const std::string& body) {
+  const Json other = Json::parse(body, nullptr, false);
+  if (!other.is_object()) return;
+  for (const char* member : {"queues", "details"}) {
+    const auto found = other.find(member);
+    if (found == other.end() || !found->is_array()) continue;
+    for (const Json& one : *found) list[member].push_back(one);
+  }
+}
+void sort_queues(Json& list) {
+  const auto name = [](const Json& one) {
+    return one.is_object() ? one.value("queue", one.value("name", "")) : one.get<std::string>();
+  };
+  for (const char* member : {"queues", "details"}) {
+    Json& all = list[member];
+    std::sort(all.begin(), all.end(), [&](const Json& a, const Json& b) { return name(a) < name(b); });
+    all.erase(std::unique(all.begin(), all.end(), [&](const Json& a, const Json& b) { return name(a) == name(b); }),
+              all.end());
+  }
+}
+
+// A request is parsed for the member's own route only once it is known to stay here.
+class ForwardExchange final : public Exchange {
+ public:
+  ForwardExchange(HttpRequest request, Route& here, QueueUnits& units, MemberCalls& calls)
+      : request_(std::move(request)), here_(here), units_(units), calls_(calls) {}
+
+  Async<void> run() override {
+    const bool was_passed_on = !header(request_.headers, kForwardedBy).empty();
+    if (is_list(request_) && !was_passed_on) return list();
+    const std::string queue = queue_of(request_);
+    if (queue.empty()) return answer_here();
+    const QueueUnits::Place place = units_.place_of(queue);
+    if (place.is == QueueUnits::Place::Is::kHere) return answer_here();
+    if (place.is == QueueUnits::Place::Is::kThere && !was_passed_on) return pass_on(queue, place.url);
+    answer_ = nobody_serves(queue);
+    return {};
+  }
+  HttpResponse respond() override { return answer_ ? std::move(*answer_) : inner_->respond(); }
+
+ private:
+  Async<void> answer_here() {
+    inner_ = here_.accept(request_);
+    return inner_->run();
+  }
+  Async<void> pass_on(std::string queue, std::string url) {
+    auto answer = co_await calls_.pass_on(request_, url, units_.id());
+    answer_ = answer ? std::move(*answer) : no_answer(queue, url, answer.error());
+  }
+  Async<void> list() {
+    auto here = answer_here();
+    co_await here;
+    HttpResponse mine = inner_->respond();
+    Json list = Json::parse(mine.body, nullptr, false);
+    if (mine.status == 200 && list.is_object()) {
+      const std::vector<std::string> others = units_.others();
+      for (const std::string& url : others) {
+        auto answer = co_await calls_.pass_on(request_, url, units_.id());
+        if (answer && answer->status == 200) add_queues(list, answer->body);
+      }
+      sort_queues(list);
+      mine.body = list.dump() + "\n";
+    }
+    answer_ = std::move(mine);
+  }
+
+  const HttpRequest request_;
+  Route& here_;
+  QueueUnits& units_;
+  MemberCalls& calls_;
+  std::unique_ptr<Exchange> inner_;
+  std::optional<HttpResponse> answer_;
+};
+
+class ForwardRoute final : public Route {
+ public:
+  ForwardRoute(std::unique_ptr<Route> here, QueueUnits& units, MemberCalls& calls)
+      : here_(std::move(here)), units_(units), calls_(calls) {}
+
+  bool matches(const HttpRequest& request) const override { return here_->matches(request); }
+  std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    return std::make_unique<ForwardExchange>(std::move(request), *here_, units_, calls_);
+  }
+  bool changes(const HttpRequest& request) const override { return here_->changes(request); }
+  bool is_slow() const override { return here_->is_slow(); }
+
+ private:
+  const std::unique_ptr<Route> here_;
+  QueueUnits& units_;
+  MemberCalls& calls_;
+};
+
+std::string_view state_of(const FleetCore* fleet) {
+  if (!fleet) return "joining";
+  switch (fleet->membership()) {
+    case Membership::kJoined:
+      return fleet->leaving() ? "leaving" : "joined";
+    case Membership::kFenced:
+      return "unreachable";
+    case Membership::kForgotten:
+      return "joining";
+    case Membership::kSuperseded:
+      return "superseded";
+  }
+  return "";
+}
+
+void append_members(std::string& out, const FleetCore& fleet) {
+  out += '[';
+  const char* between = "";
+  for (const auto& [id, member] : fleet.view().members) {
+    out += std::exchange(between, ",");
+    JsonObject one(out);
+    one.text("id", id);
+    one.text("url", member.url);
+    one.number("epoch", member.epoch);
+    one.flag("alive", fleet.is_alive(id));
+    one.flag("leaving", member.leaving);
+    one.number("leaseMs", member.lease.count());
+    const auto units = fleet.view().units.find(id);
+    const bool has = units != fleet.view().units.end() && units->second.epoch == member.epoch;
+    one.texts("holds", has ? units->second.holds : std::vector<std::string>());
+  }
+  out += ']';
+}
+
+void append_units(std::string& out, const FleetCore& fleet) {
+  out += '[';
+  const char* between = "";
+  if (fleet.view().plan) {
+    for (const auto& [unit, owner] : fleet.view().plan->owners) {
+      out += std::exchange(between, ",");
+      JsonObject one(out);
+      one.text("unit", unit);
+      one.text("owner", owner);
+    }
+  }
+  out += ']';
+}
+
+std::string fleet_json(const QueueUnits& units) {
+  std::string out;
+  {
+    const FleetCore* fleet = units.core();
+    JsonObject json(out);
+    json.text("member", units.id());
+    json.text("state", state_of(fleet));
+    if (fleet && fleet->view().plan) {
+      json.text("leader", fleet->view().plan->leader);
+      json.number("term", fleet->view().plan->term);
+    }
+    std::string& members = json.raw("members");
+    if (fleet) {
+      append_members(members, *fleet);
+    } else {
+      members += "[]";
+    }
+    std::string& plan = json.raw("units");
+    if (fleet) {
+      append_units(plan, *fleet);
+    } else {
+      plan += "[]";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Route> make_forward_route(std::unique_ptr<Route> here, QueueUnits& units, MemberCalls& calls) {
+  return std::make_unique<ForwardRoute>(std::move(here), units, calls);
+}
+
+std::vector<std::unique_ptr<Route>> make_fleet_routes(QueueUnits& units) {
+  std::vector<std::unique_ptr<Route>> out;
+  out.push_back(make_api_route(ApiCall::kFleet, [&units](const HttpRequest&) -> Async<HttpResponse> {
+    return tasks::json_answer(fleet_json(units));
+  }));
+  out.push_back(make_api_route(ApiCall::kNudge, [&units](const HttpRequest&) -> Async<HttpResponse> {
+    units.nudge();
+    return tasks::json_answer("{}");
+  }));
+  return out;
+}
+
+}  // namespace freshet

@@ -1,0 +1,17 @@
+// Requests for queues that another member of the fleet serves go to that member.
+#pragma once
+
+#include <memory>
+
+#include "app/fleet/queue_units.h"
+
+namespace freshet {
+
+// Serves what `here` serves. The path of a request is /queues/NAME/…; the queue's place decides who answers. GET
+// /queues lists the queues of all living members. All outlive the route.
+std::unique_ptr<Route> make_forward_route(std::unique_ptr<Route> here, QueueUnits& units, MemberCalls& calls);
+
+// GET /fleet, and POST /fleet/nudge.
+std::vector<std::unique_ptr<Route>> make_fleet_routes(QueueUnits& units);
+
+}  // namespace freshet

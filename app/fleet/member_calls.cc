@@ -1,0 +1,66 @@
+#include "app/fleet/member_calls.h"
+
+#include <utility>
+
+#include "base/url.h"
+#include "wire/auth/actor.h"
+#include "wire/auth/sigv4.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr milliseconds kLongestAnswer{75'000};  // A take waits for up to a minute.
+constexpr milliseconds kNudgeTimeout{1000};
+constexpr const char* kNudgePath = "/fleet/nudge";
+
+// Headers that mean something to the member that answers, and to the client.
+void copy_header(const HttpHeaders& from, HttpHeaders& to, const char* name) {
+  const std::string_view value = header(from, name);
+  if (!value.empty()) to.emplace_back(name, value);
+}
+
+}  // namespace
+
+Async<Result<HttpResponse>> MemberCalls::pass_on(const HttpRequest& request, const std::string& url,
+                                                 const std::string& me) {
+  HttpRequest sent;
+  sent.method = request.method;
+  sent.target = request.target;
+  sent.body = request.body;
+  copy_header(request.headers, sent.headers, "Content-Type");
+  copy_header(request.headers, sent.headers, "Content-Encoding");
+  sent.headers.emplace_back(kForwardedBy, me);
+  const AccessKey* key = credentials_ ? credentials_->find(actor_of(request, true).who) : nullptr;
+  auto answer = co_await send(std::move(sent), url, key, kLongestAnswer);
+  if (!answer) co_return fail(std::move(answer.error()));
+  HttpResponse out;
+  out.status = answer->status;
+  out.content_type = std::move(answer->content_type);
+  out.body = std::move(answer->body);
+  copy_header(answer->headers, out.headers, "Retry-After");
+  co_return out;
+}
+
+Async<Result<HttpResponse>> MemberCalls::nudge(const std::string& url) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = kNudgePath;
+  return send(std::move(request), url, credentials_ ? &credentials_->first() : nullptr, kNudgeTimeout);
+}
+
+Async<Result<HttpResponse>> MemberCalls::send(HttpRequest request, const std::string& url, const AccessKey* key,
+                                              milliseconds timeout) {
+  const auto parsed = parse_url(url);
+  if (!parsed) co_return fail(parsed.error());
+  request.headers.emplace_back("Host", parsed->host_header);
+  if (key) {
+    const SignatureScope scope{region_, "freshet"};
+    sign_request(request, *key, scope, clock_.wall());
+  }
+  std::string whole = url + request.target;
+  auto answer = http_.send(std::move(whole), std::move(request), timeout);
+  co_return co_await answer;
+}
+
+}  // namespace freshet

@@ -1,0 +1,159 @@
+#include "app/fleet/queue_units.h"
+
+#include <utility>
+
+namespace freshet {
+
+namespace {
+
+constexpr std::string_view kQueueUnit = "queue/";
+constexpr size_t kMostNudges = 64;
+
+std::string unit_of(const std::string& queue) {
+  return std::string(kQueueUnit) + queue;
+}
+std::string queue_of(const std::string& unit) {
+  return unit.substr(kQueueUnit.size());
+}
+
+}  // namespace
+
+QueueUnits::QueueUnits(QueueUnitsParts parts, FleetOptions options)
+    : parts_(std::move(parts)), options_(std::move(options)) {
+  parts_.queues.open_only([this](const std::string& table) { return wanted_.contains(table); });
+}
+
+Async<Result<void>> QueueUnits::check() {
+  return provide_fleet_table(parts_.tables);
+}
+
+Async<Result<void>> QueueUnits::deploy(std::map<std::string, QueueSettings> queues) {
+  settings_ = std::move(queues);
+  std::set<std::string> units;
+  for (const auto& [queue, settings] : settings_) units.insert(unit_of(queue));
+  if (fleet_) fleet_->serve(std::move(units));
+  const auto all = settings_;
+  for (const auto& [queue, settings] : all) {
+    if (!parts_.queues.find_queue(queue)) continue;
+    std::string name = queue;
+    QueueSettings wanted = settings;
+    auto opened = co_await parts_.queues.open(std::move(name), std::move(wanted));
+    if (!opened && opened.error().code != ErrorCode::kUnavailable) co_return fail(std::move(opened.error()));
+  }
+  co_return Result<void>();
+}
+
+void QueueUnits::begin(std::string url) {
+  options_.url = std::move(url);
+  fleet_ = std::make_unique<Fleet>(parts_.tables, parts_.scheduler, parts_.random, parts_.log,
+                                   static_cast<FleetHooks&>(*this), options_);
+  std::set<std::string> units;
+  for (const auto& [queue, settings] : settings_) units.insert(unit_of(queue));
+  fleet_->serve(std::move(units));
+  scope_.spawn(join());
+}
+
+Async<void> QueueUnits::join() {
+  for (;;) {
+    auto joined = co_await fleet_->join();
+    if (joined) break;
+    join_trouble_ = "this daemon cannot join its fleet: " + joined.error().message;
+    co_await sleep_for(parts_.scheduler, kRetry);
+  }
+  join_trouble_.clear();
+}
+
+namespace {
+Async<void> ended(Async<bool> leaving) {
+  static_cast<void>(co_await leaving);
+}
+}  // namespace
+
+void QueueUnits::leave(BootTime deadline) {
+  if (fleet_) scope_.spawn(ended(fleet_->leave(deadline)));
+}
+
+QueueUnits::Place QueueUnits::place_of(const std::string& queue) const {
+  if (parts_.queues.find_queue(queue)) return {};
+  const FleetCore* fleet = core();
+  const bool is_ours = settings_.contains(queue);
+  if (!fleet) return {is_ours ? Place::Is::kNowhere : Place::Is::kHere, {}};
+  const MemberBeat* owner = fleet->owner(unit_of(queue));
+  if (!owner) return {is_ours ? Place::Is::kNowhere : Place::Is::kHere, {}};
+  // Its own plan says so, but the queue is not open yet, or not any more.
+  if (owner->id == options_.id) return {Place::Is::kNowhere, {}};
+  return {Place::Is::kThere, owner->url};
+}
+
+std::vector<std::string> QueueUnits::others() const {
+  std::vector<std::string> out;
+  const FleetCore* fleet = core();
+  if (!fleet) return out;
+  for (const auto& [id, member] : fleet->view().members) {
+    if (id != options_.id && fleet->is_alive(id)) out.push_back(member.url);
+  }
+  return out;
+}
+
+void QueueUnits::nudge() {
+  if (fleet_) fleet_->nudge();
+}
+
+std::string QueueUnits::broken() const {
+  std::string out;
+  if (!join_trouble_.empty()) out.append(join_trouble_).append("\n");
+  if (const std::string why = fleet_ ? fleet_->broken() : ""; !why.empty() && join_trouble_.empty()) {
+    out.append(why).append("\n");
+  }
+  for (const auto& [queue, wanted] : wanted_) {
+    if (!wanted.trouble.empty()) out.append("queue '" + queue + "': " + wanted.trouble + "\n");
+  }
+  return out;
+}
+
+void QueueUnits::start(const std::string& unit) {
+  Wanted& wanted = wanted_[queue_of(unit)];
+  if (!wanted.opening) scope_.spawn(open(queue_of(unit)));
+}
+
+void QueueUnits::stop(const std::string& unit) {
+  const std::string queue = queue_of(unit);
+  wanted_.erase(queue);
+  parts_.queues.close(queue);
+}
+
+Async<void> QueueUnits::open(std::string queue) {
+  wanted_.at(queue).opening = true;
+  for (;;) {
+    const auto settings = settings_.find(queue);
+    if (settings == settings_.end()) break;
+    std::string name = queue;
+    QueueSettings with = settings->second;
+    auto opened = co_await parts_.queues.open(std::move(name), std::move(with));
+    const auto wanted = wanted_.find(queue);
+    if (wanted == wanted_.end()) {  // The unit was given up meanwhile.
+      parts_.queues.close(queue);
+      co_return;
+    }
+    wanted->second.trouble = opened ? "" : opened.error().message;
+    if (opened) break;
+    parts_.log.warn("FLEET_QUEUE_NOT_OPENED", {{"queue", queue}, {"message", opened.error().message}});
+    co_await sleep_for(parts_.scheduler, kRetry);
+    if (!wanted_.contains(queue)) co_return;
+  }
+  if (const auto wanted = wanted_.find(queue); wanted != wanted_.end()) wanted->second.opening = false;
+}
+
+void QueueUnits::tell_others() {
+  for (std::string& url : others()) {
+    if (nudges_ < kMostNudges) scope_.spawn(tell(std::move(url)));
+  }
+}
+
+Async<void> QueueUnits::tell(std::string url) {
+  ++nudges_;
+  static_cast<void>(co_await parts_.calls.nudge(url));
+  --nudges_;
+}
+
+}  // namespace freshet

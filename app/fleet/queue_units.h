@@ -1,0 +1,87 @@
+// The queues of a daemon in a fleet: each is open in the member that the fleet has chosen, and closed in all others.
+// Loop thread. What it refers to outlives it, and it outlives every Async that it returned.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/fleet/member_calls.h"
+#include "base/async.h"
+#include "base/log.h"
+#include "functions/queue/queues.h"
+#include "runtime/fleet/fleet.h"
+
+namespace freshet {
+
+struct QueueUnitsParts {
+  Tables& tables;  // The engine's.
+  Scheduler& scheduler;
+  Random& random;
+  EventLog log;
+  Queues& queues;
+  MemberCalls& calls;
+};
+
+class QueueUnits final : private FleetHooks {
+ public:
+  // `options.url` may be set later, by begin().
+  QueueUnits(QueueUnitsParts parts, FleetOptions options);
+  QueueUnits(const QueueUnits&) = delete;
+  QueueUnits& operator=(const QueueUnits&) = delete;
+
+  // Where requests for a queue belong.
+  struct Place {
+    enum class Is {
+      kHere,     // This member serves it, or no member may.
+      kThere,    // The member at `url` does.
+      kNowhere,  // Nobody does at the moment.
+    };
+    Is is = Is::kHere;
+    std::string url;
+  };
+
+  // A start is refused if the fleet's table is not there and cannot be made.
+  Async<Result<void>> check();
+  // The queues of the template, with their settings.
+  Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues);
+  // At readiness: joins the fleet, as the member that others reach at `url`.
+  void begin(std::string url);
+  // Gives up all queues; others may have them once left() is true.
+  void leave(BootTime deadline);
+
+  Place place_of(const std::string& queue) const;
+  // URLs of the other living members.
+  std::vector<std::string> others() const;
+  void nudge();
+  // Null until it has joined.
+  const FleetCore* core() const { return fleet_ ? fleet_->core() : nullptr; }
+  const std::string& id() const { return options_.id; }
+  std::string broken() const;
+
+ private:
+  static constexpr seconds kRetry{1};
+  struct Wanted {
+    bool opening = false;
+    std::string trouble;  // Why it cannot be opened.
+  };
+
+  void start(const std::string& unit) override;
+  void stop(const std::string& unit) override;
+  void tell_others() override;
+  Async<void> join();
+  Async<void> open(std::string queue);
+  Async<void> tell(std::string url);
+
+  QueueUnitsParts parts_;
+  FleetOptions options_;
+  std::unique_ptr<Fleet> fleet_;
+  std::map<std::string, QueueSettings> settings_;
+  std::map<std::string, Wanted> wanted_;  // Queues that this member serves.
+  std::string join_trouble_;
+  size_t nudges_ = 0;  // Under way.
+  Scope scope_;        // Last.
+};
+
+}  // namespace freshet

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Several daemons that serve one engine's queues together (--fleet):
+
+  tests/conformance/engine_fleet_test.py freshet|extenddb|dynamodb_local
+
+Everything is started on free ports and stopped. An engine that is not installed is skipped by name."""
+import shutil
+import signal
+import sys
+import threading
+import time
+import unittest
+
+from engine_daemon_test import EngineDaemon, Handler, Refused, check_books, dynamodb_local, extenddb, freshet
+from daemon import SLOWER
+
+LEASE_MS = 3000
+KILLS = 5
+QUEUE = "/queues/QueueTable"
+
+
+class EngineFleet(EngineDaemon):
+    """Uses the fixture, not its tests (load_tests below)."""
+
+    def member(self, name, *options, runner="none"):
+        daemon = self.daemon(name, "--fleet", "--fleet-lease-ms", str(LEASE_MS), "--create-tables", *options, runner=runner)
+        return daemon.start()
+
+    def try_again(self, daemon, method, path, document=None):
+        """As a client does: again while nobody serves the queue, or the answer got lost. Tasks have ids of their own."""
+        while True:
+            try:
+                return daemon.call(method, path, document)
+            except Refused as refused:
+                if refused.status != 503:
+                    raise
+            except OSError:
+                if daemon.process.poll() is not None:
+                    raise
+            time.sleep(0.02)
+
+    def owner(self, daemons, queue="QueueTable"):
+        """The one that serves the queue, by what the others say."""
+        while True:
+            for daemon in daemons:
+                fleet = daemon.call("GET", "/fleet")
+                held = [member["id"] for member in fleet["members"] if member["alive"] and f"queue/{queue}" in member["holds"]]
+                if len(held) == 1:
+                    for one in daemons:
+                        if one.call("GET", "/fleet")["member"] == held[0]:
+                            return one
+            time.sleep(0.02)
+
+    def until_fleet(self, daemon, members):
+        while sum(member["alive"] for member in daemon.call("GET", "/fleet")["members"]) != members:
+            time.sleep(0.02)
+
+    def test_each_member_answers_for_every_queue(self):
+        daemons = [self.member(name) for name in "abc"]
+        for number in range(9):
+            self.try_again(daemons[number % 3], "POST", QUEUE + "/tasks", {"taskId": f"t-{number}", "payload": number})
+        taken = [self.try_again(daemons[number % 3], "POST", QUEUE + "/take", {"max": 1})["tasks"][0] for number in range(9)]
+        self.assertEqual([task["taskId"] for task in taken], [f"t-{number}" for number in reversed(range(9))])
+        for number, task in enumerate(taken):
+            self.try_again(daemons[number % 3], "POST", QUEUE + "/settle",
+                           {"settle": [{"taskId": task["taskId"], "lease": task["lease"], "outcome": "complete"}]})
+        stats = [daemon.stats() for daemon in daemons]
+        check_books(stats[0])
+        self.assertEqual([one["depth"]["SUCCESS"] for one in stats], [9, 9, 9])
+        lists = [daemon.call("GET", "/queues")["queues"] for daemon in daemons]
+        self.assertEqual(lists, [["QueueTable"]] * 3)
+        with self.assertRaises(Refused) as refused:
+            daemons[0].call("GET", "/queues/Nothing/stats")
+        self.assertEqual(refused.exception.status, 404)
+
+    def test_another_takes_over_when_the_owner_is_killed(self):
+        with Handler() as handler:
+            names = iter(range(100))
+            daemons = [self.member(f"m{next(names)}", runner=handler.url) for _ in range(3)]
+            created, stopping = [], threading.Event()
+
+            def create():
+                number = 0
+                while not stopping.is_set():
+                    asked = daemons[number % len(daemons)]
+                    try:
+                        asked.call("POST", QUEUE + "/tasks", {"taskId": f"t-{number}", "payload": number})
+                        created.append(f"t-{number}")
+                        number += 1
+                    except (Refused, OSError):
+                        time.sleep(0.005)  # Created again under its id, elsewhere perhaps.
+
+            creator = threading.Thread(target=create)
+            creator.start()
+            gaps = []
+            try:
+                for _ in range(KILLS):
+                    before = len(created)
+                    while len(created) < before + 30:
+                        time.sleep(0.005)
+                    owner = self.owner(daemons)
+                    others = [one for one in daemons if one is not owner]
+                    owner.kill()
+                    begun = time.monotonic()
+                    daemons[:] = others
+                    while True:
+                        try:
+                            others[0].stats()
+                            break
+                        except Refused:
+                            time.sleep(0.01)
+                    gaps.append(time.monotonic() - begun)
+                    daemons.append(self.member(f"m{next(names)}", runner=handler.url))
+            finally:
+                stopping.set()
+                creator.join()
+            print(f"served again after {[round(gap, 2) for gap in gaps]} s", file=sys.stderr)
+            while self.try_again(daemons[0], "GET", QUEUE + "/stats")["depth"]["SUCCESS"] < len(set(created)):
+                time.sleep(0.02)
+            items = self.items(daemons[0])
+            self.assertEqual({item["taskStatus"]["S"] for item in items}, {"SUCCESS"})
+            self.assertEqual(set(created) - {item["taskId"]["S"] for item in items}, set())
+            again = sum(count - 1 for count in handler.came.values())
+            self.assertLessEqual(again, 20 * KILLS, "only what was in work at a kill is done again")
+
+    def test_sigterm_hands_over(self):
+        first, second = self.member("first"), self.member("second")
+        owner = self.owner([first, second])
+        other = second if owner is first else first
+        for number in range(3):
+            self.try_again(other, "POST", QUEUE + "/tasks", {"taskId": f"t-{number}", "payload": number})
+        held = self.try_again(other, "POST", QUEUE + "/take", {"max": 1, "leaseMs": 60_000})["tasks"][0]
+        owner.process.send_signal(signal.SIGTERM)
+        while other.call("GET", "/fleet")["units"] != [{"unit": "queue/QueueTable", "owner": other.call("GET", "/fleet")["member"]}]:
+            time.sleep(0.01)
+        # The task that a worker holds stays its own, and the worker may settle it at the new owner.
+        taken = self.try_again(other, "POST", QUEUE + "/take", {"max": 5})["tasks"]
+        self.assertEqual([task["taskId"] for task in taken], ["t-1", "t-0"])
+        answer = other.call("POST", QUEUE + "/settle", {"settle": [{"taskId": held["taskId"], "lease": held["lease"], "outcome": "complete"}]})
+        self.assertNotIn("error", str(answer))
+        self.assertEqual(owner.process.wait(), 0)
+
+    def test_queues_are_spread(self):
+        first = self.member("first")
+        for table in ("QQ1", "QQ2", "QQ3"):
+            first.dynamodb("CreateTable", TableName=table, BillingMode="PAY_PER_REQUEST",
+                           AttributeDefinitions=[{"AttributeName": "taskId", "AttributeType": "S"}],
+                           KeySchema=[{"AttributeName": "taskId", "KeyType": "HASH"}])
+        first.stop()
+        queues = [word for table in ("QQ1", "QQ2", "QQ3") for word in ("--queue", table)]
+        first, second = self.member("first", *queues), self.member("second", *queues)
+        while True:
+            fleet = second.call("GET", "/fleet")
+            serves = [len(member["holds"]) for member in fleet["members"] if member["alive"]]
+            if serves == [2, 2]:
+                break
+            time.sleep(0.02)
+        for queue in ("QQ1", "QQ2", "QQ3"):
+            self.try_again(first, "POST", f"/queues/{queue}/tasks", {"taskId": queue})
+            self.assertEqual(self.try_again(second, "GET", f"/queues/{queue}/tasks/{queue}")["taskId"], queue)
+        while second.call("GET", "/queues")["queues"] != ["QQ1", "QQ2", "QQ3", "QueueTable"]:
+            time.sleep(0.02)
+        shown = freshet("fleet", "--url", f"http://127.0.0.1:{second.port}").stdout
+        self.assertIn("(asked)", shown)
+        self.assertEqual(shown.count("alive"), 2)
+
+    def test_a_copied_data_folder_is_noticed(self):
+        first = self.member("first")
+        self.owner([first])
+        shutil.copytree(first.store, self.place / "copy" / "store")
+        second = self.member("copy")
+        self.owner([second])
+        while first.call("GET", "/fleet")["state"] != "superseded":
+            time.sleep(0.02)
+        with self.assertRaises(Refused) as refused:
+            first.call("GET", "/readyz")
+        self.assertIn("another daemon has joined the fleet", str(refused.exception))
+
+    def test_options_that_contradict(self):
+        for words, text in (
+                (("--fleet",), "--fleet needs --store dynamodb"),
+                (("--advertise", "http://h"), "--advertise needs --fleet"),
+                (("--fleet", "--store", "dynamodb", "--endpoint", self.url, "--advertise", "h:1"), "--advertise: "),
+                (("--fleet", "--store", "dynamodb", "--endpoint", self.url, "--advertise", "http://h/x"), "without a path")):
+            done = freshet("run", "--data", ":memory:", *words)
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn(text, done.stderr)
+
+
+def load_tests(loader, *unused):
+    return unittest.TestSuite(EngineFleet(name) for name in loader.getTestCaseNames(EngineFleet) if name in vars(EngineFleet))
+
+
+if __name__ == "__main__":
+    EngineDaemon.name = sys.argv.pop(1)
+    {"extenddb": extenddb.need, "dynamodb_local": dynamodb_local.need}.get(EngineDaemon.name, lambda: None)()
+    unittest.main()
