@@ -82,12 +82,10 @@ class Loop final : public Scheduler, public Mailbox {
   BootTime next_deadline() const;
 
   const LoopStats& stats() const { return stats_; }
-  void reset_max();  // Resets the maxima of stats().
   // When the current turn began (empty between turns), and which part of it is running. Any thread.
   std::optional<BootTime> turn_began() const;
   const char* part_of_turn() const { return part_.load(std::memory_order_relaxed); }
   size_t mailbox_depth() const { return mail_.depth(); }  // Any thread.
-  size_t ready_works() const { return posted_.size(); }
   size_t timers() const { return timers_.size(); }
 
  private:

@@ -79,7 +79,6 @@ class Keys {
   [[nodiscard]] bool has_ended(const ItemRef& task, std::string_view key);
   // Another attempt begins, for the newest task `by`.
   void replaces_again(const std::string& key, const std::string& by) { unreplaced_[key].by = by; }
-  bool any_unreplaced() const { return !unreplaced_.empty(); }
   bool has_unreplaced(std::string_view key) const { return unreplaced_.contains(key); }
   // The task that came to replace those; empty if nothing of the key is left.
   std::optional<std::string> replacing(std::string_view key) const;

@@ -76,7 +76,6 @@ class FairShares {
   std::vector<std::string_view> turns(size_t wanted, const Given& given, std::string_view level = {}) const;
   // The priorities that have a turn, the highest first.
   std::vector<std::string_view> levels(const Given& given) const;
-  bool any_turn() const { return !waiting_.empty(); }
   // True if a lane that is held back may hold tasks.
   bool any_held() const { return held_ > 0; }
   // Adds the shares of that group to `given` as passed: none of them has a turn in this take.
