@@ -67,7 +67,7 @@ void Explainer::waiting(Explanation& out, const ExplainFacts& at) {
   const auto created = int_of(out.task, attribute::kCreated, 0);
   if (auto never = unserved_because(out.task)) out.why.push_back(std::move(*never));
   pauses(out);
-  if (created > epoch_ms(core_.window.bound(at.now.wall))) {
+  if (created > epoch_ms(core_.times.bound(at.now.wall))) {
     say("created-ahead", "its taskCreated is further ahead than CREATED_SKEW_MS allows: it waits until that has come");
   }
   if (out.ahead) {
@@ -102,8 +102,8 @@ void Explainer::lateness(Explanation& out, const ExplainFacts& at) {
     say("clock-not-trusted",
         "it looks too late for it, but the wall clock is not trusted yet: until it is, it is neither started nor shed");
   }
-  const bool newest_first = settings_.order == Order::kDeadline || core_.window.newest_first(at.now.boot);
-  const auto reason = core_.expired(out.task, at.now.earliest, core_.window.margin(newest_first, false, at.now.boot));
+  const bool newest_first = settings_.order == Order::kDeadline || core_.times.newest_first(at.now.boot);
+  const auto reason = core_.expired(out.task, at.now.earliest, core_.times.margin(newest_first, false, at.now.boot));
   if (!reason.empty()) say("too-late", "it is too late for it, and it will be shed: " + doom_in_words(reason));
   if (core_.is_lost(out.task, at.now)) {
     say("too-little-time", "its time is too short by now for what tasks take: it is left to its deadline");

@@ -17,11 +17,11 @@
 #include "functions/queue/core/agenda.h"
 #include "functions/queue/core/claims.h"
 #include "functions/queue/core/delays.h"
-#include "functions/queue/core/head_window.h"
 #include "functions/queue/core/keys.h"
 #include "functions/queue/core/lanes.h"
 #include "functions/queue/core/limits.h"
 #include "functions/queue/core/shedder.h"
+#include "functions/queue/core/task_times.h"
 #include "functions/queue/pauses.h"
 
 namespace freshet {
@@ -94,7 +94,7 @@ class QueueCore {
   }
   // True if takes go through that lane from its newest end; empty: through the queue.
   bool newest_first_in(std::string_view lane, BootTime now) const {
-    return settings_.order == Order::kDeadline ? !by_deadline(lane) : window.newest_first(now);
+    return settings_.order == Order::kDeadline ? !by_deadline(lane) : times.newest_first(now);
   }
   // True if ORDER=deadline leaves the task to its deadline, as its chance to be done in time is lost.
   bool is_lost(const ItemRef& task, const Now& now);
@@ -137,7 +137,7 @@ class QueueCore {
   Delays delays;
   Shedder shedder;
   Adopter adopter;
-  HeadWindow window;
+  TaskTimes times;
   Agenda agenda;
   Pauses pauses;
 };
