@@ -17,8 +17,8 @@ class LeaseEnds : QueuePart {
   Async<bool> end_leases();
   // Begins to time every held task that is not timed yet. `starting`: claims of dead incarnations end.
   Async<void> watch_taken(bool starting);
-  // True if it is time to look for held tasks that nothing told of: where a claim may be made long after its caller got
-  // no answer. Once a lease.
+  // True once a lease: time to look for held tasks that this daemon does not know of. A claim may be made long after
+  // its caller got no answer.
   bool may_watch() const { return !sure_.is_immediate() && boot() - watched_ >= settings_.lease; }
   // The same for held tasks that are in no index: searches the whole table.
   Async<void> watch_unindexed();
