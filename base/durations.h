@@ -14,7 +14,7 @@ struct DurationCounts {
   std::array<uint64_t, kBuckets> buckets{};
   uint64_t count = 0;
   std::chrono::nanoseconds sum{0};
-  std::chrono::nanoseconds max{0};  // The longest one since the start or the last reset_max().
+  std::chrono::nanoseconds max{0};  // The longest one.
   void add(std::chrono::nanoseconds d);
 };
 

@@ -75,7 +75,7 @@ void check_count(const FunctionDefinition& function, const Deployment& deploymen
   if (metrics == nullptr) {
     faults.push_back({kVariables + std::string(".METRICS_TABLE"),
                       "the template has no table '" + settings->metrics_table +
-                          "': nothing is counted until somebody makes it, with the keys counted (S) and metric (S)",
+                          "': nothing is counted until it is created, with the keys counted (S) and metric (S)",
                       true});
   } else if (auto wrong = wrong_metrics_keys(*metrics)) {
     faults.push_back({kVariables + std::string(".METRICS_TABLE"), *wrong});
@@ -124,8 +124,7 @@ void check_worker(const FunctionDefinition& processor, const std::string& name, 
   }
   faults.push_back({kVariables + std::string(".TASK_RUNNER"),
                     "the template has no function '" + wanted + "'" + (names.empty() ? "" : " (it has " + names + ")") +
-                        ": while nobody has created it, tasks wait; write function:NAME with the name of one that is "
-                        "there",
+                        ": until it is created, tasks wait; write function:NAME with the name of an existing one",
                     true});
 }
 
@@ -144,7 +143,7 @@ void check_queue_table(const FunctionDefinition& function, const Deployment& dep
   faults.push_back({kVariables + std::string(".QUEUE_TABLE"),
                     "the template has no table '" + named->second + "'" +
                         (names.empty() ? "" : " (it has " + names + ")") +
-                        ": every invocation of this function fails while nobody has created it",
+                        ": every invocation of this function fails until it is created",
                     true});
 }
 
@@ -160,8 +159,8 @@ void check_runner(const FunctionDefinition& function, const Deployment& deployme
   const auto why = cannot_start(settings->argv.front());
   if (!why) return;
   faults.push_back({kVariables + std::string(".TASK_RUNNER"),
-                    *why + ": while that is so, every attempt at a task fails; write exec:PROGRAM ARGUMENTS with the "
-                           "path of a program that is there and may be executed",
+                    *why + ": until that is mended, every attempt at a task fails; write exec:PROGRAM ARGUMENTS with "
+                           "the path of an existing program that may be executed",
                     true});
 }
 

@@ -25,16 +25,15 @@ void read_limits(SettingReader& reader, bool has_rate, LimitSettings& out) {
   reader.real("DEFAULT_COST", out.default_cost, kLeastCost, kMostCost);
   if (out.burst > 0 && out.learnt) {
     reader.report(
-        "KEY_RATE_BURST is how many a KEY_RATE_LIMIT of so many a second lets start at once; KEY_RATE_LIMIT=adaptive "
-        "learns that too: set one of the two");
+        "KEY_RATE_BURST is for a fixed KEY_RATE_LIMIT; KEY_RATE_LIMIT=adaptive learns the burst: set one of the two");
   } else if (out.burst > 0 && out.rate == 0) {
-    reader.report("KEY_RATE_BURST is how many KEY_RATE_LIMIT lets start at once, which is not set: set it too");
+    reader.report("KEY_RATE_BURST has no effect without KEY_RATE_LIMIT: set that, too");
   }
   if (reader.find("LIMIT_BY") && !out.any()) {
-    reader.report("LIMIT_BY says what KEY_RATE_LIMIT and KEY_CONCURRENCY limit, neither of which is set: set one too");
+    reader.report("LIMIT_BY has no effect without KEY_RATE_LIMIT or KEY_CONCURRENCY: set one of these, too");
   }
   if (out.counts_cost && !out.has_rate() && !has_rate) {
-    reader.report("RATE_COUNTS says what RATE_LIMIT and KEY_RATE_LIMIT count, neither of which is set: set one too");
+    reader.report("RATE_COUNTS has no effect without RATE_LIMIT or KEY_RATE_LIMIT: set one of these, too");
   }
 }
 

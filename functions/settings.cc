@@ -26,9 +26,8 @@ void read_admission(SettingReader& reader, AdmissionSettings& out) {
   const bool shares = reader.find("RESERVED_SHARE") || reader.find("CRITICAL_PRIORITY");
   if (shares && !out.is_bounded()) {
     reader.report(
-        "RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING and MAX_WAITING_BYTES, neither of which is set: "
-        "set "
-        "one too");
+        "RESERVED_SHARE and CRITICAL_PRIORITY have no effect without MAX_WAITING or MAX_WAITING_BYTES: set one of "
+        "these, too");
   }
   reader.choice("REFUSE_LATE", "on", "off", out.refuse_late);
 }
@@ -46,14 +45,12 @@ void read_rate(SettingReader& reader, WorkSettings& out) {
   reader.real("RATE_MIN", out.rate_least, kLeast, kMost);
   reader.real("RATE_MAX", out.rate_most, kLeast, kMost);
   if (out.rate_burst > 0 && out.rate_adaptive) {
-    reader.report(
-        "RATE_BURST is how many a RATE_LIMIT of so many a second lets start at once; RATE_LIMIT=adaptive learns that "
-        "too: set one of the two");
+    reader.report("RATE_BURST is for a fixed RATE_LIMIT; RATE_LIMIT=adaptive learns the burst: set one of the two");
   } else if (out.rate_burst > 0 && out.rate_limit == 0) {
-    reader.report("RATE_BURST is how many RATE_LIMIT lets start at once, which is not set: set it too");
+    reader.report("RATE_BURST has no effect without RATE_LIMIT: set that, too");
   }
   if (!out.rate_adaptive && (reader.find("RATE_MIN") || reader.find("RATE_MAX"))) {
-    reader.report("RATE_MIN and RATE_MAX bound RATE_LIMIT=adaptive, which is not set: set it too");
+    reader.report("RATE_MIN and RATE_MAX have no effect without RATE_LIMIT=adaptive: set that, too");
   }
   if (out.rate_least > out.rate_most) {
     reader.report(fmt::format("RATE_MIN is {}, above RATE_MAX, which is {}: it must be at most that", out.rate_least,
@@ -71,7 +68,7 @@ void read_work(SettingReader& reader, WorkSettings& out) {
   reader.whole("PAGE_LIMIT", out.page_limit, 0, 1000);
   read_rate(reader, out);
   if (!out.adaptive && (reader.find("CONCURRENCY_MIN") || reader.find("CONCURRENCY_MAX"))) {
-    reader.report("CONCURRENCY_MIN and CONCURRENCY_MAX bound CONCURRENCY=adaptive, which is not set: set it too");
+    reader.report("CONCURRENCY_MIN and CONCURRENCY_MAX have no effect without CONCURRENCY=adaptive: set that, too");
   }
   if (out.least > out.most) {
     reader.report("CONCURRENCY_MIN is " + std::to_string(out.least) + ", above CONCURRENCY_MAX, which is " +

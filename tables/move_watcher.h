@@ -1,4 +1,5 @@
-// Is told when an item of a table with books gets another status, comes, or goes. For the flight recorder. Loop thread.
+// Called when an item of a table with books changes its status, is created or is removed. For the flight recorder. Loop
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@
 namespace freshet {
 
 struct StatusMove {
-  uint32_t table = 0;       // The table's number: one that is made again under its name has another.
+  uint32_t table = 0;       // The table's number. A table that is deleted and made again gets another one.
   const std::string& name;  // The table's name.
-  std::string_view from;    // The status before, as the books name it; empty: the item comes.
-  std::string_view to;      // The status after; empty: it goes.
-  const ItemRef& before;    // Null if it comes.
-  const ItemRef& after;     // Null if it goes. Its creation() is set.
+  std::string_view from;    // The status before, as the books name it; empty: the item is new.
+  std::string_view to;      // The status after; empty: the item was removed.
+  const ItemRef& before;    // Null if the item is new.
+  const ItemRef& after;     // Null if it was removed. Its creation() is set.
   bool by_ttl = false;      // The TTL sweep removed it.
   WallTime at{};            // The time of the batch that has the change.
 };

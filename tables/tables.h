@@ -21,12 +21,12 @@
 
 #include "base/async.h"
 #include "base/result.h"
-#include "tables/backups.h"
 #include "tables/definition.h"
 #include "tables/value/item_ref.h"
 
 namespace freshet {
 
+class Backups;       // tables/backups.h
 struct StoreTraits;  // tables/traits.h
 
 // Expression placeholders: "#n" -> attribute name, ":v" -> value. All must be used.

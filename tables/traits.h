@@ -16,7 +16,7 @@ enum class Trait : uint8_t {
   // Each answer is ready when the call returns, and so none is ever lost. Without it a write may end in
   // kUnknownOutcome, and other calls take effect between a call and its answer.
   kImmediate,
-  kSoleWriter,    // All that is in the tables came through this process.
+  kSoleWriter,    // Only this process writes to the tables.
   kExactIndex,    // An index shows a write from the moment at which the write is answered.
   kBooks,         // books() has the counts of every commit.
   kTransactions,  // transact_write() and transact_get().

@@ -196,10 +196,8 @@ void add_bench(Command app, int& exit_status) {
       "  freshet serve stress --pull --data :memory:\n"
       "  freshet bench --rate 1000 --seconds 30 --json");
   options->remote.add_options(command);
-  command.add_option("--rate", options->rate, "Create so many tasks a second")
-      .check(above_zero())
-      .capture_default_str();
-  command.add_option("--seconds", options->seconds, "Go on for so many seconds")
+  command.add_option("--rate", options->rate, "Tasks to create per second").check(above_zero()).capture_default_str();
+  command.add_option("--seconds", options->seconds, "Length of the run in seconds")
       .check(whole(1, 3600))
       .capture_default_str();
   command.add_option("--slots", options->slots, "Number of workers").check(whole(1, 256)).capture_default_str();
@@ -208,7 +206,7 @@ void add_bench(Command app, int& exit_status) {
       .capture_default_str();
   command
       .add_option("--deadline-ms", options->deadline_ms,
-                  "A task is in time if it is finished within so many milliseconds after its creation")
+                  "Milliseconds from its creation within which a task must end to be in time")
       .check(above_zero())
       .capture_default_str();
   command.add_option("--ttl", options->ttl, "Seconds until a task that has not started is shed")

@@ -126,9 +126,7 @@ void add_bulk_options(Command command, BulkOptions& options) {
                      "NAME=VALUE: only tasks with this attribute; repeatable, all of them must hold");
   command.add_option("--older-than", options.older_than, "Only tasks that were created at least that long ago")
       .check(duration(std::chrono::milliseconds(0), std::chrono::hours(24 * 366)));
-  command
-      .add_option("--rate", options.rate,
-                  "Change at most so many a second [default: as many as live traffic leaves room for]")
+  command.add_option("--rate", options.rate, "Most changes per second [default: as fast as live traffic allows]")
       .check(above_zero());
   command.add_flag("--dry-run", options.dry_run, "Count the tasks and show one of them; change nothing");
   command.add_flag("--no-wait", options.no_wait, "Print the job's id once it has begun, and leave it to the daemon");
@@ -179,11 +177,11 @@ struct PurgeOptions {
 bool is_meant(const PurgeOptions& options) {
   if (options.yes || options.bulk.dry_run) return true;
   if (!screen_of(STDIN_FILENO).terminal) {
-    std::cerr << "freshet: a purge takes tasks away for good: --yes says that it is meant (--dry-run counts them)\n";
+    std::cerr << "freshet: a purge deletes tasks for good: confirm it with --yes (--dry-run counts them)\n";
     return false;
   }
-  std::cerr << "This takes tasks of queue '" << plain_text(options.remote.queue)
-            << "' away for good. Type its name to go on: " << std::flush;
+  std::cerr << "This deletes tasks of queue '" << plain_text(options.remote.queue)
+            << "' for good. Type its name to go on: " << std::flush;
   std::string typed;
   std::getline(std::cin, typed);
   if (typed == options.remote.queue) return true;
@@ -195,8 +193,7 @@ bool is_meant(const PurgeOptions& options) {
 
 void add_purge(Command app, int& exit_status) {
   auto options = std::make_shared<PurgeOptions>();
-  const Command command =
-      app.add_subcommand("purge", "Take tasks out of a queue for good, by state, attribute and age");
+  const Command command = app.add_subcommand("purge", "Delete tasks of a queue for good, by state, attribute and age");
   add_queue_name(command, options->remote);
   command
       .add_option("--state", options->bulk.states,

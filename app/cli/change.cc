@@ -228,7 +228,7 @@ void add_redrive(Command app, int& exit_status) {
   command.add_option("--state", options->state, "The state that they are in: DEAD, FAILURE, CANCELLED or SHED")
       .one_of({"DEAD", "FAILURE", "CANCELLED", "SHED"})
       .capture_default_str();
-  command.add_option("--limit", options->limit, "Put back at most so many [default: 1000, or all ids that are named]")
+  command.add_option("--limit", options->limit, "Most tasks to put back [default: 1000, or all ids that are named]")
       .check(whole(1, 4'294'967'295));
   add_bulk_options(command, options->bulk);
   command.callback([options, &exit_status] {

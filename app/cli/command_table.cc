@@ -6,6 +6,12 @@
 namespace freshet::cli {
 namespace {
 
+struct CommandRow {
+  const char* group;                           // The heading in `freshet --help`. Rows of one group stand together.
+  const char* name;                            // The name that `add` gives to the command.
+  void (*add)(Command app, int& exit_status);  // Adds the command with its options. See commands.h.
+};
+
 constexpr const char* kTasks = "Tasks";
 constexpr const char* kOperate = "Operate";
 constexpr const char* kFunctions = "Functions";
@@ -52,10 +58,6 @@ constexpr CommandRow kCommandRows[] = {
 };
 
 }  // namespace
-
-std::span<const CommandRow> command_table() {
-  return kCommandRows;
-}
 
 void add_commands(Command app, int& exit_status) {
   for (const CommandRow& row : kCommandRows) {

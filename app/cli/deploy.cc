@@ -83,7 +83,7 @@ int deploy(const DeployOptions& options) {
 
 void add_deploy(Command app, int& exit_status) {
   auto options = std::make_shared<DeployOptions>();
-  const Command command = app.add_subcommand("deploy", "Change a running daemon to what a template says");
+  const Command command = app.add_subcommand("deploy", "Apply a template to a running daemon");
   command.add_option("template", options->deploy.path, "SAM or CloudFormation template (YAML or JSON)")
       .shipped_file()
       .required();

@@ -185,7 +185,7 @@ class FilteredCommands : public Subcommands<FilteredOptions> {
   }
   void add_pages(Command command) {
     command.add_option("--limit", options().limit, "List at most so many").check(whole(1, 1000));
-    command.add_option("--cursor", options().cursor, "Cursor of the page before, to go on behind it");
+    command.add_option("--cursor", options().cursor, "Cursor of the previous page");
   }
   // `status` is the one that --all takes.
   void add_all(Command command, const char* status, const char* what) {

@@ -171,8 +171,8 @@ void add_record(Command app, int& exit_status) {
       .envname("FRESHET_CA");
   command.add_option("--table", options->table, "Name of the table, which needs a stream").capture_default_str();
   command.add_option("--out", options->out, "File to write; - for standard output").file().capture_default_str();
-  command.add_option("--seconds", options->seconds, "Stop after so many seconds").check(above_zero());
-  command.accept_flag("--json", "Accepted, and changes nothing: a recording is JSON Lines");
+  command.add_option("--seconds", options->seconds, "Length of the recording in seconds").check(above_zero());
+  command.accept_flag("--json", "No effect: a recording is JSON Lines");
   command.callback([options, &exit_status] { exit_status = record(*options); });
 }
 
@@ -188,7 +188,7 @@ void add_play_options(Command replay, PlayOptions& play) {
   replay.add_option("--table", play.table, "The table or queue to play into, if not the fixture's")
       .check(not_empty())
       .needs(into);
-  replay.add_option("--connections", play.connections, "Calls under way at most")
+  replay.add_option("--connections", play.connections, "Most calls in flight")
       .check(whole(1, 256))
       .needs(into)
       .capture_default_str();

@@ -89,7 +89,7 @@ void add_invoke(Command app, int& exit_status) {
   command.add_option("--event", options->event, "File that holds the event, as JSON; - for standard input").file();
   command.add_flag("--async", options->asynchronous, "Queue the event and do not wait for the result");
   command.add_flag("--log", options->log, "Print the end of what the function logged to standard error");
-  command.accept_flag("--json", "Accepted, and changes nothing: the result is JSON");
+  command.accept_flag("--json", "No effect: the result is JSON");
   command.callback([options, &exit_status] { exit_status = invoke(*options); });
 }
 

@@ -107,9 +107,7 @@ int audit(const LogOptions& options) {
 }
 
 void add_limit(Command command, LogOptions& options) {
-  command.add_option("--limit", options.limit, "The newest so many lines")
-      .check(whole(1, 10'000))
-      .capture_default_str();
+  command.add_option("--limit", options.limit, "Number of lines to show").check(whole(1, 10'000)).capture_default_str();
 }
 
 }  // namespace
@@ -130,7 +128,7 @@ void add_sheds(Command app, int& exit_status) {
 void add_audit(Command app, int& exit_status) {
   auto options = std::make_shared<LogOptions>();
   const Command command =
-      app.add_subcommand("audit", "Show who paused, purged, deployed or changed what, when and from where");
+      app.add_subcommand("audit", "Show who paused, purged, deployed or changed something, when and from where");
   options->remote.add_connection_options(command);
   command.add_flag("--json", options->remote.json, "Print JSON");
   command.add_option("--queue", options->queue, "Only the lines of this queue").check(not_empty());

@@ -136,7 +136,7 @@ void add_get(Command app, int& exit_status) {
 void add_explain(Command app, int& exit_status) {
   auto options = std::make_shared<GetOptions>();
   const Command command = app.add_subcommand(
-      "explain", "Tell the life of a task and why it is where it is, also of one that was shed or refused");
+      "explain", "Show the history of a task and the reasons for its state, also if it was shed or refused");
   options->remote.add_options(command);
   command.footer(
       "  freshet explain order-17\n"

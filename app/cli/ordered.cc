@@ -154,8 +154,8 @@ class OrderedCommands : public Subcommands<OrderedOptions> {
     command.add_option("--names", options().names, "Names in the expressions, as JSON: {\"#n\": \"Name\"}");
     command.add_option("--values", options().values, "Values in the expressions, as JSON: {\":v\": 1}");
     command.add_option("--index", options().index, "Read this index instead of the table");
-    command.add_option("--limit", options().limit, "Look at so many items at most").check(whole(1, 1000));
-    command.add_option("--cursor", options().cursor, "Cursor of the answer before, to go on behind it");
+    command.add_option("--limit", options().limit, "Most items to examine").check(whole(1, 1000));
+    command.add_option("--cursor", options().cursor, "Cursor of the previous answer");
   }
 };
 
@@ -295,8 +295,8 @@ int replay_fixture(const OrderedReplay& command) {
 
 void add_replay_command(Command parent, int& exit_status) {
   auto command = std::make_shared<OrderedReplay>();
-  Command replay =
-      parent.add_subcommand("replay", "Play a fixture's records in any order, repeated and late, and compare the ends");
+  Command replay = parent.add_subcommand(
+      "replay", "Replay a fixture's records in random orders, repeated and late, and compare the results");
   replay.footer(
       "In simulated time, in memory. First the lines in their order, then random interleavings by parallel writers; "
       "exit\n"
@@ -319,7 +319,7 @@ void add_replay_command(Command parent, int& exit_status) {
       .capture_default_str();
   replay.add_option("--expect", command->expect, "Compare the output with this file instead of printing it")
       .shipped_file();
-  replay.accept_flag("--json", "Accepted, and changes nothing: a replay prints JSON Lines");
+  replay.accept_flag("--json", "No effect: a replay prints JSON Lines");
   replay.callback([command, &exit_status] { exit_status = replay_fixture(*command); });
 }
 

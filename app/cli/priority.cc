@@ -136,7 +136,7 @@ void add_moves(PriorityCommands& commands) {
   commands.examples(
       "receipt=$(freshet priority peek --json | jq -r '.records[0].receipt')\n"
       "freshet priority peek --max 10 --visibility-ms 60000");
-  command.add_option("--max", commands.options().max, "At most so many records").check(whole(1, 100));
+  command.add_option("--max", commands.options().max, "Most records").check(whole(1, 100));
   command.add_option("--visibility-ms", commands.options().visibility_ms,
                      "Visibility timeout in milliseconds [default: the queue's]");
   commands.add("dequeue", "Take the next record and remove it from the queue",
@@ -255,8 +255,9 @@ void add_changes(PriorityCommands& commands) {
   command.add_option("--filter", commands.options().filter, "Filter expression over the items").check(not_empty());
   command.add_option("--names", commands.options().names, "Names in the filter, as JSON: {\"#d\": \"data\"}");
   command.add_option("--values", commands.options().values, "Values in the filter, as JSON: {\":v\": 1}");
-  command.add_option("--limit", commands.options().most, "At most so many records").check(whole(1, 1'000'000'000));
-  command.add_option("--rate", commands.options().rate, "Move so many records a second; it goes on after the answer");
+  command.add_option("--limit", commands.options().most, "Most records").check(whole(1, 1'000'000'000));
+  command.add_option("--rate", commands.options().rate,
+                     "Records to move per second; the work goes on after the answer");
 }
 
 std::string page_path(const PriorityOptions& options) {
@@ -272,8 +273,8 @@ void add_looks(PriorityCommands& commands) {
   command =
       commands.add("list", "List records and their status", [](const auto& o) { return tell(o, "GET", page_path(o)); });
   commands.examples("freshet priority list --limit 20");
-  command.add_option("--limit", commands.options().limit, "At most so many records").check(whole(1, 1000));
-  command.add_option("--cursor", commands.options().cursor, "Cursor of the answer before, to go on behind it");
+  command.add_option("--limit", commands.options().limit, "Most records").check(whole(1, 1000));
+  command.add_option("--cursor", commands.options().cursor, "Cursor of the previous answer");
   commands.add("stats", "Show the queue", [](const auto& o) { return tell(o, "GET", "/stats"); });
   commands.examples("freshet priority stats --queue Express");
   commands.add("dlq", "Show the dead-letter queue", [](const auto& o) { return tell(o, "GET", "/dlq"); });

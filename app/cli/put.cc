@@ -300,8 +300,8 @@ void add_put(Command app, int& exit_status) {
       .check(deadline());
   command.add_option("--max-attempts", options->max_attempts, "Attempts after which a task that fails is DEAD")
       .check(whole(1, 1'000'000));
-  command.add_option("--rate", options->rate, "With --file: create so many tasks a second").check(above_zero());
-  command.add_option("--batch", options->batch, "With --file: send so many tasks in a request")
+  command.add_option("--rate", options->rate, "With --file: tasks to create per second").check(above_zero());
+  command.add_option("--batch", options->batch, "With --file: tasks per request")
       .check(whole(1, 1000))
       .capture_default_str();
   command.callback([options, &exit_status] { exit_status = put(*options); });

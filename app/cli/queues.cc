@@ -216,8 +216,7 @@ void add_queues(Command app, int& exit_status) {
 
 void add_pause(Command app, int& exit_status) {
   auto options = std::make_shared<PauseOptions>();
-  const Command command =
-      app.add_subcommand("pause", "Give out no more tasks of a queue, a group or a key, also across restarts");
+  const Command command = app.add_subcommand("pause", "Pause a queue, a group or a key, also across restarts");
   add_part(command, *options);
   command.add_option("--reason", options->reason, "Text that stats, explain and the audit log show");
   command.add_option("--for", options->lasts, "Resume by itself after that long")
@@ -231,7 +230,7 @@ void add_pause(Command app, int& exit_status) {
 
 void add_resume(Command app, int& exit_status) {
   auto options = std::make_shared<PauseOptions>();
-  const Command command = app.add_subcommand("resume", "Let a paused queue, group or key go on");
+  const Command command = app.add_subcommand("resume", "Resume a paused queue, group or key");
   add_part(command, *options);
   command.footer(
       "  freshet resume jobs\n"

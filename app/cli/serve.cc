@@ -112,7 +112,7 @@ void add_work_options(Command command, ServeChoices& choices) {
                   "Function that is called with each task: FILE.py[:NAME] or FILE.mjs[:NAME] (also .js, .cjs); without "
                   "a name it is handler")
       .file();
-  command.add_flag("--pull", choices.pull, "Nobody here: workers take tasks through the task API, under a lease");
+  command.add_flag("--pull", choices.pull, "No handler: workers take tasks through the task API, under a lease");
   command.options_group("How much at once");
   command
       .add_option(
@@ -121,7 +121,7 @@ void add_work_options(Command command, ServeChoices& choices) {
           "With --pull workers are given no more than that [default: no limit]")
       .check({wrong_rate});
   command.add_option("--concurrency", choices.concurrency,
-                     "Most tasks in work at once, or adaptive: as many as the handler bears [default: 8]");
+                     "Most tasks in work at once, or adaptive: as many as the handler can take [default: 8]");
   command
       .add_option("--timeout", choices.timeout,
                   "A task that takes longer is ended; that is a failed attempt. With --pull, how long a lease lasts "

@@ -33,7 +33,7 @@ std::string work_of(const ServedQueue& queue, const ProcessSettings& settings) {
   if (rate == "adaptive") out += ", as many starts a second as it allows (learnt)";
   if (!rate.empty() && rate != "adaptive" && rate != "0") out += ", " + rate + " starts a second";
   if (runner.kind != RunnerKind::kNone) {
-    out += settings.queue.work.adaptive ? ", as many at once as it bears (learnt)"
+    out += settings.queue.work.adaptive ? ", as many at once as it can take (learnt)"
                                         : fmt::format(", {} at once", settings.queue.work.concurrency);
   }
   return out + fmt::format(", {} attempt{}", settings.queue.max_attempts, settings.queue.max_attempts == 1 ? "" : "s");

@@ -239,7 +239,7 @@ int run_simulate(const SimulateOptions& options) {
 void add_simulate(Command app, int& exit_status) {
   auto options = std::make_shared<SimulateOptions>();
   const Command command =
-      app.add_subcommand("simulate", "Say what a recorded load would have come to under other settings or policies");
+      app.add_subcommand("simulate", "Compute how a recorded load would have gone under other settings or policies");
   command.footer(
       "The trace is a recording of a queue's table: when tasks came, when they were due, how long they took, and "
       "which\n"

@@ -74,7 +74,7 @@ void add_stats(Command app, int& exit_status) {
       "Live, with rates; and the number of tasks that wait, for a script:\n"
       "  freshet stats --watch 1\n"
       "  freshet stats --json | jq .depth.PENDING");
-  command.add_option("--watch", options->watch, "Show it again every so many seconds, until Ctrl-C")
+  command.add_option("--watch", options->watch, "Repeat the output, with this many seconds between, until Ctrl-C")
       .check(above_zero());
   command.callback([options, &exit_status] { exit_status = stats(*options); });
 }

@@ -1,7 +1,7 @@
-// Each arrow of docs/lifecycle.md as one conditional edit. Pure: facts in, a write out.
+// Builds each transition of docs/lifecycle.md as one conditional edit. Pure: facts in, a write out.
 //
-// Every update is made under what the actor saw: the state and the attempt for tasks that nobody holds, the lease for
-// tasks that are held. So a write that was decided on stale facts fails and changes nothing.
+// Each edit has a condition: for a task that nobody holds, state and attempt are as they were read; for a held task,
+// the lease is. So a write that was decided on stale facts fails and changes nothing.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,22 @@
 
 namespace freshet {
 
-// Builds one edit of a task as it was seen.
+// Builds one edit of a task as it was read.
 class TaskChange {
  public:
-  // `to` may be the state that it has already, and outlives this.
+  // `to` may be the state that the task has already. It outlives this.
   TaskChange(const std::string& table, const ItemRef& task, std::string_view to, WallTime now);
 
-  // Names are constants (attributes.h); each once. Cheapest in the order of the names, as the store wants them.
+  // `name` is a constant of attributes.h, each at most once. Cheapest in the order of the names, as the store wants
+  // them.
   TaskChange& set(std::string_view name, Value value);
   TaskChange& remove(std::string_view name);
 
-  // The task is in the state and at the attempt that was seen.
+  // Condition: state and attempt are as they were read.
   TaskChange& unless_moved();
-  // The task is in the state (TAKEN) and under the lease that was seen; or without one, as a client may write it.
+  // Condition: state (TAKEN) and lease are as they were read. A client may have written the task without a lease.
   TaskChange& while_held();
-  // The same, and its heartbeats are as they were seen.
+  // The same, and no heartbeat came since.
   TaskChange& unless_beaten();
 
   EditItemInput finish(bool item_on_failure = false) &&;
@@ -49,38 +50,39 @@ struct Claim {
 
 // PENDING -> TAKEN.
 EditItemInput claim(const std::string& table, const ItemRef& task, const Claim& claim, WallTime now);
-// TAKEN -> TAKEN: one heartbeat more, under the lease that `task` has.
+// TAKEN -> TAKEN: another heartbeat, under the lease that `task` has.
 EditItemInput heartbeat(const std::string& table, const ItemRef& task, int64_t beat);
 // TAKEN -> SUCCESS, under the lease that `task` has.
 EditItemInput complete(const std::string& table, const ItemRef& task, Value result, WallTime now);
-// TAKEN -> outcome.to, under the lease that `task` says. `lane` is that of the task if it goes back to PENDING in a
-// queue with lanes, else empty. `kind` names what happened in the history: "failed", "lease ended", "daemon died". Of
-// history and error as much is kept as the item has room for.
+// TAKEN -> outcome.to, under the lease that `task` has. `lane`: the task's lane if it goes back to PENDING in a queue
+// with lanes, else empty. `kind` is the word in the history: "failed", "lease ended", "daemon died". History and error
+// are cut to the room that the item has.
 EditItemInput end_claim(const std::string& table, const ItemRef& task, const Outcome& outcome, std::string_view kind,
                         std::string_view error, std::string_view lane, WallTime now);
-// PENDING or TAKEN -> DEAD, of a task that has no room for anything else. Always fits.
+// PENDING or TAKEN -> DEAD, for a task whose item is so large that no other transition fits. This one always fits.
 EditItemInput set_aside(const std::string& table, const ItemRef& task);
-// The same write, which also keeps what the task has cost, where the item has room for it.
+// Adds the cost of the task to the write if the item has room for it.
 EditItemInput with_cost(EditItemInput write, double cost);
-// A cost as the store keeps it.
+// The stored form of a cost.
 Value cost_value(double cost);
 // DELAYED -> PENDING.
 EditItemInput promote(const std::string& table, const ItemRef& task, std::string_view lane, WallTime now);
-// PENDING or DELAYED -> SHED, DEAD (no attempt left) or CANCELLED. `detail` is kept in the attribute `name` if not
-// empty.
+// PENDING or DELAYED -> SHED, DEAD (no attempt left) or CANCELLED. Unless it is empty, `detail` is stored as the
+// attribute `name`.
 EditItemInput end_waiting(const std::string& table, const ItemRef& task, std::string_view to, std::string_view name,
                           std::string_view detail, WallTime now);
-// PENDING -> PENDING, for a task that was to make room for a newer one of its key that no longer exists.
+// PENDING -> PENDING, for a task that a newer one of its key was to replace, when that newer one no longer exists.
 EditItemInput not_replaced(const std::string& table, const ItemRef& task, WallTime now);
-// Marks a held task: `by`, a newer task of its key, is waiting to take its place.
+// Marks a held task: `by`, a newer task of its key, waits to replace it.
 EditItemInput mark_replaced(const std::string& table, const ItemRef& task, std::string_view by, WallTime now);
 // Marks a held task: it becomes CANCELLED when its claim ends in any way except success.
 EditItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now);
-// Adds to a write that ends a task (any of the above) the ttl that KEEP_MS gives to tasks that end in that state,
-// unless a client has set one. Other writes stay as they are.
+// If the write (any of the above) ends a task, adds the ttl that KEEP_MS has for that state, unless a client has set
+// one. Other writes stay as they are.
 EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime now);
-// DEAD, FAILURE, CANCELLED or SHED -> PENDING. A ttl that the queue had given becomes `default_ttl` from now, or goes
-// if there is none; one of a client that has passed (see ttl_end()) becomes `default_ttl`, or an hour, from now.
+// DEAD, FAILURE, CANCELLED or SHED -> PENDING. A ttl that the queue had set becomes now plus `default_ttl`, or is
+// removed if there is no default. A client's ttl that has passed (see ttl_end()) becomes now plus `default_ttl`, or
+// plus an hour.
 EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane,
                       std::optional<milliseconds> default_ttl, WallTime now);
 

@@ -50,11 +50,11 @@ inline constexpr std::array kReserved = {kId,         kStatus,          kCreated
                                          kKey,        kGroup,           kPriority, kLane,    kNotBefore, kMaxAttempts,
                                          kResult,     kLiveKey,         kError,    kHistory, kLeaseBeat, kShedReason,
                                          kReplacedBy, kCancelRequested, kReplace,  kQueueTtl};
-// Reserved, too, where the store has no immediate answers.
+// Also reserved on a store without immediate answers.
 inline constexpr std::array kOwnMarks = {kRev, kBorn, kLastWrite, kLastEnd};
 }  // namespace attribute
 
-// Indexes of a queue's table: waiting tasks by their deadline, and the same within a lane.
+// Indexes of a queue's table: waiting tasks by deadline, in the whole queue and within a lane.
 inline constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
 inline constexpr std::string_view kLaneDeadlineIndex = "freshet-lane-deadline-index";
 
@@ -71,29 +71,31 @@ inline constexpr std::string_view kCancelled = "CANCELLED";
 inline constexpr std::array kAll = {kPending, kDelayed, kTaken, kSuccess, kFailure, kDead, kShed, kCancelled};
 }  // namespace state
 
-// True if a task in that state still waits or is held, so that its key is its own.
-// True if `attributes` of a new task cannot have that name: in every queue, or where the store has no immediate
-// answers.
+// True if the `attributes` of a new task must not have that name, in any queue.
 bool is_reserved(std::string_view name);
+// True if they must not have it on a store without immediate answers.
 bool is_own_mark(std::string_view name);
+// True if a task in that state still waits or is held, and so blocks its key.
 bool is_live(std::string_view status);
-// The task's `key`; empty if it has none that could be one.
+// The task's `key`; empty if it has none, or one that is not valid.
 std::string_view key_of(const ItemRef& task);
 inline constexpr size_t kMaxKeyBytes = 256;
-// True if it came to replace others of its key. Clients may have a `replace` that says something else.
+// True if the task was created to replace earlier ones of its key. A client's own `replace` attribute with another
+// meaning does not count.
 bool comes_to_replace(const ItemRef& task);
 
-// The attribute when it is there and a string; else empty. Valid while the item lives.
+// The attribute if it is a string, else empty. Valid while the item lives.
 std::string_view text_of(const ItemRef& task, std::string_view name);
-// The attribute when it is there and a number (rounded down); else `fallback`.
+// The attribute if it is a number, rounded down, else `fallback`.
 int64_t int_of(const ItemRef& task, std::string_view name, int64_t fallback);
 bool has(const ItemRef& task, std::string_view name);
-// `cost`, or `fallback` if it is not there or none that a task may have (runtime/api/task_cost.h).
+// `cost`, or `fallback` if the task has none, or one out of range (runtime/api/task_cost.h).
 double cost_of(const ItemRef& task, double fallback);
-// True if the task has a `ttl` that the queue itself gave it; or one that a client did, which the queue leaves alone.
+// True if the queue itself set the task's `ttl`.
 bool has_queue_ttl(const ItemRef& task);
+// True if a client set it; the queue then leaves it alone.
 bool keeps_own_ttl(const ItemRef& task);
-// `attempt`, 0 if it is not there; kept within what can be counted up.
+// `attempt`, or 0 if it is missing. Limited, so that adding 1 cannot overflow.
 int64_t attempt_of(const ItemRef& task);
 
 }  // namespace freshet

@@ -1,10 +1,11 @@
 // Changes of many tasks of one queue at once (docs/running-queues.md, "Changing many tasks"): each is a job that first
-// counts what matches and then changes it, in bounded steps, so that live traffic goes on beside it. Tasks that were
-// created after the job began are left alone. Each task is read again just before it is changed, if others were changed
-// in between.
+// counts the matching tasks and then changes them, in bounded steps, so that live traffic goes on meanwhile. Tasks that
+// were created after the job began are left alone. If other tasks were changed after a task was read, it is read again
+// just before its change.
 //
-// A job's begin and end each have a line in the audit log, in one transaction with the item that says that the job is
-// at work. A job that the daemon's end cuts off is told as such at the next start: what it had changed stays so.
+// The audit log has a line for the begin and one for the end of each job. Each is written in one transaction with the
+// item that marks the job as running. If the daemon stops during a job, the next start logs the job as interrupted; its
+// changes remain.
 //
 // Loop thread. Services outlive it; it outlives its Asyncs.
 #pragma once
@@ -36,13 +37,13 @@ class BulkJobs {
  public:
   static constexpr size_t kMostAtWork = 8;
   static constexpr size_t kMostKept = 50;        // Jobs that have ended.
-  static constexpr int64_t kFirstSlot = -2'000;  // In the system table: from there down, one for each at work.
+  static constexpr int64_t kFirstSlot = -2'000;  // In the system table: one slot per running job, from here down.
 
   // The calls that jobs make to their queue.
   struct Desk {
-    // The next tasks of a state that were created until then, the oldest first.
+    // The next tasks of the state that were created up to `until`, oldest first.
     std::function<Async<Result<Page>>(std::string state, WallTime until, Item start, uint32_t limit)> page;
-    // Those of the tasks that are there.
+    // The tasks with these ids; those that do not exist are left out.
     std::function<Async<Result<std::vector<ItemRef>>>(std::vector<std::string> ids)> read;
     // Both arguments outlive the answer.
     std::function<Async<std::vector<BulkResult>>(const BulkInput& input, std::vector<ItemRef> tasks)> change;
@@ -53,19 +54,19 @@ class BulkJobs {
   BulkJobs(const BulkJobs&) = delete;
   BulkJobs& operator=(const BulkJobs&) = delete;
 
-  // From now on jobs have lines there. Outlives this.
+  // From now on jobs have lines in `audit`, which outlives this.
   void audit_with(AuditLog& audit) { audit_ = &audit; }
-  // At the start: jobs that the end of the daemon has cut off.
+  // At startup: logs the jobs that the last stop of the daemon interrupted.
   Async<void> find_cut_off();
 
-  // kValidation for what can never be done, kTooManyRequests if as many are at work as may be. The job goes on by
-  // itself; its begin is applied when this answers.
+  // kValidation for invalid input, kTooManyRequests if kMostAtWork jobs are running. The answer comes once the begin is
+  // written; the job then runs by itself.
   Async<Result<BulkJob>> start(BulkInput input, Actor actor);
   // The newest first.
   std::vector<BulkJob> list() const;
   // kNotFound.
   Result<BulkJob> find(uint64_t id) const;
-  // It ends after the step that it is at. kNotFound; kConflict if it has ended.
+  // The job ends after its current step. kNotFound; kConflict if it has ended.
   Result<BulkJob> stop(uint64_t id, const Actor& actor);
   // The same for all that are at work.
   void stop_all(const std::string& by);
@@ -75,13 +76,14 @@ class BulkJobs {
  private:
   struct Work {
     BulkJob job;
-    BulkInput input;              // Whole; BulkJob::input is not. Empty once the job has ended.
+    BulkInput input;              // Complete, unlike BulkJob::input. Empty once the job has ended.
     std::optional<int64_t> slot;  // A dry run has none.
     WallTime until{};             // Only tasks that were created by then.
     bool stop = false;
     std::string stopped_by;
     BootTime changing_since{};
-    uint64_t end_number = 0;  // Counts jobs as they end. 0: it is at work, or the line of its end is not written yet.
+    uint64_t end_number =
+        0;  // Numbers the jobs in the order of their ends. 0: running, or the line of its end is not written yet.
   };
   Async<Result<BulkJob>> start_now(BulkInput input, Actor actor);
   Error unknown(uint64_t id) const;
@@ -115,12 +117,12 @@ class BulkJobs {
   Scope scope_;
 };
 
-// The states that the action may be for.
+// The states of tasks that the action can be applied to.
 std::vector<std::string> bulk_states(BulkInput::Action action);
-// The states if the input has none. With ids: all that the action is for. Empty for a purge, and for a duplicate
-// without ids: these must have states.
+// The states if the input names none; with ids, all of bulk_states(). Empty for a purge, and for a duplicate without
+// ids: their input must name states.
 std::vector<std::string> bulk_default_states(const BulkInput& input);
-// "purge of PENDING tasks where group=eu, older than 1h": what it is to do, in words.
+// Describes the job: "purge of PENDING tasks where group=eu, older than 1h".
 std::string bulk_in_words(const BulkInput& input);
 
 }  // namespace freshet

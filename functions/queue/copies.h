@@ -9,11 +9,11 @@
 namespace freshet {
 
 // The copy of the task: its payload, group, priority, maxAttempts, cost and further attributes, with the changes
-// applied. It is a new task in all else: the original's key, deadline, delay and ttl are its own. The id is the
-// original's, "-copy-" and the batch, so that a task that is met twice is copied once; if that were too long, a UUID
-// stands for the original's. `has_marks`: tasks of this store have attributes::kOwnMarks, which are not copied.
+// applied. Everything else is that of a new task: key, deadline, delay and ttl are not copied. The id is the original's
+// id, "-copy-" and the batch, so that a task that is met twice is copied once. If that would be too long, a UUID
+// replaces the original's id. `has_marks`: tasks of this store have attributes::kOwnMarks, which are not copied.
 NewTask copy_of(const ItemRef& task, std::string_view batch, const CopyChanges& changes, bool has_marks);
-// True if the task with that id is a copy of the batch.
+// True if a task with that id is a copy that this batch made.
 bool is_copy_of_batch(std::string_view id, std::string_view batch);
 
 }  // namespace freshet

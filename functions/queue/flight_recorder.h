@@ -1,6 +1,6 @@
-// The flight recorder: notes what happens in each queue, for `freshet recording` and "what if" (docs/simulate.md,
-// "The flight recorder"). It hears of each change of a task's state from the store, so that it has those of clients and
-// of the TTL sweep, too; limits, refusals and steps of the clock it gets once a second.
+// The flight recorder: notes what happens in each queue, for `freshet recording` and "what if" (docs/simulate.md, "The
+// flight recorder"). The store tells it each change of a task's state, so it also has those of clients and of the TTL
+// sweep. It reads limits, refusals and steps of the clock once a second.
 //
 // Loop thread. Clock and queues outlive it.
 #pragma once
@@ -20,11 +20,11 @@ namespace freshet {
 class FlightRecorder final : public MoveWatcher {
  public:
   static constexpr size_t kMostBytes = 64u << 20;
-  // A move of a task that was created before this has the task's properties, so that a recording that begins in between
-  // has them. A task that is younger than kOldAfter may be without.
+  // A task is old at this age. Each move of an old task is recorded with the task's properties, because a recording may
+  // begin after its creation. Moves of younger tasks may lack them.
   static constexpr milliseconds kOldAfter{30'000};
-  // A recording goes back so far. The events are kept for somewhat longer: those before describe the tasks that were
-  // young then, and nothing shall be forgotten while a client fetches it.
+  // A recording goes back at most kMostAge. Events are kept for kKeptBeyond longer: they describe tasks that were young
+  // when the recording begins, and a client may take a while to fetch it.
   static constexpr milliseconds kMostAge{3'600'000};
   static constexpr milliseconds kKeptBeyond{180'000};
 
@@ -41,15 +41,15 @@ class FlightRecorder final : public MoveWatcher {
   const RecordingBook& book() const { return book_; }
   // When it began; no other recorder of this machine's boot has the same time.
   BootTime began() const { return began_; }
-  // Since when the recording of that queue is complete, with what decides about each of its tasks; and whether events
-  // before that have been forgotten.
+  // The time from which on the recording of a queue is complete, properties of tasks included; `forgot`: events before
+  // that time have been dropped.
   struct Extent {
     BootTime from;
     bool forgot = false;
   };
   Extent extent_of(std::string_view queue) const;
-  // The properties of a task in that state, as a recording has them. Views into the item. `just_came`: its age is left
-  // out. `ttl_in_milliseconds`: as its queue says.
+  // The properties of a task in that state, in the form of a recording. Views into the item. `just_came`: leaves out
+  // the age. `ttl_in_milliseconds`: as its queue says.
   RecordedTask about(const ItemRef& task, TaskStage stage, WallTime now, bool just_came,
                      bool ttl_in_milliseconds) const;
 
@@ -61,20 +61,20 @@ class FlightRecorder final : public MoveWatcher {
   struct LastNumber {
     std::string encoded;
     int64_t value = 0;
-    int64_t read(std::string_view from);  // The number whose encoded value that is.
+    int64_t read(std::string_view from);  // Decodes the number.
   };
-  // The encoded values of the properties that decide about a task; empty: it does not have that one.
+  // The encoded values of the properties that decide about a task; empty if the task lacks it.
   struct Decisive {
     std::string_view cost, created, deadline, group, key, max_attempts, not_before, priority, replace, ttl;
   };
   struct Source {
     uint64_t old = UINT64_MAX;  // Tasks up to this creation sequence were there before the first recorded arrival.
-    QueueRecording* recording = nullptr;  // Null: it is no queue, as of the last tick.
+    QueueRecording* recording = nullptr;  // Null: at the last tick the table was not a queue.
     std::weak_ptr<const TaskQueue> queue{};
     uint32_t starts = 0;
-    bool pulled = false;  // As the last look at a claim showed; every 64th is looked at.
+    bool pulled = false;  // True if workers pull, as seen at every 64th claim.
     uint32_t ends = 0;
-    bool has_costs = false;  // True once a task had a cost; until then, every 16th end is looked at.
+    bool has_costs = false;  // True once a task had a cost; until then only every 16th end is checked.
   };
   static Decisive decisive(const ItemRef& task);
   void find_source(const StatusMove& move);
@@ -90,7 +90,7 @@ class FlightRecorder final : public MoveWatcher {
   const BootTime began_;
   RecordingBook book_;
   std::unordered_map<uint32_t, Source> tables_;  // By number.
-  uint32_t last_table_ = 0;                      // The one that was asked for last; numbers begin with 1.
+  uint32_t last_table_ = 0;                      // The last one that was looked up; numbers begin with 1.
   Source* last_ = nullptr;
   WallTime last_wall_{};  // The clock is read once for all changes of a batch.
   int64_t now_ms_ = 0;
@@ -98,7 +98,7 @@ class FlightRecorder final : public MoveWatcher {
   uint64_t old_ = UINT64_MAX;
   uint64_t newest_ = UINT64_MAX;  // The newest at the time of the last mark.
   uint64_t seen_ = 0;
-  bool begun_ = false;  // True once a task came: all those that were there before have lower sequences.
+  bool begun_ = false;  // True once a task was created: those from before have lower sequences.
   // The last numbers that were read: tasks that come together often have the same TTL and deadline.
   mutable LastNumber ttl_;
   mutable LastNumber deadline_;

@@ -1,4 +1,4 @@
-// Work that goes on although whoever asked for it goes away: a client that hangs up ends the Async that it waits for.
+// Lets work go on after its caller is gone: a client that hangs up destroys the Async that it waits for.
 #pragma once
 
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace freshet {
 
-// To be spawned in a scope that outlives the asking; `done` is what the asking waits for.
+// Spawn it in a scope that outlives the caller. The caller waits for `done`.
 template <class T>
 Async<void> hand_over(Async<T> work, Promise<T> done) {
   auto result = co_await work;

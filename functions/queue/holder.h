@@ -1,4 +1,4 @@
-// The name of the holder of a task, as people see it.
+// The name of a task's holder, as shown to people.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,7 @@ namespace freshet {
 // The `takenBy` of tasks that the queue's own processor takes.
 inline constexpr std::string_view kProcessorOwner = "process_tasks";
 
-// The worker that took the task last; empty if there is none, or it was the queue's own processor. Valid while the
-// item lives.
+// The worker that took the task last; empty if nobody did, or the queue's own processor. Valid while the item lives.
 inline std::string_view holder_of(const ItemRef& task) {
   const auto by = text_of(task, attribute::kTakenBy);
   return by == kProcessorOwner ? std::string_view() : by;

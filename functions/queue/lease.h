@@ -18,9 +18,9 @@ struct Lease {
   milliseconds duration{0};
   bool mine = false;  // Claimed by this Queue object.
   ItemRef task;       // As last seen.
-  // The charge for it to the limits of its key or group; null: none that this daemon knows of.
+  // The charge to the limits of its key or group; null: none that this daemon knows of.
   std::shared_ptr<KeyCall> key_call{};
-  // The call of a pull worker's claim in a queue with RATE_LIMIT: the limit learns from its end.
+  // Set for claims of pull workers in a queue with RATE_LIMIT: the limit learns how the call ends.
   std::shared_ptr<RatedCall> call{};
   bool pulled = false;  // A pull worker holds the task, and may settle it through any daemon that serves the queue.
 };

@@ -1,5 +1,5 @@
-// A lock for each name: one coroutine has it, the others wait. base/turns.h queues whole changes and has no names. Part
-// of the queue's shell; the core knows only that a name is locked. Loop thread.
+// A lock per name: one coroutine holds it, the others wait. base/turns.h queues whole changes and has no names. Part of
+// the queue's shell; the core knows only that a name is locked. Loop thread.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class NamedTurns {
   NamedTurns(const NamedTurns&) = delete;
   NamedTurns& operator=(const NamedTurns&) = delete;
 
-  // Ends when nobody has the turn of that name. The caller then makes a Turn before it waits for anything else.
+  // Returns once nobody holds the turn of that name. The caller must then make a Turn before it awaits anything else.
   Async<void> wait(std::string name) {
     while (waiting_.contains(name)) {
       Promise<bool> done(scheduler_);

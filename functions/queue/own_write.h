@@ -1,6 +1,6 @@
-// How a queue knows its own writes again on a store without immediate answers (tables/traits.h). Pure.
+// How a queue recognises its own writes on a store without immediate answers (tables/traits.h). Pure.
 //
-// There every write of a queue has a token, which no other write ever has:
+// There each write of a queue carries a unique token:
 // - `taskBorn`: the token of the put of a new task. No transition changes it.
 // - `lastWrite`: the token of the last transition. Each transition has the condition that `lastWrite` is as it was
 //   read. So the store refuses a write that arrives late, or twice, once another transition has happened.
@@ -23,21 +23,21 @@ inline constexpr std::string_view kReleased = "released";
 inline constexpr std::string_view kEnded = "ended";  // By the queue: the lease ran out, or its daemon died.
 }  // namespace end_of_claim
 
-// Adds to the write what it takes to recognise it later. No other write has this `token`. `end`: how it ends a claim
-// (end_of_claim), empty if it ends none or if the queue itself ends it.
-// Marks of a held task and heartbeats have no token: they are made under a lease, which never comes back, and one made
-// twice is one.
+// Adds the marks by which the write can be recognised later. `token` is unique to this write. `end`: how it ends a
+// claim (end_of_claim); empty if it ends none, or if the queue itself ends it. Marks on a held task and heartbeats get
+// no token: they are conditional on a lease, which is never used again, and doing them twice does no harm.
 EditItemInput recognisable(EditItemInput write, std::string_view token, std::string_view end);
 WriteInput recognisable(WriteInput put, std::string_view token);
 
 enum class Fate {
   kDone,       // The write was carried out.
-  kNotDone,    // It was not, and may be sent again: at most one of the sendings can be carried out.
-  kOvertaken,  // It was not, and never will be: something else has happened to the task.
-  kUnknown,    // The task has gone on or is gone, and nothing in it tells any more.
+  kNotDone,    // It was not carried out. It may be sent again: at most one of the two can succeed.
+  kOvertaken,  // It was not carried out and never will be: the task has changed.
+  kUnknown,    // The task has changed or is gone, so that this cannot be told any more.
 };
 
-// Tells what became of a write of recognisable(). `now`: the task as it was read by key, null if it is not there.
+// Tells what became of a write that recognisable() marked. `now`: the task, just read by key; null if it does not
+// exist.
 Fate fate_of(const EditItemInput& write, const ItemRef& now);
 // The same for the put of a new task. kOvertaken: another task has its id.
 Fate fate_of(const WriteInput& put, const ItemRef& now);
@@ -51,7 +51,7 @@ struct ClaimEnd {
 };
 ClaimEnd claim_end(const EditItemInput& write);
 
-// A heartbeat is done as soon as such a beat is there, whoever wrote it.
+// A heartbeat counts as carried out if the task has that beat, whoever wrote it.
 bool is_heartbeat(const EditItemInput& write);
 
 }  // namespace freshet

@@ -18,15 +18,15 @@ class PauseHistory {
 
   // Sets the pauses that were there when the queue was opened. Call it before the first add().
   void begin(BootTime now, const std::vector<Pause>& pauses);
-  // A pause of a part that is paused, and the end of one that is not, change nothing.
+  // Ignores a pause of a part that is paused already, and the end of a pause that is not there.
   void add(PauseChange change);
   PauseChanges changes() const;
 
  private:
   using Part = std::pair<Pause::Of, std::string>;
 
-  std::map<Part, PauseChange> first_;  // Before the first of `kept_`: the paused parts, and since when.
-  std::map<Part, PauseChange> now_;    // After the last of them.
+  std::map<Part, PauseChange> first_;  // The paused parts before the first of `kept_`.
+  std::map<Part, PauseChange> now_;    // The paused parts after the last of `kept_`.
   std::deque<PauseChange> kept_;
   BootTime complete_from_{};
 };

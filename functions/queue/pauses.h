@@ -1,5 +1,5 @@
-// Which parts of a queue are paused: all of it, groups, keys. Pure state, and its form in the system table: an item a
-// pause. shell/pausing.cc keeps the two together.
+// Which parts of a queue are paused: all of it, groups, keys. Pure state, and its form in the system table: one item
+// per pause. shell/pausing.cc keeps both in step.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace freshet {
 
 class Pauses {
  public:
-  // At most so many at once, in the slots from kLastSlot - kMost + 1 to kLastSlot of the system table.
+  // The most pauses at once. They are in the slots kFirstSlot to kLastSlot of the system table.
   static constexpr size_t kMost = 1'000;
   static constexpr int64_t kLastSlot = -1'000;
   static constexpr int64_t kFirstSlot = kLastSlot - static_cast<int64_t>(kMost) + 1;
@@ -29,7 +29,7 @@ class Pauses {
   bool all() const { return all_.has_value(); }
   bool holds_group(std::string_view group) const { return !groups_.empty() && groups_.contains(group); }
   bool holds_key(std::string_view key) const { return !keys_.empty() && keys_.contains(key); }
-  // How many keys are paused.
+  // The number of paused keys.
   size_t keys() const { return keys_.size(); }
   std::vector<std::string_view> groups() const;
   // Null if that part is not paused. Valid until the next change.
@@ -37,13 +37,13 @@ class Pauses {
   // The whole queue first, then groups, then keys, each by name.
   std::vector<Pause> list() const;
 
-  // The slot of the pause of that part, or a free one if it is not paused. Empty: there is no room for another one.
+  // The slot of the part's pause, or a free one if it is not paused. Empty: all slots are taken.
   std::optional<int64_t> slot_for(Pause::Of of, std::string_view name) const;
   void put(Pause pause, int64_t slot);
   void erase(Pause::Of of, std::string_view name);
-  // When the first of those ends that end by themselves.
+  // The earliest end of a pause that ends by itself.
   std::optional<WallTime> next_end() const;
-  // Those that have ended by then.
+  // The pauses that end by `now`.
   std::vector<Pause> ended(WallTime now) const;
 
  private:
@@ -60,13 +60,13 @@ class Pauses {
   std::optional<Entry> all_;
   Entries groups_;
   Entries keys_;
-  std::map<int64_t, bool> slots_;  // Those that are taken.
+  std::map<int64_t, bool> slots_;  // The used ones.
   size_t count_ = 0;
 };
 
-// The item of a pause, but for its key.
+// The item of a pause, without its key.
 Item pause_item(const Pause& pause);
-// Empty if the item is none.
+// Empty if the item is not a pause.
 std::optional<Pause> pause_of(const ItemRef& item);
 // Names the paused part, as in "queue 'jobs'", "group 'eu' of queue 'jobs'".
 std::string pause_subject(Pause::Of of, std::string_view name, std::string_view queue);

@@ -1,5 +1,5 @@
-// Watches a changed policy: if the share of tasks done in time falls too far within a set time, the policy of before
-// has to come back. Pure state with an explicit now; the queue changes the policy. Loop thread.
+// Watches a changed policy: if the share of tasks that are done in time falls too far within a set time, the previous
+// policy is to be restored. Pure state with an explicit now; the queue changes the policy. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ namespace freshet {
 
 class PolicyGuard {
  public:
-  // A share of fewer ended tasks than that says nothing.
+  // With fewer ended tasks, a share is not meaningful.
   static constexpr uint64_t kLeastEnded = 20;
-  // Tasks that waited under the old policy end in the first seconds of the new one, so the first look comes later.
+  // The first look is not earlier: in the first seconds, tasks end that waited under the old policy.
   static constexpr nanoseconds kFirstLook = std::chrono::seconds(10);
   static constexpr nanoseconds kBetweenLooks = std::chrono::seconds(1);
 
-  // kUnjudged: the time is over, and too few tasks have ended to say anything.
+  // kUnjudged: the time is over, and too few tasks have ended to judge.
   enum class Verdict { kWait, kKeep, kUnjudged, kGoBack };
 
-  // `before`: the settings to go back to. `share_before`: the share of the last minute, from 0 to 1. `counts`: all that
-  // has ended until now. An older guard ends.
+  // `before`: the settings to go back to. `share_before`: the share of the last minute, from 0 to 1. `counts`: the
+  // totals up to now. Replaces an earlier guard.
   void begin(const PolicyGuardTerms& terms, QueueSettings before, double share_before, const InTimeCounts& counts,
              BootTime now);
   void end() {
     watched_.reset();
     aside_.reset();
   }
-  // Ends it, too, until take_back(), if no other one begins or ends before that.
+  // Suspends the guard until take_back(). If another one begins or ends before that, this one is over.
   void put_aside() { aside_ = std::exchange(watched_, std::nullopt); }
   void take_back() {
     if (aside_) watched_ = std::exchange(aside_, std::nullopt);
@@ -43,8 +43,8 @@ class PolicyGuard {
 
   // kWait before next_look() and without a guard.
   Verdict look(const Punctuality& punctuality, BootTime now);
-  // The share since the change, as the guard compares it: of the last minute if enough tasks ended in it, otherwise of
-  // all the time since. Empty: too few have ended.
+  // The share that the guard compares: that of the last minute if enough tasks ended in it, else that since the change.
+  // Empty: too few have ended.
   std::optional<double> share(const Punctuality& punctuality, BootTime now) const;
 
   // Only with a guard.

@@ -1,4 +1,4 @@
-// The changes of a queue's policy since the queue was opened, for recordings of it. Pure.
+// The changes of a queue's policy since the queue was opened, for recordings. Pure.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class PolicyHistory {
   // The policy with which the queue opens. Call it before the first add().
   void begin(PolicyChange first) { first_ = std::move(first); }
   void add(PolicyChange change);
-  // From that number on, as TaskQueue::policy_changes() says.
+  // The changes from that number on; see TaskQueue::policy_changes().
   PolicyChanges from(uint64_t number) const;
 
  private:

@@ -1,6 +1,6 @@
-// Counts what becomes of a queue's tasks: in time or not, which attempts were wasted, how the downstream refuses, and
-// how long it all takes. Since the start of the daemon, and over the last minute. Pure state with an explicit now.
-// Loop thread.
+// Counts how a queue's tasks end: in time or not, which attempts were wasted, how the downstream refuses, and how long
+// tasks take. Counts cover the time since the start of the daemon, and the last minute. Pure state with an explicit
+// now. Loop thread.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +22,11 @@ inline constexpr std::array<std::string_view, kTaskEnds> kTaskEndNames = {"in-ti
 
 // Why the result of an attempt was of no use.
 enum class WastedCall : uint8_t {
-  kFailed,      // It failed, or ended with the daemon's processor.
-  kLate,        // It succeeded after the task's deadline.
+  kFailed,      // The attempt failed, or ended with the daemon's processor.
+  kLate,        // The attempt succeeded after the task's deadline.
   kBounced,     // The downstream refused the task or gave it back.
   kCancelled,   // The task was cancelled or replaced meanwhile.
-  kLeaseEnded,  // Its lease ended.
+  kLeaseEnded,  // The lease ended.
   kLost,        // A client took the task away, or deleted it.
 };
 inline constexpr size_t kWastedCalls = 6;
@@ -55,7 +55,7 @@ class Durations {
     ++counts_[static_cast<size_t>(bound - kBounds.begin())];
     sum_ += static_cast<double>(took.count()) / 1e9;
   }
-  // How many took up to kBounds[i] and more than the bound before; i == kBounds.size(): more than the last bound.
+  // The number of durations above kBounds[i - 1] and up to kBounds[i]; i == kBounds.size(): above the last bound.
   uint64_t bucket(size_t i) const { return counts_[i]; }
   double sum_seconds() const { return sum_; }
 
@@ -66,17 +66,17 @@ class Durations {
 
 class Punctuality {
  public:
-  static constexpr int64_t kWindow = 60;  // Seconds of the boot clock, the one of now included.
+  static constexpr int64_t kWindow = 60;  // In seconds of the boot clock, including the current one.
 
   void ended(TaskEnd how, BootTime now, uint64_t tasks = 1);
-  void put_back(TaskEnd how);  // A task that ended so, and was counted, was redriven.
+  void put_back(TaskEnd how);  // A task that had ended so was redriven.
   void refused(uint64_t tasks, BootTime now);
   void called(BootTime now);
   void wasted(WastedCall why, BootTime now);
   void refused_by_downstream(DownstreamRefusal how) { ++refusals_[static_cast<size_t>(how)]; }
   // From the creation of a task to the end of its work.
   void completed_after(nanoseconds time) { completion_.add(time); }
-  // An attempt that ended by itself took the handler, or the worker, that long.
+  // The time that an attempt took the handler or worker. Only for attempts that ended by themselves.
   void worked(nanoseconds time) { work_.add(time); }
 
   InTimeStats stats(BootTime now) const;

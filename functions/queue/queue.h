@@ -1,10 +1,10 @@
 // One queue: the owner of every claim on its table, for the processor and pull workers alike. docs/lifecycle.md draws
-// the states and arrows; each arrow is one conditional write, so the table may be written by others at any time, and
-// the store may answer at once (embedded) or milliseconds later and out of step (remote).
+// the states and transitions. Each transition is one conditional write, so others may write the table at any time, and
+// the store may answer at once (embedded) or milliseconds later and in any order (remote).
 //
-// This class is the door: core/ decides, the parts in shell/ execute, and docs/internals.md says which part does
-// what. In memory there is only what can be found again: the leases that this daemon times, claims in flight, who
-// waits. Loop thread. Outlives every Async that it returned; services outlive it.
+// This class is the entrance: core/ decides, the parts in shell/ execute, and docs/internals.md says which part does
+// what. Memory holds only what can be restored from the table: the leases that this daemon times, claims in flight,
+// waiting callers. Loop thread. Outlives every Async that it returned; services outlive it.
 #pragma once
 
 #include <memory>
@@ -29,9 +29,9 @@ namespace freshet {
 class Pauses;
 struct QueueParts;
 
-// The daemon that claims: `node` is the same after a restart on the same data (so leases of its dead incarnations can
-// end at once), `incarnation` never. Neither holds a colon. `incarnation` is PROCESS or PROCESS.N: of the queues that
-// one process has opened on a table, each has another N. None of them is dead while that process lives.
+// Identifies the daemon that claims. `node` stays the same over restarts on the same data, so that leases of earlier
+// processes can be ended at once. `incarnation` is PROCESS, which is new at each start, or PROCESS.N, where N counts how
+// often that process has opened the table's queue. Neither contains a colon.
 struct QueueIdentity {
   std::string node = "freshet";
   std::string incarnation;
@@ -40,7 +40,7 @@ struct QueueIdentity {
 class Queue final : public TaskQueue {
  public:
   // Checks that the table can be a queue and adds what a queue needs: books, a stream, sparse indexes. The guard
-  // outlives the queue. kResourceNotFound; kValidation naming what is missing.
+  // outlives the queue. Errors: kResourceNotFound; kValidation, which names what is missing.
   static Async<Result<std::unique_ptr<Queue>>> open(Services& services, EventLog log, QueueIdentity identity,
                                                     WallGuard& wall, std::string table, QueueSettings settings);
   Queue(const Queue&) = delete;
@@ -51,13 +51,13 @@ class Queue final : public TaskQueue {
   const QueueSettings& settings() const;
   // For tasks claimed and failed from now on.
   void set_settings(QueueSettings settings);
-  // Pauses and jobs have their lines there from now on; it outlives the queue. Before the queue is used.
+  // From now on pauses and jobs have lines in `audit`, which outlives the queue. Call it before the queue is used.
   Async<void> audit_with(AuditLog& audit);
-  // From now on it is found by its name, so that recordings have whatever happens.
+  // The queue can now be found by its name: recordings of it begin here.
   void opened();
   // At readiness: ends the leases of dead incarnations, starts the timer. Once.
   void begin();
-  // Takes are refused (kUnavailable), those that wait too, and no `Start` is published. Settling goes on.
+  // From now on takes are refused (kUnavailable), waiting ones too, and no `Start` is published. Settling goes on.
   void drain();
   bool draining() const;
   // As drain(), for good: another daemon serves the queue from now on. Work in this daemon goes on, with its heartbeats
@@ -66,45 +66,50 @@ class Queue final : public TaskQueue {
   // After give_up(): forgets leases that are over, or that pull workers hold. True if nothing else is held or under
   // way.
   bool is_over();
-  // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
+  // At the very end, when nobody can settle any more: gives back all tasks that are still held, and their attempts.
   Async<void> release_held();
 
-  // Processors. Between the two calls, somebody takes whatever comes: no `Start` is needed.
+  // Between these two calls a processor takes whatever comes: no `Start` is needed.
   void processor_began();
   void processor_ended();
   bool has_processor() const;
-  // A run of the processor is over and has left tasks in work. They end here, at the latest when the daemon stops.
+  // A run of the processor is over, but some of its tasks are still in work: `work` finishes them, at the latest when
+  // the daemon stops.
   void let_finish(Async<void> work);
-  // Some of those tasks have ended.
+  // Some of the tasks given to let_finish() have ended.
   void slots_freed();
-  // True if the last processor had no task runner: workers pull. The queue asks for one again now and then.
+  // True if the last processor had no task runner, so that workers pull. The queue still starts a processor now and
+  // then.
   bool is_pulled() const;
   void set_pulled(bool pulled);
-  // Notifies `signal`, which outlives that, of a drain, of new settings and of slots_freed(), until it is forgotten.
+  // Until forget_drain(), notifies `signal` of a drain, of new settings and of slots_freed(). It outlives that.
   void tell_drain(Signal& signal);
   void forget_drain(Signal& signal);
   // True if a take would find something now, expired tasks included.
   Async<Result<bool>> has_work();
-  // The work on a task begins that was taken with `starts_later`; `waiting_since` as the take gave it.
+  // The work begins on a task that was taken with `starts_later`. `waiting_since` is what the take returned.
   void started(std::optional<WallTime> waiting_since);
-  // Why the task must not be started any more; empty if it may be.
+  // The reason why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task);
-  // The runner handed the task back (`reachable`: itself). True if it took tasks before, or could be reached.
+  // The runner did not take the task. `reachable`: it was reached and refused. True if it took tasks before, or was
+  // reached.
   bool bounced(const ItemRef& task, DownstreamRefusal how, std::string_view reason, bool reachable);
-  // The downstream answered the call for a task, or nobody did. True if the limit of its group or key is learnt.
+  // The call for a task ended, with or without an answer of the downstream. True if the limit of its group or key is
+  // learnt.
   bool answered(const ItemRef& task, std::string_view lease, CallAnswer answer, const LimitHints& hints,
                 std::optional<double> cost);
-  // Settles without anybody waiting for it; a store that is not there any more forgets it.
+  // Settles in the background. If the store stops before, the settlements are lost.
   void settle_later(std::vector<Settlement> settlements);
-  // The facts that processors have learnt of their runner, in whichever run.
+  // The facts that all runs of processors have learnt about their runner.
   Downstream& downstream();
-  // How long the lease of a held task lasts: the task's own lease, or the queue's default if it has none.
+  // The duration of a held task's lease: the task's own, or the queue's default.
   milliseconds lease_duration(const ItemRef& task) const;
-  // The units that the task takes of a limit, as RATE_COUNTS says: its cost, or 1.
+  // The units of a limit that the task uses: its cost or 1, by RATE_COUNTS.
   double units_of(const ItemRef& task) const;
 
-  // Facts for metrics, the last five counted since the start.
-  // Describes what the queue needs and its table lacks at the moment; null if nothing is missing.
+  // For metrics; counts are since the start.
+
+  // Describes what the queue needs and its table currently lacks; null if nothing is missing.
   const Error* broken() const;
   const Pauses& pauses() const;
   size_t held() const;  // Tasks held under leases of this object.

@@ -1,4 +1,4 @@
-// The queues of this daemon, by the name of their table. Loop thread. Services outlive it; it outlives every Async that
+// All queues of this daemon, by the name of their table. Loop thread. Services outlive it; it outlives every Async that
 // a queue returned.
 //
 // A queue can be closed while the daemon goes on, as another daemon serves it from then on, and can be opened again.
@@ -17,9 +17,9 @@ namespace freshet {
 
 class Queues final : public TaskQueues {
  public:
-  // With `metrics`, each queue keeps the histogram freshet_queue_pickup_seconds. `wall` decides if the wall clock is
-  // trusted; without it, jumps are noticed but not a wrong time at the start. `audit` is the store's audit log; without
-  // it, the queues make their own. All outlive the queues.
+  // With `metrics`, each queue keeps the histogram freshet_queue_pickup_seconds. `wall` decides whether the wall clock
+  // is trusted. Without it, jumps are noticed, but not a clock that is wrong from the start. `audit` is the store's
+  // audit log; without it, the queues make their own. All outlive the queues.
   Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics = nullptr,
          WallGuard* wall = nullptr, AuditLog* audit = nullptr);
   Queues(const Queues&) = delete;
@@ -48,19 +48,19 @@ class Queues final : public TaskQueues {
   std::shared_ptr<TaskQueue> find(std::string_view name) override { return find_queue(name); }
   std::vector<std::string> names() const override;
 
-  // Where pauses and jobs of all queues have their lines.
+  // The audit log for pauses and jobs of all queues.
   AuditLog& audit() { return audit_; }
 
   // One line for each queue whose table lacks something that the queue needs; empty if none does.
   std::string broken() const;
-  // At readiness; queues that are opened later begin at once.
+  // At readiness. Queues that are opened later begin at once.
   void begin();
-  // At the end: takes are refused, no `Start` is published.
+  // At shutdown: from now on takes are refused, and no `Start` is published.
   void drain();
   // After drain(): waits until nothing is held under leases of this daemon, in closed queues too, or until `deadline`.
   // True if nothing is.
   Async<bool> all_returned(BootTime deadline);
-  // After drain(), when no claim can be settled any more: gives back what is held.
+  // After drain(), when no claim can be settled any more: gives back all held tasks.
   Async<void> release_held();
 
  private:

@@ -1,6 +1,6 @@
 // The durable, bounded shed log of one queue: which tasks were shed, why, how old they were, at which depth. An outage
-// of the runner and a spell of refused creations have one line each, which counts (policy/spells.h). A ring of lines in
-// a system table, shared by all queues; the oldest lines are overwritten. Lines that are added together and differ only
+// of the runner, or a spell of refused creations, has one line with a count (policy/spells.h). The lines are a ring in
+// a system table that all queues share; new lines overwrite the oldest. Lines that are added together and differ only
 // in task and age share an item. Loop thread; outlives its Asyncs.
 #pragma once
 
@@ -17,12 +17,12 @@
 namespace freshet {
 
 struct ShedLine {
-  std::string task;           // In the line of a spell: the first one.
+  std::string task;           // In the line of a spell: its first task.
   std::string what = "shed";  // Or "bounced", "refused".
-  std::string policy;         // That decided: "ttl", "deadline", "breaker", or a setting, as "DEADLINE_MARGIN=p90".
+  std::string policy;         // The decider: "ttl", "deadline", "breaker", or a setting: "DEADLINE_MARGIN=p90".
   std::string reason;         // "ttl", "deadline", "deadline-margin", "max-waiting", or what the runner said.
   std::string by;             // The part that noticed: "take", "timer", "due", "sweep", "runner" or "create".
-  std::string state;          // That it was in.
+  std::string state;          // The task's state before.
   milliseconds age{0};
   uint64_t depth = 0;  // PENDING tasks then.
   WallTime at{};
@@ -41,30 +41,31 @@ class ShedLog {
   ShedLog(const ShedLog&) = delete;
   ShedLog& operator=(const ShedLog&) = delete;
 
-  // Appends lines, each of one task, and saves the position with them: the new `position` if there is one, so that what
-  // was read in the stream up to there is never told twice.
+  // Appends lines, each of one task, together with `position` if given. So nothing that was read from the stream up to
+  // there is ever logged twice.
   Async<Result<void>> add(std::vector<ShedLine> lines, std::optional<uint64_t> position = {});
-  // The number for a line that was written as `before`: the same one while the ring has it, else a new one.
+  // The number for a new version of the line `before`: the same number while the ring still has that line, else a new
+  // one.
   uint64_t place(std::optional<uint64_t> before);
-  // Writes a line there, over what it was before.
+  // Writes the line with that number, over its older version.
   Async<Result<void>> put(ShedLine line, uint64_t place);
-  // Sheds are counted for the table with that id: of another table made under the same name, from zero.
+  // Sheds are counted per table id: if the table is deleted and made again, counts begin at zero.
   void count_for(const std::string& table_id);
-  // The newest lines, newest first: items of `number`, `taskId`, `reason`, `by`, `state`, `ageMs`, `depth`, `at`; of a
-  // spell also `count`, `until`, `tasks`.
+  // The newest lines, newest first: items with `number`, `taskId`, `reason`, `by`, `state`, `ageMs`, `depth`, `at`, and
+  // for a spell also `count`, `until`, `tasks`.
   Async<Result<std::vector<ItemRef>>> newest(uint32_t limit);
-  // Among the newest 10,000 lines those that name that task, and those of outages of the runner, newest first.
+  // The lines that name the task and those of runner outages, among the newest 10,000 lines, newest first.
   Async<Result<std::vector<ItemRef>>> about(std::string task);
-  // Sheds ever, by reason, as far as they have lines.
+  // All sheds that were ever logged, by reason.
   const std::map<std::string, uint64_t>& counts() const { return counts_; }
 
-  // Up to where the queue has read its table's stream; 0 if never. Durable with the next add() or save().
+  // The position up to which the queue has read its table's stream; 0: never. Durable with the next add() or save().
   uint64_t position() const { return position_; }
   void set_position(uint64_t position) { position_ = position; }
   Async<Result<void>> save();
 
  private:
-  // An item of several lines has these, which differ between them.
+  // In an item of several lines, these hold a value per line.
   static constexpr std::string_view kAges = "agesMs";
   static constexpr std::string_view kTasks = "taskIds";
   struct Reading {  // From the newest line to the oldest.
@@ -85,9 +86,9 @@ class ShedLog {
   Tables& tables_;
   const std::string queue_;
   const uint32_t capacity_;
-  uint64_t written_ = 0;  // Lines ever; the next one goes to slot written_ % capacity_.
+  uint64_t written_ = 0;  // The number of lines so far; the next one goes to slot written_ % capacity_.
   uint64_t first_ = 0;    // Lines before this one are in slots of a ring of another size.
-  uint64_t heads_ = 0;    // Heads written ever: a store may write two in another order.
+  uint64_t heads_ = 0;    // The number of heads written: a store may carry out two of them in another order.
   uint64_t position_ = 0;
   uint64_t saved_position_ = 0;
   std::map<std::string, uint64_t> counts_;

@@ -39,8 +39,8 @@ std::string doom_in_words(std::string_view reason) {
 
 std::string refusal_in_words(std::string_view reason, std::string_view policy) {
   const std::string by = policy.empty() || policy == reason ? "" : " (" + std::string(policy) + ")";
-  if (reason == "max-waiting") return "as many tasks waited as may" + by;
-  if (reason == "max-waiting-bytes") return "the tasks that waited had as many bytes as they may" + by;
+  if (reason == "max-waiting") return "the queue was full" + by;
+  if (reason == "max-waiting-bytes") return "the waiting tasks had too many bytes" + by;
   if (reason == "max-lanes") return "there was no lane left for its group and priority";
   if (reason == "deadline" && policy == "deadline") return "its deadline had passed already";
   if (reason == "deadline" || reason == "late") return "it would not have been done in time" + by;

@@ -1,4 +1,4 @@
-// Says in a sentence why a task was shed or refused, for people. Programs go by the reason's own word. Pure.
+// Says in a sentence why a task was shed or refused, for people. Programs use the reason itself. Pure.
 #pragma once
 
 #include <string>
@@ -6,15 +6,14 @@
 
 namespace freshet {
 
-// The reason of a shed ("deadline") in words: "it had not started by its deadline". A reason that is not known is
-// returned as it is.
+// The reason of a shed ("deadline") in words: "it had not started by its deadline". An unknown reason is returned as it
+// is.
 std::string shed_in_words(std::string_view reason);
 
 // The reason why a waiting task will be shed: "its deadline has passed".
 std::string doom_in_words(std::string_view reason);
 
-// Why a creation was refused: "the queue was full (MAX_WAITING=2)". `policy` is the setting that decided, as the shed
-// log has it.
+// Why a creation was refused: "the queue was full (MAX_WAITING=2)". `policy`: ShedLine::policy.
 std::string refusal_in_words(std::string_view reason, std::string_view policy);
 
 }  // namespace freshet

@@ -1,6 +1,6 @@
 // Sends the writes of a queue and finds out what became of each. On a store without immediate answers a timeout is
-// neither success nor failure: this reads the task then (own_write.h), and sends the write again if it was not carried
-// out. On the embedded store it only passes calls on.
+// neither success nor failure. This class then reads the task (own_write.h), and sends the write again if it was not
+// carried out. On the embedded store it only passes calls on.
 //
 // Loop thread. The store and the scheduler outlive it, and it outlives every Async that it returned.
 #pragma once
@@ -17,27 +17,27 @@ namespace freshet {
 class SureWrites {
  public:
   static constexpr milliseconds kPatience{3000};
-  static constexpr milliseconds kHurry{1000};  // For work that others wait behind, and that comes again anyway.
+  static constexpr milliseconds kHurry{1000};  // For work that blocks other work and is repeated later anyway.
 
-  // `writer` names this life of the daemon: no other has ever had that name.
+  // `writer` is a name that is unique to this run of the daemon.
   SureWrites(Tables& tables, Scheduler& scheduler, std::string writer);
   SureWrites(const SureWrites&) = delete;
   SureWrites& operator=(const SureWrites&) = delete;
 
-  // True if the store loses no answer: then there are no marks in its tasks.
+  // True if the store never loses an answer; tasks then have no marks.
   bool is_immediate() const { return immediate_; }
 
-  // How the writes end claims (end_of_claim), by their places; may be empty. Static storage.
+  // How each write ends a claim (end_of_claim), by index; may be empty. Static storage.
   using Ends = std::vector<std::string_view>;
 
-  // As Tables::edit_many(), and kUnknownOutcome if the task does not tell what became of the write, or if the store has
-  // not said so within `patience` after its first answer. A call that is under way at that time is waited for. Such a
-  // write may still be carried out, as long as nothing else happens to the task.
+  // As Tables::edit_many(). Also kUnknownOutcome, if the task does not tell what became of the write, or the store does
+  // not say within `patience` after its first answer (a call that is under way then is still awaited). Such a write may
+  // still be carried out later, unless the task changes before.
   Async<std::vector<Result<WriteOutput>>> edit(std::vector<EditItemInput> writes, Ends ends = {},
                                                milliseconds patience = kPatience);
   Async<std::vector<Result<WriteOutput>>> edit_alike(EditItemInput write, std::vector<ItemRef> seen);
-  // The claims of a take. Once one is known to be done, it looks for the others for kHurry at most: the lease of that
-  // one has begun.
+  // The claims of a take. Once one of them is known to have succeeded, its lease is running, so the others are awaited
+  // for at most kHurry.
   Async<std::vector<Result<WriteOutput>>> claim(std::vector<EditItemInput> writes, milliseconds patience);
   // Puts of new tasks (`only_new`). kConditionalCheckFailed if there is a task with that id already.
   Async<std::vector<Result<WriteOutput>>> create(std::vector<WriteInput> puts);

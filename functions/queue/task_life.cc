@@ -189,7 +189,7 @@ void Life::tell_line(const Item& line, bool is_named, WallTime now) {
     const bool one = line.int_or("count", 1) == 1;
     const int64_t when = one || line.string_or("taskId") == id_ ? at : line.int_or("until", at);
     return happened(time_of(when), "refused",
-                    "refused when it was to be created: " + refusal_in_words(reason, line.string_or("policy")));
+                    "refused at its creation: " + refusal_in_words(reason, line.string_or("policy")));
   }
   if (task_ && status_ == state::kShed && updated() == at) return;  // The task says so itself.
   const bool swept = line.string_or("by") == "sweep";

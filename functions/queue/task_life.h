@@ -1,5 +1,5 @@
-// Tells the life of a task in order, from the task itself, its history of failed attempts, and the lines of the shed
-// log. Pure.
+// Lists the events of a task's life in order, from the task itself, its history of failed attempts, and the shed log.
+// Pure.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace freshet {
 
-// `task` may be null: it is not in the table any more, or was refused. `lines`: those of the shed log that name it, and
-// those of outages of the runner; what came before or after its life is left out.
+// `task` is null if it is not in the table any more, or was refused. `lines`: the lines of the shed log that name it,
+// and those of runner outages. Events before or after its life are left out.
 std::vector<LifeEvent> life_of(const ItemRef& task, std::string_view id, const std::vector<ItemRef>& lines,
                                WallTime now);
 

@@ -1,4 +1,5 @@
-// The mark of a task that was cancelled while it was held: who works on it is told, and its next end is CANCELLED.
+// The mark of a task that was cancelled while it was held: its worker is told, and its claim ends as CANCELLED unless
+// it succeeds.
 #pragma once
 
 #include <string_view>
@@ -9,7 +10,7 @@ namespace freshet {
 
 inline constexpr std::string_view kCancelMark = "cancelRequested";
 
-// Only one that is true counts: clients may write anything there.
+// Only the value true counts, because clients may write anything there.
 inline bool is_cancel_requested(const ItemRef& task) {
   const auto value = task.find(kCancelMark);
   return value && value->type() == Type::kBool && *value->decode().get_if<bool>();

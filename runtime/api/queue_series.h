@@ -2,7 +2,7 @@
 // readings of counters that a queue has anyway, so it costs nothing per task. Pure state with an explicit now; loop
 // thread.
 //
-// Its size is fixed: kBytes once a day is over. It begins when the daemon does.
+// Its size is fixed once a day is over. It begins when the daemon does.
 #pragma once
 
 #include <array>
@@ -48,7 +48,6 @@ class QueueSeries {
  public:
   static constexpr size_t kSeconds = 3'600;
   static constexpr size_t kMinutes = 1'440;
-  static constexpr size_t kBytes = (kSeconds + kMinutes) * sizeof(SeriesPoint);
 
   QueueSeries();
   QueueSeries(const QueueSeries&) = delete;

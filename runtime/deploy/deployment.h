@@ -76,9 +76,4 @@ struct Deployment {
 // kValidation with one line for each error, "FILE:LINE: RESOURCE.PROPERTY: what and what would be right".
 Result<Deployment> resolve_deployment(const DeploymentInput& input);
 
-// An empty deployment: for a daemon without a template.
-inline Deployment empty_deployment() {
-  return {};
-}
-
 }  // namespace freshet

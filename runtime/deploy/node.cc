@@ -78,9 +78,9 @@ bool TemplateBudget::take_copy(const Node& node) {
 }
 
 std::string TemplateBudget::message() {
-  return "the template comes to more than " + std::to_string(kMaxMadeNodes) + " values or " +
+  return "the template has more than " + std::to_string(kMaxMadeNodes) + " values or " +
          std::to_string(kMaxMadeBytes >> 20) +
-         " MiB of text when its aliases, Globals and functions are worked out; nothing behind this was looked at";
+         " MiB of text once its aliases, Globals and functions are expanded; the rest was not checked";
 }
 
 Node Node::scalar(std::string text, int line) {

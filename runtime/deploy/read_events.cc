@@ -103,7 +103,7 @@ void DeploymentBuilder::read_stream_event(Properties& properties, MappingDefinit
     mapping.tumbling_window = seconds(*window);
   }
   if (mapping.tumbling_window > seconds(0) && mapping.parallelization_factor > 1) {
-    properties.error("TumblingWindowInSeconds", "a tumbling window wants a ParallelizationFactor of 1");
+    properties.error("TumblingWindowInSeconds", "a tumbling window needs a ParallelizationFactor of 1");
   }
   names_.push_back({"event source mapping " + mapping.id, properties.where().resource, properties.line(), kIdOfEvent});
   mapping_places_.emplace_back(properties.where(), properties.line());

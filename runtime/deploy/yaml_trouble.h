@@ -1,4 +1,4 @@
-// Where a document cannot be read, in the words of its author: which line to look at, and what to write there. Pure.
+// Explains to its author why a document cannot be read: which line to look at, and what to write there. Pure.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace freshet {
 
-// Where the parser stopped, and what it had read by then. Lines and columns begin with 1.
+// Where the parser stopped, and what it had read before. Lines and columns begin with 1.
 struct YamlStop {
   struct Bracket {
     char opening;  // '[' or '{'.

@@ -48,7 +48,7 @@ Result<void> EventSourceMapping::check(const MappingDefinition& d) {
     return bad("the tumbling window must be 0 to 900 s");
   }
   if (d.tumbling_window > seconds(0) && d.parallelization_factor > 1) {
-    return bad("a tumbling window wants a parallelization factor of 1");
+    return bad("a tumbling window needs a parallelization factor of 1");
   }
   if (auto good = check_filters(d.filters); !good) return bad(good.error().message);
   return {};
@@ -220,7 +220,7 @@ void EventSourceMapping::tell_lost_stream() const {
   parts_.log.warn("STREAM_RECORDS_LOST", {{"table", shared_.definition.table},
                                           {"mapping", shared_.definition.id},
                                           {"stream", shared_.position.label},
-                                          {"reason", "the stream is gone with what was not read of it"}});
+                                          {"reason", "the stream is gone, with records that were not read"}});
 }
 
 // Finds the stream and the positions at which to continue. Returns false if there is none now.

@@ -3,8 +3,8 @@
 //   starting --asks--> busy --answers--> settling --asks, output is all there--> idle --run()--> busy ...
 //      any of them --ends, or is ended for a timeout--> ended
 //
-// It is started for its first job. A job that is given to it while it settles waits for it; if the program ends before
-// it fetched the job, the owner gets the job back.
+// It is started for its first job. A job that it gets while it settles waits; if the program ends before it has fetched
+// the job, the owner gets the job back.
 #pragma once
 
 #include <cstdint>
@@ -82,15 +82,15 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   const FunctionDefinition& function() const { return *function_; }
   bool serves(const FunctionPtr& function) const { return function_ == function || *function_ == *function; }
   bool idle() const { return state_ == State::kIdle; }
-  // Idle, and its call for the next event is waiting (the client may break it off).
+  // True if it is idle and its call for the next event waits (the client may abort it).
   bool ready() const { return idle() && asked_.use_count() > 1; }
-  // It has answered and will soon be idle; it accepts a job now.
+  // True if it has answered and will soon be idle; it accepts a job now.
   bool settling() const { return state_ == State::kSettling && !job_; }
   BootTime idle_since() const { return since_; }
-  // It was started without a job, and accepts one that it gets when it has started: so an event does not start a second
-  // process while the first one starts.
+  // True if it was started without a job and is still starting. It accepts a job already, so that an event does not
+  // start a second process meanwhile.
   bool getting_ready() const { return state_ == State::kStarting && warm_up_ && !job_ && !init_failure_; }
-  // It is not ending: it takes jobs, now or later.
+  // True unless it is ending: it takes jobs, now or later.
   bool stays() const { return state_ != State::kEnding && state_ != State::kEnded && !retired_ && !init_failure_; }
   // Requires ready(), settling() or getting_ready().
   void run(ProcessJob job);

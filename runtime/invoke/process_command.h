@@ -27,8 +27,8 @@ struct ProgramSettings {
 enum class RuntimeKind { kPython, kNode, kProvided };
 // The kind of "python3.12", "nodejs20.x", "provided.al2023". For others kValidation with the known ones.
 Result<RuntimeKind> runtime_kind(std::string_view runtime);
-// For one of a kind: kValidation with the known versions if it names none of them, like "python3.99". For what is told
-// anew; a function that is stored may have any version, as a later daemon may have deployed it.
+// kValidation, with the known versions, for an unknown version of a known kind, like "python3.99". Only for new
+// definitions: a stored function may have any version, as a later daemon may have deployed it.
 Result<void> check_version(std::string_view runtime);
 // True for variables that the runtime sets itself; a function cannot define them.
 bool is_reserved_variable(std::string_view name);

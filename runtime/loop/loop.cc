@@ -150,10 +150,4 @@ void Loop::stop() {
   if (sleeping_.exchange(false)) waiter_.wake();
 }
 
-void Loop::reset_max() {
-  stats_.steps.max = nanoseconds(0);
-  stats_.commits.max = nanoseconds(0);
-  stats_.mailbox_max = 0;
-}
-
 }  // namespace freshet

@@ -9,8 +9,8 @@
 //   mailbox_bound   works delivered and not yet taken. Beyond it deliver() returns false and the sender answers "busy".
 //                   A turn moves mail in only while less than max_steps works are ready, so the bound holds.
 //   max_steps,      works run in one turn, and time spent on them. At either the rest stays ready for the next turn,
-//   turn_budget     which follows at once; a single work is never interrupted.
-// Posted work and timers have no bound of their own: who posts bounds what it starts (each queue says how).
+//  turn_budget which follows at once; a single work is never interrupted. Posted work and timers have no bound of their
+// own: the code that posts work bounds it (each queue says how).
 //
 // Threads: deliver() and stop() from any; everything else on the loop's own thread (the one that calls run() or
 // turn()).
@@ -45,7 +45,7 @@ struct LoopStats {
   uint64_t works = 0;      // Posted, delivered and timed work that has run.
   DurationCounts steps;    // Time of a turn up to its commits.
   DurationCounts commits;  // The time that commits held up the loop.
-  size_t mailbox_max = 0;  // Most works taken from the mailbox in one turn.
+  size_t mailbox_max = 0;  // The most works taken from the mailbox in one turn.
 };
 
 class Loop final : public Scheduler, public Mailbox {
@@ -66,10 +66,10 @@ class Loop final : public Scheduler, public Mailbox {
   void add(TurnParticipant& participant);
   void remove(TurnParticipant& participant);
 
-  // Runs turns until stop(). Work that is still ready then does not run (it is destroyed with the loop); the last turn
-  // was committed.
+  // Runs turns until stop(), and commits the last one. Work that is still ready then does not run; it is destroyed with
+  // the loop.
   void run();
-  // run() returns after the turn that sees this; deliver() returns false from now on. Call it once; a stopped loop does
+  // From now on deliver() returns false, and run() returns after its current turn. Call it once; a stopped loop does
   // not run again.
   void stop();
   bool stopped() const { return stopping_.load(std::memory_order_relaxed); }
@@ -82,12 +82,10 @@ class Loop final : public Scheduler, public Mailbox {
   BootTime next_deadline() const;
 
   const LoopStats& stats() const { return stats_; }
-  void reset_max();  // Resets the maxima of stats().
   // When the current turn began (empty between turns), and which part of it is running. Any thread.
   std::optional<BootTime> turn_began() const;
   const char* part_of_turn() const { return part_.load(std::memory_order_relaxed); }
   size_t mailbox_depth() const { return mail_.depth(); }  // Any thread.
-  size_t ready_works() const { return posted_.size(); }
   size_t timers() const { return timers_.size(); }
 
  private:

@@ -1,5 +1,5 @@
-// Many senders, one reader: a bounded queue of work without locks. Senders push onto a list with one compare-exchange;
-// the reader takes the whole list with one exchange and turns it round.
+// A bounded lock-free queue of work with many senders and one reader. Senders push onto a list with one
+// compare-exchange; the reader takes the whole list with one exchange and reverses it.
 #pragma once
 
 #include <atomic>

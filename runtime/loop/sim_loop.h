@@ -25,8 +25,8 @@ class SimLoop final : public Scheduler {
   void remove(TurnParticipant& participant) { loop_.remove(participant); }
   size_t timers() const { return loop_.timers(); }
 
-  // For work from outside: the calls below stop after that many turns at one moment and then do nothing; is_restless()
-  // tells you so.
+  // For untrusted work: the calls below stop after that many turns at one moment, and do nothing from then on.
+  // is_restless() is then true.
   void give_up_after(int turns) { most_turns_ = turns; }
   bool is_restless() const { return restless_; }
 

@@ -12,7 +12,7 @@
 
 namespace freshet {
 
-// Longer names of groups and keys are cut to this.
+// Longer names of groups and keys are cut to this length.
 inline constexpr size_t kMostNameBytes = 256;
 // The most bytes that an event without names takes, without and with what decides about a task.
 inline constexpr size_t kMostPlainBytes = 48;
@@ -22,7 +22,7 @@ inline size_t most_bytes(const RecordedTask& about) {
   return kMostAboutBytes + std::min(about.group.size(), kMostNameBytes) + std::min(about.key.size(), kMostNameBytes);
 }
 
-// The event before, which the next one is the difference to. Writer and reader begin with the time at which the run
+// The previous event, to which the next one is the difference. Writer and reader begin with the time at which the run
 // begins.
 struct CodecPlace {
   int64_t at_ms = 0;  // Boot time.
@@ -80,7 +80,7 @@ inline char* encode_plain(char* out, CodecPlace& place, int64_t at_ms, TaskStage
   *out++ = static_cast<char>(flags);
   return out;
 }
-// A task of which only its end is to be said comes: RecordedTask::due_in and due_by_ttl.
+// A task arrives of which only the end is described: RecordedTask::due_in and due_by_ttl.
 inline char* encode_arrival(char* out, CodecPlace& place, int64_t at_ms, TaskStage to, uint64_t task,
                             std::optional<int64_t> due_ms, bool due_by_ttl) {
   out = encode_plain(out, place, at_ms, TaskStage::kNone, to, kMoveAbout, task);

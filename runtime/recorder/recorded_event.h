@@ -18,8 +18,7 @@
 
 namespace freshet {
 
-// The state of a task. kNone: it does not exist. kOther: a state that is none of a task's, which only a client can
-// write.
+// The state of a task. kNone: the task does not exist. kOther: an unknown state, which only a client can write.
 enum class TaskStage : uint8_t {
   kNone,
   kPending,
@@ -85,25 +84,26 @@ inline constexpr std::array<std::string_view, 4> kShedBecauseNames = {"", "ttl",
 
 // The properties of a task that decide how a queue treats it.
 struct RecordedTask {
-  std::optional<milliseconds> due_in;  // Until its deadline, or its TTL if that is earlier. Negative: it has passed.
-  bool due_by_ttl = false;             // True if that is its TTL.
-  std::optional<milliseconds> delay;   // For a DELAYED task: until it is due.
-  std::optional<milliseconds> age;     // Since its creation, if that was not just now.
+  std::optional<milliseconds>
+      due_in;               // The time until its deadline, or its TTL if that is earlier. Negative: it has passed.
+  bool due_by_ttl = false;  // True if that is its TTL.
+  std::optional<milliseconds> delay;  // For a DELAYED task: the time until it is due.
+  std::optional<milliseconds> age;    // The time since its creation. Empty: it was created just now.
   std::string_view group;
   std::string_view key;
   bool replaces = false;  // True: it replaces waiting tasks with its key.
   int priority = 0;
-  int max_attempts = 0;        // 0: as many as the queue says.
-  std::optional<double> cost;  // Empty: what the queue says.
+  int max_attempts = 0;        // 0: the queue's default.
+  std::optional<double> cost;  // Empty: the queue's default.
 };
 
-// A task went from one state to another.
+// A task changed from one state to another.
 struct RecordedMove {
   uint64_t task = 0;
   TaskStage from = TaskStage::kNone;
   TaskStage to = TaskStage::kNone;
-  // At TAKEN: a pull worker took the task, not the daemon's processor. The recorder looks at every 16th start only, and
-  // says of the others what it has seen last.
+  // At TAKEN: a pull worker took the task, not the daemon's processor. The recorder checks only some starts, and
+  // assumes the last result for the others.
   bool pulled = false;
   // From TAKEN: the attempt does not count, because the worker or the downstream refused the task.
   bool given_back = false;
@@ -111,7 +111,7 @@ struct RecordedMove {
   bool replaced = false;  // At CANCELLED: a newer task with its key replaced it.
   ShedBecause because = ShedBecause::kUnknown;
   std::optional<double> cost;  // From TAKEN: the actual cost, if the task has a cost.
-  // Set where the task comes, where it is delayed, and in moves of tasks that waited for long.
+  // Set when the task arrives, when it is delayed, and in moves of tasks that have waited for long.
   std::optional<RecordedTask> about;
 };
 
@@ -121,7 +121,7 @@ struct RecordedLimits {
   uint64_t concurrency = 0;
 };
 
-// The last second had so many of these events.
+// The number of such events in the last second.
 struct RecordedCount {
   QueueFlow flow = QueueFlow::kOffered;
   uint64_t count = 0;
@@ -134,7 +134,7 @@ struct RecordedEvent {
   RecordedMove move;      // Views into the recording: valid until the next event is added.
   RecordedLimits limits;  // The members are set according to the kind.
   RecordedCount count;
-  milliseconds step{0};  // The wall clock was set forward so far.
+  milliseconds step{0};  // The wall clock was set forward by this much.
 };
 
 }  // namespace freshet

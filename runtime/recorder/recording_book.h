@@ -1,9 +1,9 @@
-// The flight recorder's memory: what happened in each queue, for at most an hour and at most so many bytes for all
+// The flight recorder's memory: what happened in each queue, for at most an hour, and within a bound of bytes for all
 // queues together. Events are appended to chunks; nothing else is allocated for an event. The first chunk of a queue
 // has 4 KiB, and as the queue fills them they grow to 64 KiB, so that many quiet queues share little memory. A chunk is
 // dropped as a whole: when its last event is older than the bound of age, and when a new chunk needs its room. Then the
-// queue with the most bytes loses its oldest chunk, so that a loud queue does not cost a quiet one its history; among
-// queues with as many bytes, the one whose oldest chunk ended first.
+// queue with the most bytes loses its oldest chunk, so that a busy queue does not cost a quiet one its history. Among
+// queues with equally many bytes, it is the one whose oldest chunk ended first.
 //
 // Loop thread. Times are on the boot clock.
 #pragma once
@@ -35,7 +35,7 @@ class QueueRecording {
   QueueRecording(const QueueRecording&) = delete;
   QueueRecording& operator=(const QueueRecording&) = delete;
 
-  // Times must not fall; one that does counts as the time of the event before it.
+  // Times must not fall; an earlier time counts as the time of the previous event.
   void add(const RecordedMove& move, BootTime now);
   // The same for a move with nothing but these MoveFlags; for one that is described by `about` or, if that is null, by
   // nothing; and for a task that comes and has nothing but an end.
@@ -50,7 +50,7 @@ class QueueRecording {
   void add(const RecordedLimits& limits, BootTime now);
   void add(const RecordedCount& count, BootTime now);
   void add_clock_step(milliseconds step, BootTime now);
-  // Drops everything: the queue is another one from now on, although its name is the same.
+  // Drops everything: from now on this is another queue of the same name.
   void begin_anew(BootTime now);
 
   // Where to read on: an event of a chunk.
@@ -63,12 +63,12 @@ class QueueRecording {
   // Returns the position of the first event that was not visited. From a position that is gone, it reads the oldest
   // event there is. `visit` adds no events.
   Position read(Position from, size_t most, const std::function<bool(const RecordedEvent&)>& visit) const;
-  // The position of an event that no event at `time` or later lies before: the beginning of a chunk.
+  // The beginning of a chunk such that all events at `time` or later are at or after it.
   Position position_at(BootTime time) const;
   // The end: the position of the next event that will be added.
   Position end() const;
-  // True if the events at that position, or some between it and the oldest event there is, have been dropped. The end
-  // of the chunk that was dropped last is not gone: nothing came between it and what is there.
+  // True if the event at that position, or events between it and the oldest one, have been dropped. False for the end
+  // of the chunk that was dropped last, as no event is missing after it.
   bool is_gone(Position position) const {
     if (position.chunk == 0 || position.chunk >= first_chunk_) return false;
     return position.chunk + 1 < first_chunk_ || position.event < dropped_events_;
@@ -104,7 +104,7 @@ class QueueRecording {
     }
   };
 
-  // The event takes `most` bytes at most.
+  // The event takes at most `most` bytes.
   template <class Encode>
   void write(int64_t now_ms, size_t most, Encode&& encode) {
     if (open_ == nullptr || static_cast<size_t>(open_->end - open_->next) < most) open_chunk(now_ms);
@@ -119,10 +119,11 @@ class QueueRecording {
   RecordingBook& book_;
   const uint64_t number_;
   std::deque<Chunk> chunks_;
-  Chunk* open_ = nullptr;        // The last of them.
-  size_t bytes_ = 0;             // All chunks together.
-  uint64_t first_chunk_ = 1;     // The number of the first of them.
-  uint64_t dropped_events_ = 0;  // How many that chunk had that was dropped last. UINT64_MAX: it is another queue's.
+  Chunk* open_ = nullptr;     // The last of them.
+  size_t bytes_ = 0;          // The bytes of all chunks.
+  uint64_t first_chunk_ = 1;  // The number of the first of them.
+  uint64_t dropped_events_ =
+      0;  // The number of events in the chunk that was dropped last. UINT64_MAX: it belonged to another queue.
   CodecPlace place_;
   std::optional<BootTime> began_;
   std::optional<BootTime> forgotten_until_;
@@ -136,7 +137,7 @@ class RecordingBook {
   RecordingBook(const RecordingBook&) = delete;
   RecordingBook& operator=(const RecordingBook&) = delete;
 
-  // Makes it if there is none. It lives as long as the book.
+  // Makes the recording if there is none. It lives as long as the book.
   QueueRecording& of(std::string_view queue);
   // Null if there is none.
   const QueueRecording* find(std::string_view queue) const;
@@ -158,13 +159,13 @@ class RecordingBook {
     milliseconds by;
   };
   void make_room(size_t bytes);
-  // After the bytes, or the oldest chunk, of the queue have changed.
+  // Call it when the bytes or the oldest chunk of the queue have changed.
   void rank(QueueRecording& queue, bool is_ranked);
 
   const size_t most_bytes_;
   const milliseconds most_age_;
   std::map<std::string, std::unique_ptr<QueueRecording>, std::less<>> queues_;
-  std::set<QueueRecording::Rank> ranks_;  // Those with a chunk.
+  std::set<QueueRecording::Rank> ranks_;  // The ranks of queues with a chunk.
   size_t bytes_ = 0;
   std::optional<milliseconds> ahead_;  // The wall clock beside the boot clock.
   std::optional<BootTime> first_tick_;

@@ -1,6 +1,6 @@
-// A store that answers late and out of step, over any other: each call takes effect at a random point of simulated time
-// and is answered at a later one, independently of all other calls. Code that works on it works on a remote store.
-// Seeded: the same seed and calls give the same order. Loop thread.
+// A store, over any other, that answers late and in random order: each call takes effect at a random point of simulated
+// time and is answered at a later one, independently of all other calls. Code that works on it also works on a remote
+// store. Seeded: the same seed and calls give the same order. Loop thread.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace freshet {
 
 class LateTables final : public Tables {
  public:
-  // Each way takes from 0 to `most`. All references outlive this.
+  // Request and answer each take from 0 to `most`. All references outlive this.
   LateTables(Tables& tables, Scheduler& scheduler, uint64_t seed, milliseconds most = milliseconds(10))
       : tables_(tables), scheduler_(scheduler), random_(seed), most_(most), traits_(tables.traits()) {
     traits_.immediate = false;
@@ -30,7 +30,7 @@ class LateTables final : public Tables {
   Async<Result<WriteOutput>> update_item(UpdateItemInput input) override;
   Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override;
   Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
-  // Does it as a store that knows only expressions.
+  // Uses expressions, as on a store that knows only these.
   Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override;
   Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override;
   Async<Result<ItemRef>> get_item(GetItemInput input) override;
@@ -44,7 +44,7 @@ class LateTables final : public Tables {
   Async<Result<Books>> books(std::string table) override;
   Async<Result<void>> durable() override;
 
-  // From now on, durable() takes that much longer.
+  // From now on, durable() takes `more` longer.
   void delay_durable(milliseconds more) { durable_takes_ = more; }
 
   // From now on edits fail with `why` and change nothing, except the next `first` ones; null ends this.

@@ -25,7 +25,7 @@ class ReplayProgram {
   virtual void install(Services& services, NativeRegistry& natives, EventLog log) = 0;
   // Called when the deployment is done, before the first record.
   virtual Async<Result<void>> begin(const Deployment&) { return Result<void>(); }
-  // Checks that the fixture suits these functions, before any record is applied.
+  // Checks, before any record is applied, that the fixture suits these functions.
   virtual Result<void> check(const Fixture&, const Deployment&) { return {}; }
   // Called at the end: no handler runs any more and the topics are gone; the other services are destroyed next. Must
   // release all of them.

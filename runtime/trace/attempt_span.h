@@ -1,4 +1,4 @@
-// The span of one attempt on a task, and how it is known again.
+// The span of one attempt on a task, and how to recognise it.
 #pragma once
 
 #include <cstdint>

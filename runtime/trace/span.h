@@ -1,4 +1,4 @@
-// One step of a trace, for code that keeps traces. A value type.
+// One step of a trace. A value type.
 #pragma once
 
 #include <cstdint>

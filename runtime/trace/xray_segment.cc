@@ -95,10 +95,10 @@ bool add_spans(std::vector<Span>& out, const JsonView& segment, std::string_view
 
 Result<std::vector<Span>> spans_of_datagram(std::string_view datagram) {
   const size_t line = datagram.find('\n');
-  if (line == datagram.npos) return invalid("a datagram wants a header line and a segment");
+  if (line == datagram.npos) return invalid("a datagram needs a header line and a segment");
   JsonDocument document;
   const auto header = document.parse(datagram.substr(0, line));
-  if (!header || text_of(*header, "format") != "json") return invalid("the header line wants \"format\":\"json\"");
+  if (!header || text_of(*header, "format") != "json") return invalid("the header line needs \"format\":\"json\"");
   const auto segment = document.parse(datagram.substr(line + 1));
   if (!segment) return fail(segment.error());
   const std::string trace = trace_id_of_root(text_of(*segment, "trace_id"));
@@ -107,7 +107,7 @@ Result<std::vector<Span>> spans_of_datagram(std::string_view datagram) {
   if (!parent.empty() && !is_span_id(parent)) return invalid("the segment's parent_id is not 16 hex digits");
   std::vector<Span> spans;
   if (!add_spans(spans, *segment, trace, parent)) {
-    return invalid("the segment wants an id of 16 hex digits, a name and a start_time");
+    return invalid("the segment needs an id of 16 hex digits, a name and a start_time");
   }
   return spans;
 }

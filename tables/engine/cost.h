@@ -15,7 +15,7 @@ namespace freshet {
 std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& key, const ItemRef& before,
                                                const ItemRef& after);
 // Units for reading or writing an item, or an entry of an index, of that size. read_units_of() is for consistent reads.
-uint64_t read_units_of(uint64_t bytes);  // Consistent ones.
+uint64_t read_units_of(uint64_t bytes);
 uint64_t write_units_of(uint64_t bytes);
 
 }  // namespace freshet

@@ -53,7 +53,7 @@ struct EmbeddedOptions {
   seconds stream_retention = std::chrono::hours(24);
 
   milliseconds ttl_sweep{10};             // The period of the TTL sweep.
-  size_t ttl_step = 128;                  // After a larger jump the clock is trusted only once it is back in line, or
+  size_t ttl_step = 128;                  // The most items that one step of the sweep removes.
   seconds wall_jump{60};                  // After a larger jump the clock is trusted only once it is back in line, or
   seconds wall_jump_pause{60};            // has gone on evenly for this long (base/wall_guard.h).
   bool trust_clock = false;               // Trusts the clock at a start, however far it is ahead of the last commit.

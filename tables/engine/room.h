@@ -13,7 +13,7 @@
 
 namespace freshet {
 
-// Why the batch of this turn cannot be written now. Nothing is admitted until it can.
+// Why the batch of this turn cannot be written now. Until it can, nothing is admitted.
 enum class Stall : uint8_t { kNone, kDiskFull, kNoDescriptors };
 
 class Room {
@@ -25,7 +25,7 @@ class Room {
 
   // Counts what recovery has loaded. Without this call there is no log, and only memory is bounded. `log` outlives it.
   void set_log(const Log& log);
-  // Looks again at the space that is left. Call it after the log has changed; only after set_log().
+  // Updates the space that is left. Call it after the log has changed; only after set_log().
   void refresh();
   void set_stall(Stall stall) { stall_ = stall; }
   Stall stall() const { return stall_; }

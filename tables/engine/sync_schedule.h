@@ -30,29 +30,29 @@ class SyncSchedule {
   using Streams = std::vector<std::pair<uint32_t, uint64_t>>;
   // A batch was appended as `sequence`. `at`: when the append began.
   void appended(uint64_t sequence, BootTime at, Streams streams, bool hurried);
-  // Everything up to this sequence of the log is to be synced at once.
+  // Requests that everything up to this sequence of the log is synced at once.
   void want(uint64_t sequence) { wanted_ = sequence; }
-  // True if something that is to be synced at once is not durable.
+  // True if something that was to be synced at once is not durable yet.
   bool wants_more_than(uint64_t durable) const { return durable < wanted_; }
   uint64_t wanted() const { return wanted_; }
-  // Wants everything up to `last` if low-priority batches have waited long enough.
+  // Requests a sync up to `last` if low-priority batches have waited long enough.
   void want_rest(BootTime now, uint64_t last) {
     if (!unreleased_.empty() && now >= rest_due()) wanted_ = last;
   }
-  // When that will be; max() if none waits.
+  // When they will have waited long enough; max() if none waits.
   BootTime rest_due() const;
 
-  // One request causes most of this turn's changes, so that few clients wait for them.
+  // Tells that one request causes most of this turn's changes, so that few clients wait for them.
   void expect_bulk() { in_bulk_ = true; }
   // How a sync that begins now may be done: how many wait for it, or beside the loop after a stall.
   Waiting waiting(BootTime now) const;
   void synced() { in_bulk_ = false; }
 
-  // Everything up to this sequence is durable: its waiters go on, and its streams show it.
+  // Everything up to this sequence is durable: resumes its waiters and lets streams show it.
   void release(uint64_t durable, Catalog& catalog) {
     while (!unreleased_.empty() && unreleased_.front().sequence <= durable) release_first(catalog);
   }
-  // Nothing will be durable any more.
+  // Nothing will become durable any more: fails all waiters.
   void fail_all(const Error& error);
 
   // True if nothing that was appended is waiting to be durable.
@@ -68,7 +68,7 @@ class SyncSchedule {
     if (!lulls_.empty()) end_some_lulls(now);
   }
 
-  // How long commits took, from the append until they were durable.
+  // The duration of commits, from the append until they were durable.
   const DurationCounts& commits() const { return commits_; }
 
  private:

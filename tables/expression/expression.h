@@ -210,8 +210,6 @@ Item updated_attributes(const BoundUpdate& update, const ItemRef& before);
 // place: appended to its list, or moved up by the removal of elements before it. Leaves out removed values.
 Item updated_attributes(const BoundUpdate& update, const Item& before, const Item& after);
 Item updated_attributes(const BoundUpdate& update, const ItemRef& before, const ItemRef& after);
-// True if the update writes this top-level attribute or a part of it.
-bool touches(const BoundUpdate& update, std::string_view attribute);
 
 // --- Key conditions ---
 

@@ -449,11 +449,4 @@ Item updated_attributes(const BoundUpdate& update, const ItemRef& before, const 
   return updated_attributes(update, looked_at(update, before), looked_at(update, after));
 }
 
-bool touches(const BoundUpdate& update, std::string_view attribute) {
-  if (!update) return false;
-  return std::any_of(update.compiled->written.begin(), update.compiled->written.end(), [&](const auto* path) {
-    return expression::element_name((*path)[0], update.bindings) == attribute;
-  });
-}
-
 }  // namespace freshet

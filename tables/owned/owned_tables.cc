@@ -43,8 +43,8 @@ bool is_refused(const Result<WriteOutput>& answer) {
   return !answer && answer.error().code == ErrorCode::kConditionalCheckFailed;
 }
 
-// The images that a write is asked for, beside what its caller wants: that of before for puts and deletes, that of
-// after for updates.
+// Asks each write for an image, in addition to what its caller wants: puts and deletes for the item before, updates for
+// the item after.
 WriteInput with_images(WriteInput input) {
   if (auto* put = std::get_if<PutItemInput>(&input)) {
     if (!put->only_new) put->return_values = ReturnValues::kAllOld;

@@ -27,7 +27,6 @@ class Decimal {
   std::string to_string() const;
 
   bool is_zero() const { return coefficient_ == 0; }
-  bool is_negative() const { return negative_; }
   // The value as int64 when it is integral and fits; else nothing is promised and `fits` is false.
   int64_t to_int64(bool& fits) const;
   // Rounds towards negative infinity and saturates. For times that clients wrote as numbers.

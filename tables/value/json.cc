@@ -582,13 +582,6 @@ Result<Item> parse_item_json(std::string_view json) {
   return item_of(*root);
 }
 
-Result<Value> parse_attribute_json(std::string_view json) {
-  JsonDocument document;
-  auto root = document.parse(json);
-  if (!root) return fail(std::move(root.error()));
-  return attribute_of(*root);
-}
-
 Result<Value> parse_plain_json(std::string_view json) {
   JsonDocument document;
   auto root = document.parse(json);

@@ -28,7 +28,6 @@ void append_plain_json(std::string& out, const ValueView& value);
 // kValidation for values that no item may hold, with the service's text and then the path: "(at tags.SS)". If a name
 // occurs twice in one object, the last one counts; a member that is null counts as absent.
 Result<Item> parse_item_json(std::string_view json);
-Result<Value> parse_attribute_json(std::string_view json);
 // Plain JSON: strings S, numbers N, booleans BOOL, null NULL, objects M, arrays L.
 Result<Value> parse_plain_json(std::string_view json);
 

@@ -9,6 +9,7 @@
 
 #include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
+#include "tests/wire/store/fixed_key.h"
 #include "tests/wire/store/looped_back.h"
 #include "wire/dynamodb/route.h"
 

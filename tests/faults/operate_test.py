@@ -114,7 +114,7 @@ def bulk(binary, folder):
         some = freshet("purge", "QueueTable", "--state", "PENDING", "--where", "group=eu", "--limit", 50, "--dry-run").stdout
         assert some.startswith("50 tasks would be purged (--dry-run: nothing was changed)\nthat is as many as --limit allows; more may match\n"), some
         # It is not asked for by accident.
-        assert "--yes says that it is meant" in freshet("purge", "QueueTable", "--state", "PENDING", status=2).stderr
+        assert "confirm it with --yes" in freshet("purge", "QueueTable", "--state", "PENDING", status=2).stderr
         said = freshet("purge", "QueueTable", "--state", "PENDING", "--where", "group=eu", "--where", "priority=5", "--yes").stdout
         assert said == "600 purged\n", said
         stats = daemon.stats()

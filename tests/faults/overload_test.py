@@ -192,7 +192,7 @@ def explains(binary, folder):
         assert any("the newest task is taken first" in why for why in old["why"]), old
 
         refused = run(binary, daemon, "explain", "beyond").stdout
-        assert "beyond: not there" in refused and "as many tasks waited as may (MAX_WAITING=3)" in " ".join(refused.split()), refused
+        assert "beyond: not there" in refused and "the queue was full (MAX_WAITING=3)" in " ".join(refused.split()), refused
         text = run(binary, daemon, "explain", "old").stdout
         assert text.startswith("old: PENDING, ") and "MAX_WAITING=3" in text, text
         told = text.splitlines()
@@ -216,7 +216,7 @@ def changes_the_policy(binary, folder):
         before = daemon.call("GET", path)
         assert before["ORDER"] == "lifo" and before["MAX_WAITING"] == "0", before
         for wrong, said in (({"ORDER": "random"}, "ORDER is 'random'"), ({"LINGER_MS": 4}, "'LINGER_MS' is no setting"),
-                            ({"RESERVED_SHARE": "0.5"}, "neither of which is set"), ({}, "no setting to change"),
+                            ({"RESERVED_SHARE": "0.5"}, "set one of these, too"), ({}, "no setting to change"),
                             ({"ORDER": ["fifo"]}, "must be a text or a number"), ([], ""), ({"MAX_WAITING": -1}, "'-1'"),
                             ('{"MAX_WAITING": 5, "MAX_WAITING": 6}', "'MAX_WAITING' is there twice"),
                             ({"MAX_WAITING": "00"}, "MAX_WAITING is '00': it must be a whole number from 0 to 1000000000"),

@@ -24,7 +24,7 @@ TEST(CheckRunner, AProgramThatIsNotThereIsAWarning) {
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_TRUE(faults[0].warning);
   EXPECT_EQ(faults[0].property, "Environment.Variables.TASK_RUNNER");
-  EXPECT_TRUE(faults[0].message.starts_with("'/nope': No such file or directory: while that is so, every attempt"))
+  EXPECT_TRUE(faults[0].message.starts_with("'/nope': No such file or directory: until that is mended, every attempt"))
       << faults[0].message;
   EXPECT_NE(faults[0].message.find("write exec:PROGRAM"), std::string::npos) << faults[0].message;
 }

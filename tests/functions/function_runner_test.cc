@@ -257,8 +257,8 @@ TEST(FunctionWorker, ATemplateWithoutItIsWarnedOf) {
   EXPECT_TRUE(missing[0].warning) << "it may be created later";
   EXPECT_EQ(missing[0].property, "Environment.Variables.TASK_RUNNER");
   EXPECT_EQ(missing[0].message,
-            "the template has no function 'Wroker' (it has Worker): while nobody has created it, tasks wait; write "
-            "function:NAME with the name of one that is there");
+            "the template has no function 'Wroker' (it has Worker): until it is created, tasks wait; write "
+            "function:NAME with the name of an existing one");
   processor.environment["CONCURRENCY"] = "8";
   deployment.functions[1].reserved_concurrency = 2;
   const auto many = faults("function:Worker");

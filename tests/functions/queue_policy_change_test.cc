@@ -43,16 +43,15 @@ TEST_P(PolicyChange, WhatContradictsOrMakesNoSenseChangesNothing) {
     EXPECT_EQ(queue.policy(), before);
     return changed ? std::string() : changed.error().message;
   };
-  EXPECT_EQ(
-      error_of({{"ORDER", "fifo"}, {"RESERVED_SHARE", "0.5"}}),
-      "RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING and MAX_WAITING_BYTES, neither of which is set: "
-      "set one too");
+  EXPECT_EQ(error_of({{"ORDER", "fifo"}, {"RESERVED_SHARE", "0.5"}}),
+            "RESERVED_SHARE and CRITICAL_PRIORITY have no effect without MAX_WAITING or MAX_WAITING_BYTES: set one of "
+            "these, too");
   EXPECT_EQ(error_of({{"ORDER", "random"}}), "ORDER is 'random': it must be 'lifo', 'fifo', 'adaptive' or 'deadline'");
   EXPECT_EQ(error_of({{"MAX_WAITING", "-1"}}), "MAX_WAITING is '-1': it must be a whole number from 0 to 1000000000");
   EXPECT_EQ(error_of({{"CONCURRENCY", "adaptive"}, {"PAGE_LIMIT", "4"}}),
             "PAGE_LIMIT starts whole pages, so that CONCURRENCY=adaptive decides nothing: set one of the two");
   EXPECT_EQ(error_of({{"CONCURRENCY_MAX", "4"}}),
-            "CONCURRENCY_MIN and CONCURRENCY_MAX bound CONCURRENCY=adaptive, which is not set: set it too");
+            "CONCURRENCY_MIN and CONCURRENCY_MAX have no effect without CONCURRENCY=adaptive: set that, too");
   EXPECT_EQ(
       error_of({{"LINGER_MS", "4"}}),
       "'LINGER_MS' is no setting that can be changed here: it holds from a start on, so write it into the queue's "

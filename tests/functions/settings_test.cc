@@ -64,10 +64,9 @@ TEST(Settings, WrongValuesSayWhatWouldBeRight) {
             "CONCURRENCY is '3x': it must be 'adaptive' or a whole number from 1 to 100000");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"ORDER", "newest"}}),
             "ORDER is 'newest': it must be 'lifo', 'fifo', 'adaptive' or 'deadline'");
-  EXPECT_EQ(
-      error_of({{"QUEUE_TABLE", "Q"}, {"CRITICAL_PRIORITY", "10"}}),
-      "RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING and MAX_WAITING_BYTES, neither of which is set: "
-      "set one too");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"CRITICAL_PRIORITY", "10"}}),
+            "RESERVED_SHARE and CRITICAL_PRIORITY have no effect without MAX_WAITING or MAX_WAITING_BYTES: set one of "
+            "these, too");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"DEADLINE_MARGIN", "p99"}}),
             "DEADLINE_MARGIN is 'p99': it must be 'off', 'p90' or 'yield'");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"BACKOFF_JITTER", "1.5"}}),
@@ -104,7 +103,7 @@ TEST(Settings, ContradictionsAreRefused) {
   EXPECT_NE(error({{"MAX_WAITING", "10"}, {"RESERVED_SHARE", "1"}}), "") << "nothing for others";
   EXPECT_EQ(error({{"REFUSE_LATE", "yes"}}), "REFUSE_LATE is 'yes': it must be 'on' or 'off'");
   EXPECT_EQ(error({{"CONCURRENCY_MAX", "4"}}),
-            "CONCURRENCY_MIN and CONCURRENCY_MAX bound CONCURRENCY=adaptive, which is not set: set it too");
+            "CONCURRENCY_MIN and CONCURRENCY_MAX have no effect without CONCURRENCY=adaptive: set that, too");
   EXPECT_EQ(error({{"CONCURRENCY", "adaptive"}, {"CONCURRENCY_MIN", "20"}, {"CONCURRENCY_MAX", "10"}}),
             "CONCURRENCY_MIN is 20, above CONCURRENCY_MAX, which is 10: it must be at most that");
   EXPECT_EQ(error({{"CONCURRENCY", "adaptive"}, {"PAGE_LIMIT", "10"}}),
@@ -112,16 +111,13 @@ TEST(Settings, ContradictionsAreRefused) {
   EXPECT_EQ(error({{"BACKOFF_BASE_MS", "500000"}}),
             "BACKOFF_BASE_MS is 500000, above BACKOFF_MAX_MS, which is 300000: it must be at most that");
   EXPECT_EQ(error({{"CONCURRENCY", "adaptive"}, {"CONCURRENCY_MIN", "2"}, {"RATE_LIMIT", "5"}}), "");
-  EXPECT_EQ(error({{"RATE_BURST", "5"}}),
-            "RATE_BURST is how many RATE_LIMIT lets start at once, which is not set: set it too");
-  EXPECT_EQ(
-      error({{"RATE_LIMIT", "adaptive"}, {"RATE_BURST", "5"}}),
-      "RATE_BURST is how many a RATE_LIMIT of so many a second lets start at once; RATE_LIMIT=adaptive learns that "
-      "too: set one of the two");
+  EXPECT_EQ(error({{"RATE_BURST", "5"}}), "RATE_BURST has no effect without RATE_LIMIT: set that, too");
+  EXPECT_EQ(error({{"RATE_LIMIT", "adaptive"}, {"RATE_BURST", "5"}}),
+            "RATE_BURST is for a fixed RATE_LIMIT; RATE_LIMIT=adaptive learns the burst: set one of the two");
   EXPECT_EQ(error({{"RATE_LIMIT", "adaptive"}, {"RATE_MIN", "5"}, {"RATE_MAX", "2.5"}}),
             "RATE_MIN is 5, above RATE_MAX, which is 2.5: it must be at most that");
   EXPECT_EQ(error({{"RATE_LIMIT", "20"}, {"RATE_MAX", "30"}}),
-            "RATE_MIN and RATE_MAX bound RATE_LIMIT=adaptive, which is not set: set it too");
+            "RATE_MIN and RATE_MAX have no effect without RATE_LIMIT=adaptive: set that, too");
   EXPECT_EQ(error({{"RATE_LIMIT", "adaptive"}, {"RATE_MIN", "0"}}),
             "RATE_MIN is '0': it must be a number from 0.001 to 1000000000");
   EXPECT_EQ(error({{"RATE_LIMIT", "adaptive"}, {"RATE_MAX", "fast"}}),

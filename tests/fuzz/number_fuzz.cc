@@ -33,7 +33,7 @@ void check_one(const Decimal& number) {
   require(Decimal::read_ordered(in, decoded) && in.empty() && decoded == number, "the encoding is another number",
           text);
   require(number.negated().negated() == number, "negated twice", text);
-  require(number.is_zero() || number.negated().is_negative() != number.is_negative(), "negated once", text);
+  require(sign(number.negated() <=> Decimal()) == -sign(number <=> Decimal()), "negated once", text);
   bool fits = false;
   const int64_t integer = number.to_int64(fits);
   require(!fits || (Decimal(integer) == number && number.floor_int64() == integer), "as an integer", text);

@@ -6,6 +6,7 @@
 #include "tables/partiql/translate.h"
 #include "tables/value/json.h"
 #include "tests/fuzz/target.h"
+#include "tests/tables/value/attribute_json.h"
 
 namespace freshet::fuzz {
 namespace {

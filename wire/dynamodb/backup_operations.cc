@@ -1,6 +1,7 @@
 // CreateBackup, DescribeBackup, ListBackups, DeleteBackup, RestoreTableFromBackup.
 #include <algorithm>
 
+#include "tables/backups.h"
 #include "wire/dynamodb/operation.h"
 #include "wire/dynamodb/table_input.h"
 #include "wire/dynamodb/table_json.h"

@@ -11,6 +11,10 @@
 #include "tables/tables.h"
 #include "wire/dynamodb/input.h"
 
+namespace freshet {
+struct BackupDescription;  // tables/backups.h
+}  // namespace freshet
+
 namespace freshet::dynamodb {
 
 // The account, region and address in responses.

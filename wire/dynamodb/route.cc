@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tables/backups.h"
 #include "tables/value/json.h"
 #include "tables/value/json_reader.h"
 #include "wire/dynamodb/operation.h"

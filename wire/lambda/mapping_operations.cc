@@ -209,7 +209,7 @@ Async<Result<std::string>> put(MappingDefinition mapping, Runtime& runtime) {
                    "Function does not exist: " + function_arn(runtime.account(), mapping.function));
   }
   if (mapping.tumbling_window > seconds(0) && mapping.parallelization_factor > 1) {
-    co_return invalid("TumblingWindowInSeconds wants a ParallelizationFactor of 1");
+    co_return invalid("TumblingWindowInSeconds needs a ParallelizationFactor of 1");
   }
   auto put = co_await runtime.put_mapping(std::move(mapping));
   if (!put && put.error().code == ErrorCode::kNotFound) put.error().code = ErrorCode::kValidation;

@@ -18,16 +18,6 @@ constexpr seconds kFetchedAgainAfter{10};  // At the earliest, while the old key
 constexpr milliseconds kStsPatience{3000};
 constexpr milliseconds kPatience{1000};  // The SDKs' timeout for these endpoints.
 
-class FixedKey final : public AccessKeySource {
- public:
-  explicit FixedKey(AccessKey key) : key_(std::move(key)) {}
-  Async<Result<AccessKey>> current() override { return Result<AccessKey>(key_); }
-  void refused(const AccessKey&) override {}
-
- private:
-  const AccessKey key_;
-};
-
 // "2026-11-28T13:00:00Z", also with a fraction, which is cut off.
 std::optional<WallTime> time_of(const std::string& text) {
   std::tm parts{};
@@ -256,10 +246,6 @@ class KeyChain final : public AccessKeySource {
 };
 
 }  // namespace
-
-std::unique_ptr<AccessKeySource> fixed_key(AccessKey key) {
-  return std::make_unique<FixedKey>(std::move(key));
-}
 
 std::unique_ptr<AccessKeySource> keys_from(KeyPlaces places, HttpClient& http, Scheduler& scheduler) {
   return std::make_unique<KeyChain>(std::move(places), http, scheduler);

@@ -26,9 +26,6 @@ class AccessKeySource {
   virtual void refused(const AccessKey& key) = 0;
 };
 
-// Always this key.
-std::unique_ptr<AccessKeySource> fixed_key(AccessKey key);
-
 // Keys that expire are fetched again five minutes before, and the old one is used until the new one is there, or until
 // it expires. Calls that wait for a key share one fetch. `http` and `scheduler` outlive it.
 std::unique_ptr<AccessKeySource> keys_from(KeyPlaces places, HttpClient& http, Scheduler& scheduler);

@@ -45,7 +45,6 @@ class Caller {
   bool may_hedge() { return quota_.take(RetryQuota::kRetryCosts); }
 
   Scheduler& scheduler() { return scheduler_; }
-  int quota_left() const { return quota_.left(); }
 
  private:
   struct Sent;

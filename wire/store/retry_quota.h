@@ -21,7 +21,6 @@ class RetryQuota {
   }
   // A call has succeeded: gives back what its last repetition cost, or a little if it was never repeated.
   void succeeded(int last_cost) { left_ = std::min(kMost, left_ + std::max(last_cost, kFirstSuccessGives)); }
-  int left() const { return left_; }
 
  private:
   int left_ = kMost;

@@ -1,10 +1,10 @@
-// Adopter: what tasks that clients wrote by themselves lack, and when all tasks are to be looked through for it. Pure
-// state: no store, clock, coroutine or log; the time is passed in. Loop thread.
+// Adopter: what tasks that clients wrote directly to the table lack, and when to search all tasks for it. Pure state:
+// no store, clock, coroutine or log; the time is passed in. Loop thread.
 //
-// Tasks that clients put lack what Freshet itself gives a task: its lane (in a queue with lanes), the `liveKey` by
-// which its `key` is found, and the deadline and ttl that the queue's settings give. What is wrong (a lane that there
-// is not, the lane or liveKey of a task that a client ended) is put right the same way, so that nothing stands in the
-// way of others or waits for ever. The caller says what the lanes are (core/lanes.h).
+// Tasks that clients put lack what Freshet gives its own tasks: a lane (in a queue with lanes), the `liveKey` by which
+// the `key` is found, and deadline and ttl from the queue's settings. Wrong values are corrected the same way (a lane
+// that does not exist, the lane or liveKey of a task that a client ended), so that no such task blocks others or waits
+// for ever. The caller knows the lanes (core/lanes.h).
 #pragma once
 
 #include <optional>
@@ -26,22 +26,21 @@ class Adopter {
 
   // True if the task lacks what a queue needs to serve it. Runs for every record of the stream, so it is cheap.
   static bool needs_adoption(const ItemRef& task, bool lacks_lane);
-  // The write that gives the task what it lacks, under what was seen of it; empty if there is nothing to write.
-  // `known_lane`: the lane that it gets if it lacks one; empty: none yet.
+  // The write that gives the task what it lacks, on the condition that it is as it was read; empty if it lacks nothing.
+  // `known_lane`: the lane for it if it lacks one; empty: not known yet.
   std::optional<UpdateItemInput> adoption(const ItemRef& task, bool lacks_lane, std::string_view known_lane) const;
-  // The write that gives a client's task what the queue's settings give to all: a deadline (DEFAULT_DEADLINE_MS) when
-  // it is put, and a ttl (KEEP_MS) when it ends; unless it has one of its own. `is_new`: the client has just put it.
-  // The deadline counts from `now`, when the stream shows the task, as clients' clocks differ. Cheap where there is
-  // nothing.
+  // The write that gives a client's task the default deadline (DEFAULT_DEADLINE_MS) when it is put, and the ttl
+  // (KEEP_MS) when it ends, unless it has its own. `is_new`: the client has just put it. The deadline counts from
+  // `now`, when the stream shows the task, because clients' clocks differ. Cheap if there is nothing to do.
   std::optional<EditItemInput> times_for(const ItemRef& task, bool is_new, WallTime now) const;
 
-  // A walk through all tasks that wait or are held may begin. False: another walk is under way; it is repeated at the
-  // next look around.
+  // True if a walk through all waiting and held tasks may begin. False: one is under way; there will be another one at
+  // the next look around.
   [[nodiscard]] bool begin_walk();
   void end_walk() { walking_ = false; }
-  // Something could not be adopted now: the next look around tries again.
+  // A task could not be adopted: the next look around tries again.
   void try_again() { again_ = true; }
-  // At a look around: whether to walk again.
+  // At a look around: true if another walk is needed.
   [[nodiscard]] bool take_again() { return std::exchange(again_, false); }
 
   // Tasks that clients wrote without what a task needs to be served, since the start.

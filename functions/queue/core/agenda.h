@@ -1,8 +1,8 @@
 // Agenda: when the queue's one timer fires, when it looks around, and when `Start` is published. Pure state: no store,
 // clock, coroutine or log; the time is passed in. Loop thread.
 //
-// The timer starts a tick, which does what is due in rounds until nothing more is. Nothing waits for an event alone: a
-// look around comes every LOOK_AROUND_MS. docs/lifecycle.md, "Wake-ups".
+// The timer starts a tick, which does what is due, in rounds, until nothing is. No work depends on an event alone:
+// every LOOK_AROUND_MS the queue looks around for anything it missed. docs/lifecycle.md, "Wake-ups".
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class Agenda {
   Agenda(const Agenda&) = delete;
   Agenda& operator=(const Agenda&) = delete;
 
-  // From begin() to end() there is a timer. drain(): no `Start` is published any more. give_up(): both, as another
+  // The timer runs from begin() to end(). After drain(), no `Start` is published. give_up() does both, because another
   // daemon serves the queue.
   void begin() { begun_ = true; }
   void end() { begun_ = false; }
@@ -30,7 +30,7 @@ class Agenda {
   bool draining() const { return draining_; }
   bool given_up() const { return given_up_; }
 
-  // Processors that take whatever comes: while there is one, no `Start` is needed.
+  // While a processor takes whatever comes, no `Start` is needed.
   void processor_began() { ++processors_; }
   void processor_ended() { --processors_; }
   bool has_processor() const { return processors_ > 0; }
@@ -44,15 +44,15 @@ class Agenda {
   void look_began(BootTime now, milliseconds each) { look_due_ = now + each; }
   BootTime look_due() const { return look_due_; }
 
-  // `Start` is published at `when` at the latest, if there is work and no processor. True if that is earlier than
-  // before: then the timer must not sleep for longer.
+  // `Start` is to be published at `when` at the latest, if there is work and no processor. True if that is earlier than
+  // before, so that the timer must be set anew.
   bool start_by(BootTime when);
   // True if `Start` is due. The caller publishes it, and it is no longer due.
   [[nodiscard]] bool take_start(BootTime now);
   bool start_is_planned() const { return start_due_ != BootTime::max(); }
   BootTime start_due() const { return start_due_; }
 
-  // A tick goes on in rounds, as long as goes_on() says after a round.
+  // A tick consists of rounds. After each round, goes_on() says whether there is another.
   void tick_began() { ticking_ = true; }
   void round_began() { again_ = false; }
   void another_round() { again_ = true; }
@@ -60,14 +60,15 @@ class Agenda {
   void tick_ended() { ticking_ = false; }
   bool is_ticking() const { return ticking_; }
 
-  // Something is due at `when`. True if the timer has to be set anew for it. During a tick another round does it if it
-  // is due now, and the end of the tick sets the timer.
+  // Something is due at `when`. True if the timer has to be set anew for it. Not during a tick: if it is due now,
+  // another round does it, and the end of the tick sets the timer.
   [[nodiscard]] bool hurry(BootTime when, BootTime now);
-  // The timer should fire at `when`. True if it has to be set to that, as it is not already.
+  // The timer should fire at `when`. True if it is not set to that time yet.
   [[nodiscard]] bool arm(BootTime when);
   void fired() { armed_ = false; }
 
-  // A search of the whole table, for held tasks that no index has, may begin now; it ends with search_ended().
+  // True if a search of the whole table, for held tasks that are in no index, may begin now. It ends with
+  // search_ended().
   [[nodiscard]] bool may_search(BootTime now);
   // The next search comes after a pause, or a multiple of the time that this one took.
   void search_ended(BootTime began, BootTime now);

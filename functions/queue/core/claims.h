@@ -1,10 +1,10 @@
 // Claims: which claims are in flight, which leases this daemon times, and how a claim ends. Pure state: no store,
 // clock, coroutine or log; `now` is passed in. Loop thread.
 //
-// A claim goes through these events: new_token(), sent(), then answered() and, if the store took it, started(); then
-// heartbeats (beaten()), and at last ended(), by a settlement or after lapsed(); lapse_went_on() if the holder was
-// faster. Writes
-// are returned as values; the caller executes them and reports the answer. docs/lifecycle.md, "Leases".
+// The events of a claim are new_token(), sent(), answered() and, if the store carried it out, started(). Then come
+// heartbeats (beaten()) and at last ended(), after a settlement or after lapsed(). If a heartbeat was faster than the
+// end of the lease, lapse_went_on() follows instead. Writes are returned as values; the caller executes them and
+// reports the answers. docs/lifecycle.md, "Leases".
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -22,7 +22,7 @@
 
 namespace freshet {
 
-// A lease that has ended: its task is to leave TAKEN with this outcome.
+// A lease that ran out. Its task is to leave TAKEN with this outcome.
 struct Lapse {
   std::string id;
   std::string token;
@@ -39,29 +39,29 @@ class Claims {
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
-  // The lease of a new claim. No other claim ever has it.
+  // A unique lease for a new claim.
   std::string new_token() { return prefix_ + std::to_string(++number_); }
   // True if an earlier process of this node gave the lease. Its holder counts as gone.
   bool is_of_dead_daemon(std::string_view token) const;
 
-  // A write that ends the waiting of the task (a claim, a shed) is in flight, and takes must pass the task over.
+  // A write that ends the task's waiting (a claim, a shed) is in flight: takes must pass the task over.
   void sent(std::string id) { in_flight_.insert(std::move(id)); }
   void answered(const std::string& id) { in_flight_.erase(id); }
   bool is_in_flight(const ItemRef& task) const;
   size_t in_flight() const { return in_flight_.size(); }
 
-  // The leases for reading. References from find() are valid until the next event.
+  // The leases, read-only. References from find() are valid until the next event.
   const LeaseBook& leases() const { return leases_; }
-  // Calls back whenever the number of tasks that a group or a key has in work changes. Callbacks must not use Claims.
+  // The callback runs whenever the number of tasks in work of a group or a key changes. It must not use Claims.
   void tell_groups(LeaseBook::OnGroup told) { leases_.tell_groups(std::move(told)); }
   void tell_keys(LeaseBook::OnKey told) { leases_.tell_keys(std::move(told)); }
 
-  // The store took a claim of this queue: its lease begins. `task`: as stored by the claim; it is in `lease`, too.
+  // The store carried out a claim of this queue: its lease begins. `task`: as the claim stored it, also in `lease`.
   void started(const ItemRef& task, Lease lease, BootTime now);
-  // A held task was read: its lease is timed from now on, unless it is timed already and no heartbeat is new.
+  // A held task was read: its lease is timed from now on, unless it is timed already and there is no new heartbeat.
   void saw_held(const ItemRef& task, BootTime now);
-  // A held task was written without any change of its lease: the image of the task is renewed, unless a heartbeat since
-  // has renewed it.
+  // A held task was written without a change of its lease: remembers the new image, unless a later heartbeat has
+  // brought a newer one.
   void saw_written(const ItemRef& task);
   // A heartbeat was stored. A heartbeat that was overtaken by the end of its own claim is ignored.
   void beaten(const Settlement& settlement, const ItemRef& task, BootTime now);
@@ -72,36 +72,37 @@ class Claims {
   // The duration of a held task's lease: its own, or the queue's default if it has none. 0: it has ended.
   milliseconds duration_of(const ItemRef& task) const;
 
-  // The leases that have ended at `now`, at most `most`, the first to end first. Unless ended() comes, they are
+  // At most `most` leases that have run out by `now`, the earliest first. Those for which ended() does not come are
   // returned again after LOOK_AROUND_MS.
   std::vector<Lapse> lapsed(BootTime now, size_t most);
-  // The write that was to end the lease failed its condition. `task`: as it is now, null if it is not there. True if
-  // the task is still held under that lease, because a heartbeat came; then the lease is timed anew. False: it was
-  // taken away.
+  // The write that was to end the lease failed its condition. `task`: the task now, null if it does not exist. True if
+  // a heartbeat came, so that the task is still held under that lease; the lease is then timed anew. False: somebody
+  // else changed the task.
   bool lapse_went_on(const std::string& id, const std::string& token, const ItemRef& task, BootTime now);
 
-  // For a settlement: the task as this daemon knows it, null if it knows nothing of that lease and the task has to be
-  // read. kValidation if the settlement itself is wrong.
+  // The settlement's task as this daemon knows it; null if it does not know the lease, so that the task has to be read.
+  // kValidation if the settlement itself is wrong.
   Result<ItemRef> known_task(const Settlement& settlement) const;
   // Succeeds if the settlement's lease holds the task. Otherwise kConflict, whose message names the holder.
   static Result<void> may_settle(const Settlement& settlement, const ItemRef& task);
-  // True if an earlier call has ended the claim so, on a store without immediate answers (own_write.h).
+  // For stores without immediate answers: true if an earlier call has already ended the claim in this way
+  // (own_write.h).
   static bool has_settled(const Settlement& settlement, const ItemRef& task);
   // How such a settlement ends a claim (end_of_claim); empty for a heartbeat.
   static std::string_view end_of(Settlement::Kind kind);
-  // The state that the task goes to; none for a heartbeat.
+  // The state that the task moves to; none for a heartbeat.
   Outcome outcome_of(const Settlement& settlement, const ItemRef& task) const;
-  // True if settling_write() needs the lane that the task gets.
+  // True if settling_write() needs the task's new lane.
   static bool needs_lane(const Settlement& settlement);
-  // The write that settles; the settlement's result is moved into it.
+  // The write of the settlement, whose result is moved into it.
   EditItemInput settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task,
                                std::string_view lane, WallTime now) const;
-  // The task as it is now, if that write was refused only because the task was cancelled meanwhile; else null. The
-  // settlement is then decided again, with this task: it ends as CANCELLED.
+  // The current task, if the write failed only because the task was cancelled meanwhile; else null. The caller then
+  // decides the settlement again for this task, which ends as CANCELLED.
   static ItemRef was_cancelled(const Settlement& settlement, const Error& error);
-  // Why that write was refused, as whoever settles is told: kConflict in place of a failed condition.
+  // The error for the caller of the settlement when the write failed: kConflict instead of a failed condition.
   static tl::unexpected<Error> refusal(const std::string& id, const Error& error);
-  // The name in the task's history of the way in which its claim ended.
+  // The word in the task's history for the way in which the claim ended.
   static std::string_view history_name(Settlement::Kind kind);
   // The task that failed a condition, as the store returned it; null if it returned none.
   static ItemRef task_of(const Error& error);

@@ -67,24 +67,25 @@ void Explainer::waiting(Explanation& out, const ExplainFacts& at) {
   const auto created = int_of(out.task, attribute::kCreated, 0);
   if (auto never = unserved_because(out.task)) out.why.push_back(std::move(*never));
   pauses(out);
-  if (created > epoch_ms(core_.window.bound(at.now.wall))) {
-    say("created-ahead", "its taskCreated is further ahead than CREATED_SKEW_MS allows: it waits until that has come");
+  if (created > epoch_ms(core_.times.bound(at.now.wall))) {
+    say("created-ahead",
+        "its taskCreated is further in the future than CREATED_SKEW_MS allows: it waits until that time is near");
   }
   if (out.ahead) {
     say("order", order_in_words(out.task, at.now) + ": " + come_before_it(*out.ahead, out.ahead_at_least) +
                      core_.lanes.place_in_words(text_of(out.task, attribute::kLane), at.now.boot));
   }
   if (core_.keys.is_replaced(out.task, text_of(out.task, attribute::kLiveKey))) {
-    say("being-replaced", "a newer task of its key has come in its place; it ends when the store lets it");
+    say("being-replaced", "a newer task of its key replaces it; it ends as soon as the store accepts that");
   } else if (core_.waits_for_key(out.task)) {
     say("key-in-work", "another task of its key is in work: as it replaces others, it waits for that");
   }
-  if (core_.lanes.lacks(out.task)) say("no-lane", "it has not got its lane yet");
+  if (core_.lanes.lacks(out.task)) say("no-lane", "it has no lane yet");
   lateness(out, at);
   if (attempt_of(out.task) >= attempts_allowed(out.task, settings_)) {
     say("no-attempt-left", "it has no attempt left: a take ends it");
   }
-  if (at.stops) say("stopping", "the daemon is stopping: nothing is given out");
+  if (at.stops) say("stopping", "the daemon is stopping: no task is taken");
   const bool is_pulled = core_.agenda.is_pulled() || settings_.runner == RunnerKind::kNone;
   if (!core_.agenda.has_processor() && !at.anyone_waits && is_pulled) {
     say("no-worker", "the queue has no task runner (TASK_RUNNER=none), and no worker waits for a task");
@@ -100,13 +101,15 @@ void Explainer::lateness(Explanation& out, const ExplainFacts& at) {
   Sayer say{out};
   if (core_.is_doubtful(out.task, at.now)) {
     say("clock-not-trusted",
-        "it looks too late for it, but the wall clock is not trusted yet: until it is, it is neither started nor shed");
+        "it seems to be too late, but the wall clock is not trusted yet: until it is, the task is neither started nor "
+        "shed");
   }
-  const bool newest_first = settings_.order == Order::kDeadline || core_.window.newest_first(at.now.boot);
-  const auto reason = core_.expired(out.task, at.now.earliest, core_.window.margin(newest_first, false, at.now.boot));
-  if (!reason.empty()) say("too-late", "it is too late for it, and it will be shed: " + doom_in_words(reason));
+  const bool newest_first = settings_.order == Order::kDeadline || core_.times.newest_first(at.now.boot);
+  const auto reason = core_.expired(out.task, at.now.earliest, core_.times.margin(newest_first, false, at.now.boot));
+  if (!reason.empty()) say("too-late", "it is too late, and will be shed: " + doom_in_words(reason));
   if (core_.is_lost(out.task, at.now)) {
-    say("too-little-time", "its time is too short by now for what tasks take: it is left to its deadline");
+    say("too-little-time",
+        "too little time is left for it, given how long tasks take: it waits to be shed at its deadline");
   }
 }
 
@@ -121,7 +124,7 @@ void Explainer::pace(Explanation& out, const ExplainFacts& at) {
   rate(out, at);
   if (const auto& adaptive = core_.limits.downstream().concurrency;
       adaptive && adaptive->in_work() >= adaptive->limit()) {
-    say("adaptive-limit", "as many tasks are in work as the runner is believed to bear: " +
+    say("adaptive-limit", "as many tasks are in work as the runner can handle, as learnt: " +
                               std::to_string(adaptive->limit()) + " (CONCURRENCY=adaptive)");
   }
 }
@@ -136,7 +139,7 @@ void Explainer::rate(Explanation& out, const ExplainFacts& at) {
   const auto& rate = core_.limits.downstream().rate;
   if (rate && rate->concurrency() > 0 && rate->in_flight() >= rate->concurrency()) {
     return Sayer{out}("rate-limit", "the downstream allows " + std::to_string(rate->concurrency()) +
-                                        " calls at a time, as learnt, and as many are under way");
+                                        " calls at a time, as learnt, and that many are in flight");
   }
   const auto wait = std::chrono::ceil<milliseconds>(core_.limits.downstream().next(at.now.boot) - at.now.boot);
   if (rate) {
@@ -158,8 +161,7 @@ void Explainer::runner(Explanation& out, const ExplainFacts& at) {
                                                                        : " cannot be reached: ";
   const auto lasted = std::max(at.now.wall - trouble->since, milliseconds(0));
   const auto pause = std::chrono::ceil<milliseconds>(core_.limits.downstream().breaker.next(at.now.boot) - at.now.boot);
-  const std::string next =
-      core_.limits.downstream().breaker.open() ? "; it is asked again with the next task, " + when(pause) : "";
+  const std::string next = core_.limits.downstream().breaker.open() ? "; the next task is tried " + when(pause) : "";
   const std::string bounces = trouble->bounces == 1 ? "once" : std::to_string(trouble->bounces) + " times";
   Sayer{out}(
       trouble->reachable ? "runner-busy" : "runner-unreachable",
@@ -214,7 +216,7 @@ void Explainer::delay(Explanation& out, const ExplainFacts& at) {
                                                               : "the delay that it was created or put back with"));
   const auto reason = core_.expired(task, at.now.earliest);
   if (!reason.empty()) {
-    say("too-late", joined_text("it is too late for it, and it will be shed when that has come: ", reason));
+    say("too-late", joined_text("it is too late, and will be shed when its delay is over: ", reason));
   }
 }
 
@@ -230,7 +232,7 @@ void Explainer::claim(Explanation& out, const ExplainFacts& at) {
                                    : "another daemon's, timed here since it was seen"));
   }
   if (is_cancel_requested(task)) {
-    say("cancel-requested", "its cancel was asked for; its holder learns of it");
+    say("cancel-requested", "its cancellation was requested; its holder is told at the next heartbeat");
   }
   if (const auto by = text_of(task, attribute::kReplacedBy); at.makes_room) {
     say("makes-room", joined_text("a newer task of its key waits for it, so that it will not be tried again: ", by));

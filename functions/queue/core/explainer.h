@@ -1,5 +1,5 @@
-// Explainer: why a task is where it is. Asks each part of the core and knows nobody's insides. Pure: no store, clock,
-// coroutine or log; the time is passed in. Loop thread.
+// Explainer: why a task is where it is. It asks each part of the core, through the part's public members only. Pure: no
+// store, clock, coroutine or log; the time is passed in. Loop thread.
 //
 // The shell reads the task and what comes before it (shell/explanations.h); this class adds the reasons, in words.
 #pragma once
@@ -14,10 +14,10 @@ namespace freshet {
 class QueueCore;
 struct Now;
 
-// The facts that the core does not have.
+// Facts that the core does not know.
 struct ExplainFacts {
-  const Now& now;             // `earliest` as it is, whether the clock is trusted or not.
-  bool stops = false;         // The daemon is stopping, or the table is gone.
+  const Now& now;             // `earliest` is computed even while the clock is trusted.
+  bool stops = false;         // The daemon is stopping, or the table does not exist.
   bool anyone_waits = false;  // A take waits for work.
   bool makes_room = false;    // The task is in work, and a newer one of its key waits for it.
 };
@@ -27,7 +27,7 @@ class Explainer {
   // Both outlive this.
   Explainer(QueueCore& core, const QueueSettings& settings) : core_(core), settings_(settings) {}
 
-  // Adds the reasons to `out`, whose task, id and counts are known.
+  // Adds the reasons to `out`, in which task, id and counts are set.
   void explain(Explanation& out, const ExplainFacts& at);
 
  private:

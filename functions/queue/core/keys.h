@@ -18,15 +18,15 @@
 
 namespace freshet {
 
-// Tasks that a newer task of their key was to replace and that could not be ended yet.
+// Tasks that a newer task of their key replaces, but which could not be ended yet.
 struct Unreplaced {
   std::string by;               // The newest task of the key.
   std::set<std::string> ids{};  // The tasks that are to end.
-  bool all = false;             // The store did not say which tasks: every other task of the key is to end,
+  bool all = false;             // The tasks are not known: every other task of the key is to end,
   std::set<std::string> but{};  // except these, which came later.
 };
 
-// The outcome of a replacement. The worse outcome comes later.
+// The outcome of a replacement, from best to worst.
 enum class Replaced {
   kAll,      // All older tasks of the key have ended or are marked.
   kMoved,    // One of them moved meanwhile (it was taken, or given back): read them again.
@@ -43,52 +43,52 @@ class Keys {
   void claim_sent(std::string_view key);
   // The claim was answered. The caller then calls freed().
   void claim_answered(std::string_view key);
-  // A create or an end of a task looks at the tasks of the key. Nobody else may look at it until look_ended().
+  // A create, or the end of a task, begins to look at the tasks of the key. No other look may begin before
+  // look_ended().
   void look_began(const std::string& key) { looked_at_.insert(key); }
   // The caller then calls freed().
   void look_ended(const std::string& key) { looked_at_.erase(key); }
   bool is_looked_at(std::string_view key) const { return looked_at_.contains(key); }
-  // One task less of the key is in work, looked at or to be replaced. True if a take passed a task over that waited for
-  // this: then takes must look again.
+  // A task of the key is no longer in work, looked at or to be replaced. True if a take passed over a task that waited
+  // for this, so that takes must look again.
   [[nodiscard]] bool freed(std::string_view key);
 
-  // True if no task can wait for its key as far as this part knows.
+  // True if this part knows of no key that a task could wait for.
   bool idle() const { return claiming_.empty() && looked_at_.empty() && unreplaced_.empty(); }
-  // True if a take must pass the task over: it came to replace others and a task of its key is in work, or it is itself
-  // to be replaced. The answer is remembered for freed().
+  // True if a take must pass the task over: a newer task replaces it, or it was created to replace others and one of
+  // these is in work. The answer is remembered for freed().
   bool passes_over(const ItemRef& task, std::string_view key, bool held);
   // A take passed a task over because an earlier task of the same take has its key.
   void passed_over(std::string_view key) { passed_.emplace(key); }
   // The number of keys for which takes passed a task over.
   size_t passed() const { return passed_.size(); }
 
-  // True if a newer task of the key has come that the task was to make room for.
+  // True if a newer task of the key replaces the task.
   bool is_replaced(const ItemRef& task, std::string_view key) const;
-  // The write for a task of the key that the task `by` replaces: a waiting task ends, a task in work is marked. Empty
-  // if there is nothing to write.
+  // The write for a task that the task `by` replaces: it ends a waiting task, and marks one that is in work. Empty if
+  // there is nothing to write.
   static std::optional<EditItemInput> replacement(const std::string& table, const ItemRef& old, const std::string& by,
                                                   const KeepTimes& keep, WallTime now);
-  // The store refused that write: the task is added to `left`.
+  // The store refused that write: adds the task to `left`.
   static Replaced refused(const ItemRef& old, ErrorCode why, Unreplaced& left);
-  // Some older tasks of the key are left.
+  // Some older tasks of the key could not be replaced yet.
   void not_replaced(const std::string& key, Unreplaced left) { unreplaced_[key] = std::move(left); }
-  // Nothing of the key is left to be replaced. True if something was: the caller then calls freed().
+  // All tasks of the key are replaced. True if some were left before: the caller then calls freed().
   [[nodiscard]] bool all_replaced(const std::string& key) { return unreplaced_.erase(key) > 0; }
-  // The task has ended by itself. Should it wait again, it has come later than the task that was to replace it. True if
-  // nothing of the key is left to be replaced: the caller then calls freed().
+  // The task has ended by itself. If it is redriven, it counts as newer than the task that was to replace it. True if
+  // no task of the key is left to be replaced: the caller then calls freed().
   [[nodiscard]] bool has_ended(const ItemRef& task, std::string_view key);
   // Another attempt begins, for the newest task `by`.
   void replaces_again(const std::string& key, const std::string& by) { unreplaced_[key].by = by; }
-  bool any_unreplaced() const { return !unreplaced_.empty(); }
   bool has_unreplaced(std::string_view key) const { return unreplaced_.contains(key); }
-  // The task that came to replace those; empty if nothing of the key is left.
+  // The newest task, which replaces the others; empty if none is left to be replaced.
   std::optional<std::string> replacing(std::string_view key) const;
   std::vector<std::string> unreplaced_keys() const;
   // True if another attempt to replace what is left may begin now; it ends with replaced_again().
   bool may_replace_again();
   void replaced_again() { replacing_again_ = false; }
 
-  // The table is gone, and so is all that was known of its tasks. Claims and looks go on until they are answered.
+  // The table was deleted: forgets its tasks. Claims and looks go on until they are answered.
   void table_lost();
 
  private:

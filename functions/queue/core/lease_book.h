@@ -1,7 +1,7 @@
-// The leases of tasks that this daemon watches, in memory only: its own from the claim on, others from when it first
-// saw them, by its boottime clock. Records of priority queues have none (functions/priority/record.h). Loop thread.
+// The leases that this daemon times, by its boot clock and in memory only: its own from the claim on, those of others
+// from when it first saw them. Records of priority queues have none (functions/priority/record.h). Loop thread.
 //
-// It is a piece of Claims, which alone changes it; others read it by Claims::leases().
+// It belongs to Claims, which alone changes it. Others read it through Claims::leases().
 #pragma once
 
 #include <absl/container/btree_map.h>
@@ -27,44 +27,44 @@ class LeaseBook {
   LeaseBook& operator=(const LeaseBook&) = delete;
   void clear();
 
-  // The lease runs from `now`, whatever was known of the task.
+  // Starts a lease at `now`, whatever was known of the task.
   void start(std::string id, Lease lease, BootTime now);
-  // The lease was read somewhere: it runs from `now` if the token or a higher beat is new, else it goes on. A lease
-  // that is known as this Queue object's stays so.
+  // The lease was read from the table. It restarts at `now` if its token is new or its heartbeat number is higher, else
+  // it goes on. A lease of this Queue object stays marked as such.
   void observe(std::string id, Lease lease, BootTime now);
   // Null if none. Valid until the book changes.
   const Lease* find(const std::string& id) const;
-  // Task and token of each lease of this Queue object, the first to end first.
+  // Task and token of each lease of this Queue object, in the order of their ends.
   std::vector<std::pair<std::string, std::string>> held() const;
   // The same for tasks that pull workers hold.
   std::vector<std::pair<std::string, std::string>> pulled() const;
-  // When the claim was made, if it is this Queue object's and still in the book.
+  // When the claim was made; empty if it is not this Queue object's, or no longer in the book.
   std::optional<BootTime> claimed_at(const std::string& id, std::string_view token) const;
-  // Replaces the task's image, e.g. with the mark of a cancel; the time goes on.
+  // Replaces the task's image, for instance after it was marked as cancelled. The lease goes on.
   void update(const std::string& id, ItemRef task);
   void forget(const std::string& id, std::string_view token);  // Only if that is its token.
 
   BootTime next_end() const;  // BootTime::max() if there are none.
-  // Up to `limit` tasks whose lease has ended at `now`, the first to end first. They stay in the book.
+  // At most `limit` tasks whose lease has ended by `now`, in the order of their ends. They stay in the book.
   std::vector<std::string> ended(BootTime now, size_t limit) const;
-  // Calls `visit` for at most `most` leases, the first to end first. It does not change the book.
+  // Calls `visit` for at most `most` leases, in the order of their ends. `visit` must not change the book.
   using Visit = std::function<void(const std::string& id, const Lease& lease, BootTime claimed, BootTime end)>;
   void each(size_t most, const Visit& visit) const;
-  // Lets an ended lease run until `until` before it is named by ended() again.
+  // Extends an ended lease, so that ended() does not return it before `until`.
   void postpone(const std::string& id, BootTime until);
 
-  // Told of how many watched tasks a group has, at each change; "" for those without one.
+  // Called with the number of timed tasks of a group whenever it changes; "": tasks without a group.
   using OnGroup = std::function<void(std::string_view group, uint64_t in_work)>;
   void tell_groups(OnGroup told) { told_ = std::move(told); }
-  // Told of how many watched tasks a key has, at each change.
+  // Called with the number of timed tasks of a key whenever it changes.
   using OnKey = std::function<void(std::string_view key, uint64_t in_work)>;
   void tell_keys(OnKey told) { told_key_ = std::move(told); }
-  // How many watched tasks each group and each key has.
+  // The number of timed tasks of each group and key.
   using Counts = std::map<std::string, uint64_t, std::less<>>;
   const Counts& by_group() const { return in_work_; }
   const Counts& by_key() const { return keys_; }
-  uint64_t ungrouped() const { return ungrouped_; }  // Watched tasks without a group.
-  // True if a watched task has that key.
+  uint64_t ungrouped() const { return ungrouped_; }  // Timed tasks without a group.
+  // True if a timed task has that key.
   bool holds_key(std::string_view key) const { return keys_.contains(key); }
   bool holds_keys() const { return !keys_.empty(); }
 
@@ -75,7 +75,7 @@ class LeaseBook {
   struct Entry {
     Lease lease;
     BootTime end;
-    BootTime claimed;  // First seen, of the leases of others.
+    BootTime claimed;  // For leases of others: when they were first seen.
     uint64_t number;   // Breaks ties of `end`, so that the order never depends on hashing.
   };
   using Leases = absl::node_hash_map<std::string, Entry>;
@@ -94,7 +94,7 @@ class LeaseBook {
   OnGroup told_;
   Counts in_work_;  // By group.
   OnKey told_key_;
-  Counts keys_;  // Watched tasks by key.
+  Counts keys_;  // Timed tasks by key.
 };
 
 }  // namespace freshet

@@ -35,12 +35,12 @@ QueueCore::QueueCore(const std::string& table, const QueueSettings& settings, Ra
       limits(settings),
       admission(table, settings),
       adopter(table, settings),
-      window(settings) {}
+      times(settings) {}
 
 void QueueCore::table_lost() {
   claims.table_lost();
   keys.table_lost();
-  window.table_lost();
+  times.table_lost();
 }
 
 std::string_view QueueCore::expired(const ItemRef& task, WallTime now, nanoseconds margin) const {
@@ -60,15 +60,15 @@ bool QueueCore::waits_for_key(const ItemRef& task) {
 
 bool QueueCore::is_doubtful(const ItemRef& task, const Now& now) {
   if (!now.doubted || FRESHET_PLANTED("late-by-a-doubted-clock")) return false;
-  const auto margin = window.margin(true, true, now.boot);
+  const auto margin = times.margin(true, true, now.boot);
   return !expired(task, now.wall, margin).empty() && expired(task, now.earliest, margin).empty();
 }
 
 bool QueueCore::is_lost(const ItemRef& task, const Now& now) {
   const auto deadline = time_of(task, attribute::kDeadline);
   if (!by_deadline(text_of(task, attribute::kLane)) || deadline <= now.wall) return false;
-  return deadline < window.enough(now.wall, now.boot) &&
-         !window.is_worth_it(time_of(task, attribute::kCreated), deadline, now.wall, now.boot);
+  return deadline < times.enough(now.wall, now.boot) &&
+         !times.is_worth_it(time_of(task, attribute::kCreated), deadline, now.wall, now.boot);
 }
 
 bool QueueCore::is_passed_over(const ItemRef& task, const Now& now) {
@@ -88,7 +88,7 @@ TakePlan QueueCore::plan_take(const std::vector<ItemRef>& found, bool newest_fir
   if (!agenda.draining()) wanted = std::min(wanted, limits.allowed(input, now.boot));
   out.steps.reserve(found.size());
   out.writes.reserve(found.size());
-  const auto margin = window.margin(newest_first, false, now.boot);
+  const auto margin = times.margin(newest_first, false, now.boot);
   const auto lease = input.lease.value_or(settings_.lease);
   size_t claimed = 0;
   double spent = 0;
@@ -99,7 +99,7 @@ TakePlan QueueCore::plan_take(const std::vector<ItemRef>& found, bool newest_fir
     const auto key = key_of(task);
     if (is_paused(task)) continue;
     TakeStep step{task};
-    step.shed_reason = expired(task, now.earliest, last ? window.margin(newest_first, true, now.boot) : margin);
+    step.shed_reason = expired(task, now.earliest, last ? times.margin(newest_first, true, now.boot) : margin);
     if (FRESHET_PLANTED("expired-task-started")) step.shed_reason = {};
     if (!step.shed_reason.empty()) {
       FRESHET_REACHED("shed at the head of a take");
@@ -174,7 +174,7 @@ TakeOutcome QueueCore::take_answered(TakePlan& plan, std::vector<Result<WriteOut
     if (!lanes.empty()) lanes.served(text_of(step.task, attribute::kLane), now.boot);
     const auto deadline = time_of(step.task, attribute::kDeadline);
     if (settings_.order == Order::kDeadline && deadline > now.wall) {
-      window.started(time_of(step.task, attribute::kCreated), deadline, now.wall, now.boot);
+      times.started(time_of(step.task, attribute::kCreated), deadline, now.wall, now.boot);
     }
     Lease lease{step.lease, 0, claimed_for, true, task, std::move(step.key_call), std::move(step.call)};
     lease.pulled = !input.starts_later;

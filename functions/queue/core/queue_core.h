@@ -17,16 +17,16 @@
 #include "functions/queue/core/agenda.h"
 #include "functions/queue/core/claims.h"
 #include "functions/queue/core/delays.h"
-#include "functions/queue/core/head_window.h"
 #include "functions/queue/core/keys.h"
 #include "functions/queue/core/lanes.h"
 #include "functions/queue/core/limits.h"
 #include "functions/queue/core/shedder.h"
+#include "functions/queue/core/task_times.h"
 #include "functions/queue/pauses.h"
 
 namespace freshet {
 
-// The time at which something happens, and what is known of the wall clock then.
+// The current time, and how far the wall clock is trusted.
 struct Now {
   WallTime wall{};
   BootTime boot{};
@@ -34,11 +34,11 @@ struct Now {
   bool doubted = false;  // The wall clock is not trusted.
 };
 
-// A take does this with one task that it read.
+// The step of a take for one task that it read.
 struct TakeStep {
   ItemRef task;
   std::string lease = {};                  // The lease of a claim; empty: the task is ended.
-  std::string_view shed_reason = {};       // The reason if the task is shed.
+  std::string_view shed_reason = {};       // The reason, if the task is shed.
   std::shared_ptr<KeyCall> key_call = {};  // The charge if the limits of its group or key count it.
   std::shared_ptr<RatedCall> call = {};    // The charge if RATE_LIMIT counts it.
 };
@@ -46,7 +46,7 @@ struct TakeStep {
 struct TakePlan {
   std::vector<TakeStep> steps;
   std::vector<EditItemInput> writes;  // One for each step.
-  std::vector<ItemRef> marked;  // Tasks that were marked as replaced: KeyedTasks::end_marked() looks at their key.
+  std::vector<ItemRef> marked;        // Tasks marked as replaced, for KeyedTasks::end_marked().
 };
 
 // The outcome of a plan, besides the tasks that were taken.
@@ -64,10 +64,10 @@ struct TakeOutcome {
     std::string lease;
   };
   std::vector<Shed> shed;
-  std::vector<ItemRef> ended;        // No attempt was left: DEAD, as stored.
-  std::vector<TooLarge> too_large;   // The task has no room for the write: it must be set aside.
-  std::optional<Error> failed;       // The store failed; the last error.
-  std::vector<TaskAndLease> unsure;  // Claims that may have been made: the store did not say.
+  std::vector<ItemRef> ended;        // Tasks without an attempt left: now DEAD, as stored.
+  std::vector<TooLarge> too_large;   // Tasks without room for the write: they must be set aside.
+  std::optional<Error> failed;       // The last error, if the store failed.
+  std::vector<TaskAndLease> unsure;  // Claims that may have been made: the outcome is unknown.
 };
 
 class QueueCore {
@@ -78,44 +78,48 @@ class QueueCore {
   QueueCore(const QueueCore&) = delete;
   QueueCore& operator=(const QueueCore&) = delete;
 
-  // `ttl_in_milliseconds`: the table's `ttl` is. `lanes_by_deadline`: it has an index of lanes by deadline.
+  // `ttl_in_milliseconds`: the table's `ttl` is in milliseconds. `lanes_by_deadline`: it has an index of lanes by
+  // deadline.
   void table_is(bool ttl_in_milliseconds, bool lanes_by_deadline) {
     ttl_in_milliseconds_ = ttl_in_milliseconds;
     lanes_by_deadline_ = lanes_by_deadline;
   }
-  // The table is gone, and so is what was known of its tasks.
+  // The table was deleted: forgets its tasks.
   void table_lost();
 
-  // Why the task must not be started any more; empty if it may be. `margin`: before its deadline.
+  // The reason why the task must not be started any more; empty if it may be. `margin`: the time that it needs before
+  // its deadline.
   std::string_view expired(const ItemRef& task, WallTime now, nanoseconds margin = nanoseconds(0)) const;
-  // True if takes go through that lane by deadline; empty: through the queue.
+  // True if takes go through that lane by deadline. An empty name is the whole queue.
   bool by_deadline(std::string_view lane) const {
     return settings_.order == Order::kDeadline && (lane.empty() || lanes_by_deadline_);
   }
-  // True if takes go through that lane from its newest end; empty: through the queue.
+  // True if takes go through that lane from its newest end. An empty name is the whole queue.
   bool newest_first_in(std::string_view lane, BootTime now) const {
-    return settings_.order == Order::kDeadline ? !by_deadline(lane) : window.newest_first(now);
+    return settings_.order == Order::kDeadline ? !by_deadline(lane) : times.newest_first(now);
   }
-  // True if ORDER=deadline leaves the task to its deadline, as its chance to be done in time is lost.
+  // True if ORDER=deadline gives the task up: it has lost its chance to be done in time, and waits to be shed at its
+  // deadline.
   bool is_lost(const ItemRef& task, const Now& now);
   // True if the task's group or key is paused.
   bool is_paused(const ItemRef& task) const;
-  // True if a take must pass the task over for its key.
+  // True if a take must pass the task over because of its key.
   bool waits_for_key(const ItemRef& task);
-  // True if the task looks too late by a wall clock that is not trusted: then it is neither started nor shed. All that
-  // the processor refuses as stale must count here, or it would give the task back and take it again at once.
+  // True if the task looks too late by a wall clock that is not trusted. It is then neither started nor shed. Must be
+  // true for every task that the processor refuses as stale, or the processor would give the task back and take it
+  // again at once.
   bool is_doubtful(const ItemRef& task, const Now& now);
-  // True if the task is not to be taken now, although it is PENDING.
+  // True if the task must not be taken now, although it is PENDING.
   bool is_passed_over(const ItemRef& task, const Now& now);
-  // How many tasks the next page may have to pass over, as far as it is known: it is made that much longer.
+  // The number of tasks that the next page may have to pass over: its length is increased by that.
   size_t passed_by_now() const { return claims.in_flight() + keys.passed() + pauses.keys(); }
-  // True if a take may choose the task beside those that it has chosen. A task that is too late needs no room: it is
-  // shed.
+  // True if a take may choose the task in addition to those that it has chosen. A task that is too late needs no room,
+  // as it is shed.
   bool has_room(const ItemRef& task, ChosenByName& chosen, const Now& now);
 
   // Plans what a take does with the tasks that it found, in their order; at most `wanted` are claimed. `more`: others
-  // may follow them. Claims that are not answered yet count for RATE_LIMIT, and for pauses and limits what holds now:
-  // both may have changed while the tasks were read.
+  // may follow them. Claims in flight count for RATE_LIMIT. Pauses and limits are those of now: they may have changed
+  // while the tasks were read.
   TakePlan plan_take(const std::vector<ItemRef>& found, bool newest_first, bool more, size_t wanted, TakeInput& input,
                      const Now& now);
   // The writes of the plan were answered. The tasks that were taken are added to `taken`.
@@ -137,7 +141,7 @@ class QueueCore {
   Delays delays;
   Shedder shedder;
   Adopter adopter;
-  HeadWindow window;
+  TaskTimes times;
   Agenda agenda;
   Pauses pauses;
 };

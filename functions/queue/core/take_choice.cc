@@ -27,7 +27,7 @@ WallTime time_in(const ItemRef& task, std::string_view name) {
 
 bool is_next_by_deadline(QueueCore& core, const ItemRef& task, const TaskWalk& walk, WallTime asked, const Now& now) {
   if (core.is_passed_over(task, now) ||
-      int_of(task, attribute::kCreated, kNeverMs) > epoch_ms(core.window.bound(now.wall)))
+      int_of(task, attribute::kCreated, kNeverMs) > epoch_ms(core.times.bound(now.wall)))
     return false;
   const WallTime deadline = time_in(task, attribute::kDeadline);
   switch (walk.part) {
@@ -35,7 +35,7 @@ bool is_next_by_deadline(QueueCore& core, const ItemRef& task, const TaskWalk& w
       return true;
     case TaskWalk::Part::kLess:
       return deadline > asked && deadline < *walk.enough &&
-             core.window.is_worth_it(time_in(task, attribute::kCreated), deadline, asked, now.boot);
+             core.times.is_worth_it(time_in(task, attribute::kCreated), deadline, asked, now.boot);
     case TaskWalk::Part::kNoDeadline:
       return int_of(task, attribute::kDeadline, 0) <= 0;
   }
@@ -101,8 +101,8 @@ void TakeChoice::take_page(Page page, TaskWalk& walk, std::vector<ItemRef>& into
 }
 
 bool TakeChoice::begins_newest_first(BootTime now) {
-  if (purpose_ == Purpose::kTake) core_.window.take_begins(now);
-  return core_.window.newest_first(now);
+  if (purpose_ == Purpose::kTake) core_.times.take_begins(now);
+  return core_.times.newest_first(now);
 }
 
 // One page, in a queue without lanes.
@@ -138,7 +138,7 @@ void TakeChoice::queue_came(Page page, const Now& now) {
 // The walk's bounds are those of its first page. Returns the number to read.
 uint32_t TakeChoice::begin_walk(TaskWalk& walk, uint32_t limit, const Now& now) {
   if (walk.enough) return std::max(limit, walk.part == TaskWalk::Part::kEnough ? kEnoughSieved : kSieved);
-  walk.enough = core_.window.enough(now.wall, now.boot);
+  walk.enough = core_.times.enough(now.wall, now.boot);
   walk.began = now.wall;
   return limit;
 }

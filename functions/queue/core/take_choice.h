@@ -1,10 +1,10 @@
-// TakeChoice: which pages of the indexes a take reads, and which of the tasks it read it may take, in which order. One
-// for each take. Pure state: no store, clock, coroutine or log; the time is passed in. Loop thread.
+// TakeChoice: which pages of the indexes a take reads, which of their tasks it may take, and in which order. There is
+// one object per take. Pure state: no store, clock, coroutine or log; the time is passed in. Loop thread.
 //
 //   while (auto ask = choice.next(now)) { read the page; choice.came(page, now); }
 //   use choice.found()
 //
-// It lives no longer than the core. Between a page and the next anything may change in the queue.
+// The core outlives it. Between two pages the queue may change in any way.
 #pragma once
 
 #include <cstdint>
@@ -20,71 +20,72 @@
 
 namespace freshet {
 
-// From where a take goes on through what waits.
+// The position of a take in the waiting tasks.
 struct TaskWalk {
   // ORDER=deadline goes through these parts, in this order.
   enum class Part { kEnough, kLess, kNoDeadline };
   Item key;
   Part part = Part::kEnough;
-  std::optional<WallTime> enough;  // For the whole walk. None until its first page.
-  // When the walk began: the lower bound of kLess. It must not move between pages, or a page may begin outside.
+  std::optional<WallTime> enough;  // TaskTimes::enough() for the whole walk; set at its first page.
+  // When the walk began: the lower bound of kLess. It stays the same for all pages, as a page must not start outside
+  // the range.
   WallTime began{};
-  size_t least = 0;  // The number to read: more and more, while all are passed over.
+  size_t least = 0;  // The size of the next page: it grows while all tasks are passed over.
 };
 
-// A page of PENDING tasks.
+// A request for a page of PENDING tasks.
 struct PageAsk {
   // kDeadline: a walk by ORDER=deadline.
   enum class From { kNewest, kOldest, kDeadline };
-  std::string lane;  // Empty: of the whole queue.
+  std::string lane;  // Empty: the whole queue.
   From from = From::kNewest;
   TaskWalk walk;
   uint32_t limit = 1;
-  bool may_fail = false;  // If it cannot be read, an empty page will do.
+  bool may_fail = false;  // If reading fails, use an empty page.
 };
 
 struct FoundTasks {
   std::vector<ItemRef> tasks;  // In the order in which they should be taken.
-  bool more = false;           // Asking again may find others.
-  bool cut = false;            // It has looked at as many lanes as it may at a time.
+  bool more = false;           // Another call may find more.
+  bool cut = false;            // The bound of lanes per call was reached.
   bool newest_first = true;
-  std::optional<int64_t> oldest;  // taskCreated of the oldest that waits, in epoch ms, if it was looked for.
-  TaskWalk next;                  // From where, in a queue without lanes.
+  std::optional<int64_t> oldest;  // taskCreated of the oldest waiting task, in epoch ms, if it was looked for.
+  TaskWalk next;                  // Where to go on, in a queue without lanes.
 };
 
-// True if a walk by ORDER=deadline may take the task, which `page` asked for. `asked`: when it did.
+// True if a walk by ORDER=deadline may take the task. `asked`: when its page was requested.
 bool is_next_by_deadline(QueueCore& core, const ItemRef& task, const TaskWalk& walk, WallTime asked, const Now& now);
 
 class TakeChoice {
  public:
-  static constexpr int kMostTaken = 1000;  // By one take.
-  // kLook: only to see what a take would find. It changes nothing about the end that takes go from.
+  static constexpr int kMostTaken = 1000;  // The most tasks that one take gets.
+  // kLook: only finds out what a take would find, and changes no state.
   enum class Purpose { kTake, kLook };
 
-  // At most `wanted` tasks. `by_deadline`: ORDER=deadline held when the take began. `start`: as the choice before said;
-  // for a queue without lanes. The settings are the core's.
+  // Chooses at most `wanted` tasks. `by_deadline`: the order was ORDER=deadline when the take began. `start`:
+  // FoundTasks::next of the previous choice, for a queue without lanes. The settings are the core's.
   TakeChoice(QueueCore& core, const QueueSettings& settings, size_t wanted, bool by_deadline, TaskWalk start,
              Purpose purpose = Purpose::kTake);
   TakeChoice(const TakeChoice&) = delete;
   TakeChoice& operator=(const TakeChoice&) = delete;
 
-  // The page to read now; empty: the choice is made. After each page call came() first.
+  // The page to read now; empty: the choice is complete. Call came() with each page before the next call.
   std::optional<PageAsk> next(const Now& now);
   void came(Page page, const Now& now);
   FoundTasks& found() { return out_; }
   bool by_lanes() const { return by_lanes_; }
 
  private:
-  // How far a take has read a lane.
+  // The part of a lane that a take has read.
   struct LaneRead {
     static constexpr int kMostRounds = 6;
 
     std::vector<ItemRef> tasks;  // Those that can be taken.
-    size_t given = 0;            // The number of them.
-    TaskWalk next;               // From where there may be more.
+    size_t given = 0;            // How many of `tasks` are chosen.
+    TaskWalk next;               // Where there may be more.
     bool more = true;
     bool by_deadline = false;
-    bool passed = false;  // Tasks were passed over whose group or key is at its limit.
+    bool passed = false;  // Tasks were passed over because their group or key is at its limit.
     int rounds = 0;
 
     // While it is being read.
@@ -94,27 +95,27 @@ class TakeChoice {
     bool any = false;  // There were tasks, whether they can be taken or not.
     uint64_t fillings = 0;
 
-    // True if it is worth while to read on after all that was read is given or passed over.
+    // True if the lane should be read further, after all tasks read so far are given or passed over.
     bool goes_on() { return passed && more && ++rounds < kMostRounds; }
   };
-  // The lanes of keys of one share are merged: those that were read have their heads in order, and a lane is read only
-  // if its next task may come before the first of these.
+  // Merges the lanes of keys of one share. The heads of the lanes that were read are kept in order. Another lane is
+  // read only if its next task may come before the first head.
   struct KeysRead {
     explicit KeysRead(size_t wanted) : most(2 * wanted + 64) {}
 
-    // Lanes, besides, of which all tasks were passed over. There may be as many as there are keys in work. A take that
-    // has looked at more does not go on at once: it would find the same.
+    // The most lanes, in addition, whose tasks were all passed over. There may be as many as there are keys in work. A
+    // take that has seen more does not go on at once, as it would find the same.
     static constexpr size_t kMostPassed = 4096;
-    const size_t most;  // Lanes that it looks at.
+    const size_t most;  // The bound of lanes to look at.
     size_t looked = 0;
     size_t passed = 0;
-    bool cut = false;  // There may be more than it may look at.
+    bool cut = false;  // The bound was reached.
     std::map<std::string, LaneRead, std::less<>> lanes;
     std::set<FairShares::Place> heads;
-    std::optional<FairShares::Place> last;  // The last one that was looked at.
+    std::optional<FairShares::Place> last;  // The last lane that was looked at.
     // While a page of one of them is read:
-    std::string opening;  // Its first page. Empty: none.
-    // The page behind the task that was chosen.
+    std::string opening;  // The lane whose first page is being read. Empty: none.
+    // The page after the task that was chosen.
     struct Refill {
       std::string lane;
       ItemRef task;
@@ -151,7 +152,7 @@ class TakeChoice {
   const bool by_lanes_;
   FoundTasks out_;
 
-  size_t page_ = 0;             // The tasks that it needs of a page. By deadline more are read.
+  size_t page_ = 0;             // The tasks that are needed of a page. By deadline more are read.
   std::optional<PageAsk> ask_;  // The page that is being read, and
   WallTime asked_at_{};         // since when.
   bool is_made_ = false;
@@ -160,26 +161,26 @@ class TakeChoice {
   bool has_begun_ = false;
   std::map<std::string, LaneRead, std::less<>> reads_;
   std::map<std::string, KeysRead, std::less<>> of_keys_;
-  LaneRead* reading_ = nullptr;  // The one whose page is being read.
+  LaneRead* reading_ = nullptr;  // The lane whose page is being read.
   ChosenByName chosen_;
   FairShares::Given given_;
-  size_t held_ = 0;                                     // Lanes that were looked at in vain.
+  size_t held_ = 0;                                     // Lanes in which nothing was found.
   std::vector<std::string> turns_;                      // The lanes of this round.
-  std::vector<std::pair<std::string, size_t>> shares_;  // The tasks that each lane is to give in it.
+  std::vector<std::pair<std::string, size_t>> shares_;  // The number of tasks that each lane gives in this round.
   size_t share_ = 0;                                    // The next one to read,
   size_t turn_ = 0;                                     // and then the next one to give a task.
-  bool in_turn_ = false;                                // It waits for a page.
-  bool by_keys_ = false;                                // Its keys have lanes.
+  bool in_turn_ = false;                                // The turn waits for a page.
+  bool by_keys_ = false;                                // Keys have lanes of their own.
 };
 
-// Looks for anything that a take would find, expired tasks included. For a queue whose lanes need no look at their
-// limits. Used as TakeChoice is.
+// Finds out whether a take would find anything, expired tasks included. For queues in which limits do not depend on
+// lanes. Use it like TakeChoice.
 class WorkLook {
  public:
   explicit WorkLook(QueueCore& core) : core_(core) {}
   std::optional<PageAsk> next();
   void came(Page page, const Now& now);
-  // True too if it has looked at as much as it may.
+  // Also true if the bound of pages was reached.
   bool found() const { return found_; }
 
  private:

@@ -11,7 +11,7 @@ namespace freshet {
 
 inline constexpr int64_t kNeverMs = std::numeric_limits<int64_t>::max();
 
-// How long it is from `now` until that wall time; at most a day, as clocks step and the timer looks again.
+// The time from `now` until `wall_ms`, but at most a day: the clock may be set, so the timer looks again.
 inline nanoseconds due_in(int64_t wall_ms, WallTime now) {
   constexpr int64_t kDay = int64_t{24} * 3600 * 1000;
   const int64_t now_ms = epoch_ms(now);

@@ -1,17 +1,18 @@
-// How many tasks a downstream can bear at once, learnt from how fast it does them. Pure state with an explicit now.
+// Learns how many tasks a downstream can work on at once, from how fast it does them. Pure state with an explicit now.
 //
-// The model: with n in work a downstream ends min(n, knee) / service tasks a second. Below the knee one more in work is
-// one more done; above it tasks only wait for each other there. The knee is the best concurrency, but neither it nor
-// the service time without waiting is known, and either may change at any time. When tasks begin to take four times as
-// long, does each take more work (the knee stays), or are three quarters of the servers gone (it falls)? Only another
-// concurrency can tell.
+// The model: with n tasks in work, a downstream ends min(n, knee) / service tasks per second. Below the knee, another
+// task in work adds throughput; above it, tasks only wait for each other. The knee is the best concurrency, but neither
+// it nor the service time without waiting is known, and either may change at any time. When tasks begin to take four
+// times as long, does each take more work (the knee stays), or are three quarters of the servers gone (it falls)? Only
+// another concurrency can tell.
 //
-// So it keeps how likely each pair of the two is (a grid, logarithmic in both), and after every window of tasks weighs
-// it by how well the pair explains their number (a Poisson count with the variance of real service times), having let
-// in a little of "one of the two has changed" before. The limit is the median knee, alternately a bit more and less:
-// as much as the knee is uncertain, so that it looks around when it has to and rests, mostly, when it knows. Published
-// algorithms compare single latencies with the least or the mean seen (Netflix's Gradient2 and Vegas, Envoy's gradient
-// controller); with random service times they swing by more than what is asked for here.
+// So this class keeps the probability of each pair of knee and service time (a grid, logarithmic in both). After every
+// window of tasks it first mixes in a small probability that one of the two has changed. Then it weighs each pair by
+// how well it explains the number of tasks (a Poisson count with the variance of real service times). The limit is the
+// median knee, alternately a bit more and a bit less. The deviation grows with the uncertainty of the knee, so that the
+// limit explores when it must and is nearly still when the knee is known. Published algorithms compare single latencies
+// with the least or the mean seen (Netflix's Gradient2 and Vegas, Envoy's gradient controller); with random service
+// times they swing too much for this purpose.
 #pragma once
 
 #include <map>
@@ -28,22 +29,22 @@ class AdaptiveConcurrency {
   // 1 <= least <= most. Starts with `least`.
   AdaptiveConcurrency(size_t least, size_t most);
 
-  // Other bounds, from now on. What was learnt stays if they are the same.
+  // Sets new bounds. What was learnt stays only if they are unchanged.
   void set_bounds(size_t least, size_t most);
   size_t least() const { return least_; }
   size_t most() const { return most_; }
 
-  // A task is handed to the downstream; it gives one back on which it has worked.
+  // started(): a task was sent to the downstream. ended(): the downstream has worked on one.
   void started(BootTime now);
   void ended(BootTime now);
-  // It gives one back that it had no room for.
+  // The downstream refused a task, as it had no room.
   void refused(BootTime now);
-  // One was taken from it.
+  // A task was taken away from the downstream.
   void abandoned(BootTime now);
 
-  // How many may be in work. least..most.
+  // The number of tasks that may be in work, from least() to most().
   size_t limit() const { return limit_; }
-  // The knee as it is believed to be, and the time of a task without waiting.
+  // The estimates of the knee and of the service time without waiting.
   double knee() const { return knee_; }
   nanoseconds service() const;
   size_t in_work() const { return in_work_; }
@@ -69,13 +70,13 @@ class AdaptiveConcurrency {
   size_t limit_;
   double knee_;
   double service_ = 0;
-  double most_seen_ = 0;  // In work, of late.
+  double most_seen_ = 0;  // The most tasks in work recently.
   unsigned windows_ = 0;
 
   // The window under way.
   size_t in_work_ = 0;
   std::optional<BootTime> last_;
-  std::map<size_t, double> spans_;  // Seconds by what was in work.
+  std::map<size_t, double> spans_;  // Seconds by the number of tasks in work.
   double seconds_ = 0;
   double tasks_ = 0;
   size_t settling_ = 0;  // Tasks that began under another limit and are to end first.

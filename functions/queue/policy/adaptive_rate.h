@@ -2,9 +2,8 @@
 // what it refuses (RATE_LIMIT=adaptive). Pure state with an explicit now; a few
 // hundred bytes, so that each key may have one.
 //
-// A unit is a task, or whatever its cost counts. Times never go back. Every
-// started() is followed by exactly one of accepted(), refused() and abandoned()
-// with what it returned.
+// A unit is a task, or a unit of its cost. Times never go back. Every started() is followed by exactly one call of
+// accepted(), refused() or abandoned(), with the Start that it returned.
 #pragma once
 
 #include <algorithm>
@@ -26,16 +25,16 @@ class AdaptiveRate {
     BootTime at{};
     float units = 1;
     uint32_t in_flight = 0;  // Calls under way, with this one.
-    double total = 0;        // Units started so far, with these; of those that were not refused.
+    double total = 0;        // Units started so far and not refused, including these.
   };
 
   // Units a second; 0 < least <= most.
   AdaptiveRate(double least, double most);
-  // Other bounds, from now on. What was learnt stays, within them.
+  // Sets new bounds. What was learnt stays, within them.
   void set_bounds(double least, double most);
 
-  // It goes on from what was learnt in an earlier life, and begins a little below it, as after a refusal. `highest`:
-  // see below. Before the first start.
+  // Goes on from what was learnt before a restart, and begins a little below it, as after a refusal. `highest`: see
+  // highest(). Call it before the first start.
   void go_on(double rate, size_t concurrency, double highest, BootTime now);
 
   // How many of `wanted` calls of one unit each may start now.
@@ -48,27 +47,25 @@ class AdaptiveRate {
   // A call starts that costs so many units: more than one delays the next start
   // accordingly.
   [[nodiscard]] Start started(BootTime now, double units = 1);
-  // The downstream took it, whatever came of it. `units`: what it turned out to
-  // cost.
+  // The downstream accepted the call, whatever its result. `units`: the actual cost.
   void accepted(const Start& start, BootTime now, const LimitHints& hints = {}, std::optional<double> units = {});
-  // It was refused, as beyond a limit.
+  // The downstream refused the call because of a limit.
   void refused(const Start& start, BootTime now, const LimitHints& hints = {});
-  // Nobody knows: it was not sent, or its answer never came.
+  // The outcome is unknown: the call was not sent, or not answered.
   void abandoned(const Start& start);
 
-  // The limit as it is believed to be, in units a second. Before the first
-  // refusal it is at least that.
+  // The estimated limit, in units per second. Before the first refusal, the limit is at least that.
   double rate() const;
-  // How many calls may be under way; 0: no limit of that kind is known.
+  // The number of calls that may be in flight; 0: no such limit is known.
   size_t concurrency() const { return cap_; }
   size_t in_flight() const { return in_flight_; }
-  // The highest limit that was confirmed during the last twenty minutes, in units a second; 0: none was. A limit far
+  // The highest limit that was confirmed during the last twenty minutes, in units per second; 0: none. A limit far
   // below it is expected to rise again.
   double highest() const { return top_; }
-  // Nothing was refused yet, so that no limit is known.
+  // True while nothing was refused, so that no limit is known.
   bool searches() const { return searching_; }
   BootTime last_start() const { return last_start_; }
-  // The downstream asked not to be called before that.
+  // The downstream asked not to be called before this time.
   BootTime paused_until() const { return paused_until_; }
 
  private:
@@ -97,7 +94,7 @@ class AdaptiveRate {
     std::array<float, 5> parts_{};
     int64_t part_ = 0;
   };
-  // The greatest number under way that was accepted in the last 10 to 20 s.
+  // The most calls in flight that were accepted in the last 10 to 20 s.
   class Most {
    public:
     void add(BootTime now, uint32_t value);
@@ -120,7 +117,7 @@ class AdaptiveRate {
   bool tries() const;
   BootTime tried_until() const;
   size_t room() const;
-  // A limit of calls under way that was learnt is the only one. Beside one that is told there may be a rate.
+  // A learnt limit of calls in flight is the only limit. If the downstream tells that limit, there may be a rate, too.
   bool paced_by_cap() const { return cap_ > 0 && !cap_known_; }
   void pay(BootTime now, double units);
   bool grown_far(BootTime now);

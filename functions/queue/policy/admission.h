@@ -1,5 +1,5 @@
-// Says whether a queue has room for one task more, and if not, why and when to try again. Pure state with an explicit
-// now.
+// Decides if a queue has room for another task, and if not, gives the reason and the time to retry. Pure state with an
+// explicit now.
 #pragma once
 
 #include <algorithm>
@@ -44,13 +44,13 @@ class DrainRate {
   int64_t second_ = -1;
 };
 
-// Tasks, and the bytes that they have as they are stored.
+// Tasks, and their stored size in bytes.
 struct Room {
   uint64_t tasks = 0;
   uint64_t bytes = 0;
 };
 
-// How much leaves the queue a second.
+// Tasks and bytes that leave the queue per second.
 struct DrainRates {
   double tasks = 0;
   double bytes = 0;
@@ -61,16 +61,17 @@ struct Refusal {
   milliseconds after;       // When there should be room: from 100 ms to a minute.
 };
 
-// How much of a bound tasks of that priority may use: critical ones all, others leave the reserved share free.
+// The part of a bound that tasks of that priority may use: critical ones all of it, others leave the reserved share
+// free.
 inline uint64_t usable(uint64_t bound, const AdmissionSettings& settings, int priority) {
   if (priority >= settings.critical_priority) return bound;
-  // Less what the doubles are wrong by: of 1000 with 0.7 reserved 300, not 301.
+  // Corrects the rounding of doubles: of 1000 with 0.7 reserved, 300 are usable, not 301.
   const double share = static_cast<double>(bound) * (1 - settings.reserved_share);
   return static_cast<uint64_t>(std::ceil(share * (1 - 1e-12)));
 }
 
-// True if `more` is too much beside what is waiting, and which of the two bounds has room again later, at the rate at
-// which tasks leave. Empty: it is taken.
+// The refusal if there is no room for `more` beside `waiting`. If both bounds are exceeded, it is for the one that has
+// room again later, at the rate at which tasks leave. Empty: there is room.
 inline std::optional<Refusal> refused_for(const AdmissionSettings& settings, int priority, Room waiting, Room more,
                                           DrainRates rates) {
   std::optional<Refusal> out;

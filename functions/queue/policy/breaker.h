@@ -1,9 +1,9 @@
-// When a downstream that said "not now" is asked again. Pure state with an explicit now.
+// Decides when to try a downstream again that has refused. Pure state with an explicit now.
 //
-// Closed: everything may start. A refusal opens the breaker, for kPause or for as long as the downstream asked
-// (Retry-After, up to kLongest). Then it is half open: one task may start every kPause, until one is accepted, which
-// closes it. Work that was under way and ends well closes it earlier, as there is room again, but not before the time
-// that the downstream asked for.
+// Closed: everything may start. A refusal opens the breaker, for kPause or for the time that the downstream asked for
+// (Retry-After, up to kLongest). Then it is half open: one task may start every kPause. The first one that is accepted
+// closes it. Earlier work that ends well also closes it, because there is room again, but not before the time that the
+// downstream asked for.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ class Breaker {
   static constexpr milliseconds kPause{500};
   static constexpr milliseconds kLongest{600'000};
 
-  // `asked`: for how long the downstream wants to be left alone, if it said so.
+  // `asked`: the pause that the downstream asked for, if any.
   void refused(std::optional<milliseconds> asked, BootTime now) {
     closed_ = false;
     if (asked) asked_until_ = std::max(asked_until_, now + std::clamp(*asked, milliseconds(0), kLongest));
     next_ = std::max(now + kPause, asked_until_);
   }
-  // A call ended that the downstream has worked on, whatever came of it.
+  // A call ended that the downstream had accepted, whatever its result.
   void accepted(BootTime now) { closed_ = closed_ || now >= asked_until_; }
 
   // How many of `wanted` may start now.

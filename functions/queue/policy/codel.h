@@ -1,5 +1,5 @@
-// Controlled Delay (RFC 8289) on tasks that are taken oldest first: what it would drop. Not offered by the queue (it is
-// blind to newest-first takes, and drops what could still be done in time); the overload lab compares with it.
+// Controlled Delay (RFC 8289) for tasks that are taken oldest first. Queues do not offer it: it cannot see takes that
+// go newest first, and it drops tasks that could still be done in time. The overload lab compares policies with it.
 // Pure state with an explicit now.
 #pragma once
 
@@ -14,8 +14,8 @@ class Codel {
   static constexpr milliseconds kTarget{5};
   static constexpr milliseconds kInterval{100};
 
-  // The task at the head waited for `age`; `last`: nothing waits behind it. True: drop it, and ask about the
-  // next one.
+  // The task at the head waited for `age`; `last`: nothing waits behind it. True: drop the task, and ask about the next
+  // one.
   bool drop(nanoseconds age, bool last, BootTime now);
 
  private:
@@ -29,8 +29,8 @@ class Codel {
   uint32_t last_count_ = 0;
 };
 
-// The variant for servers (B. Maurer, "Fail at Scale", ACM Queue 2015): a queue that has not been empty for an interval
-// lets tasks wait no longer than the target, else than the interval.
+// The variant for servers (B. Maurer, "Fail at Scale", ACM Queue 2015): tasks may wait as long as the interval, but
+// only as long as the target if the queue has not been empty for an interval.
 class ServerCodel {
  public:
   void empty(BootTime now) { empty_ = now; }

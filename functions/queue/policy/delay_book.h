@@ -22,14 +22,14 @@ namespace freshet {
 
 class DelayBook {
  public:
-  static constexpr milliseconds kStep{1000};  // Set if off by more; a smaller step is followed.
-  static constexpr size_t kMost = 100'000;    // Tasks noted; those whose delays end later go by the wall clock.
+  static constexpr milliseconds kStep{1000};  // A larger step means that the clock was set; smaller ones are followed.
+  static constexpr size_t kMost = 100'000;    // The most tasks; the rest, with later ends, is timed by the wall clock.
 
   // Call at least every few seconds. True if the wall clock was set since the last call.
   bool look(WallTime wall, BootTime boot);
   // Wall minus boot, at the last look().
   milliseconds offset() const { return offset_; }
-  // The same before the last step.
+  // offset() before the last step.
   milliseconds before_step() const { return before_; }
   // Wall minus boot when the wall clock showed `written`, between the look before the last step and `now`.
   milliseconds offset_when(WallTime written, BootTime now) const;
@@ -43,7 +43,7 @@ class DelayBook {
   void postpone(std::string_view id, BootTime due);
   // True if a task with that `notBefore` is timed here.
   bool times(std::string_view id, int64_t not_before) const;
-  // When its delay ends; BootTime::max() if it is not timed here.
+  // When the task's delay ends; BootTime::max() if it is not timed here.
   BootTime due_of(std::string_view id) const;
   // The tasks that are due, at most `limit`.
   std::vector<std::string> due(BootTime now, size_t limit) const;

@@ -1,5 +1,5 @@
-// The facts about whoever works on a queue's tasks. They outlive the processor's runs, as a downstream that has asked
-// to be left alone does not care that a run has ended. Pure state.
+// The facts that are known about the downstream, that is, the runner or the workers of a queue. It outlives runs of the
+// processor: a pause that the downstream asked for does not end with a run. Pure state.
 #pragma once
 
 #include <optional>
@@ -17,23 +17,23 @@
 namespace freshet {
 
 struct Downstream {
-  Breaker breaker;                                 // Opens when something is bounced.
+  Breaker breaker;                                 // Opens when a task is bounced.
   TokenBucket bucket{0};                           // RATE_LIMIT, of all runs together.
   std::optional<AdaptiveRate> rate;                // With RATE_LIMIT=adaptive, in its place.
-  uint64_t rate_number = 0;                        // Which one it is: it may be switched off and on.
+  uint64_t rate_number = 0;                        // Changes each time `rate` is switched on.
   std::optional<AdaptiveConcurrency> concurrency;  // With CONCURRENCY=adaptive; of all runs together.
   uint64_t concurrency_number = 0;                 // Which one it is: it may be switched off and on.
   size_t busy = 0;                                 // Tasks of all runs that are claimed and not done.
   size_t left = 0;                                 // Slots in use by runs that are over.
-  std::string runner;                              // The worker on the tasks, for people: a URL or a program.
-  std::optional<RunnerTrouble> trouble;            // From its first bounce on, until it takes something.
+  std::string runner;                              // For people: the URL or program that works on the tasks.
+  std::optional<RunnerTrouble> trouble;            // Set from the first bounce until a task is taken.
 
-  // Somebody else may work on them from now on.
+  // Sets the runner, which may be another one than before.
   void set_runner(std::string name) {
     if (name != runner) trouble.reset();
     runner = std::move(name);
   }
-  // Something was bounced. True if that is news: before, the runner took tasks, or could be reached and cannot now.
+  // The runner did not take a task. True if that is new: before, it took tasks, or was reachable and is not now.
   bool bounced(std::string_view message, bool reachable, WallTime now) {
     const bool is_news = !trouble || (trouble->reachable && !reachable);
     if (!trouble) trouble = RunnerTrouble{runner, {}, reachable, now, 0};
@@ -43,19 +43,19 @@ struct Downstream {
     return is_news;
   }
 
-  // How many of `wanted` tasks RATE_LIMIT lets start now; tell it of each that does by a RatedCall.
+  // How many of `wanted` tasks may start now by RATE_LIMIT. Each one that starts must have a RatedCall.
   size_t allowed(BootTime now, size_t wanted) {
     if (breaker.open()) bucket.rest(now);
     return rate ? rate->allowed(now, wanted) : bucket.available(now, wanted);
   }
-  // When it lets the next one start. After allowed() with the same now.
+  // When the next one may start. Call it after allowed(), with the same `now`.
   BootTime next(BootTime now) const { return rate ? rate->next(now) : bucket.next(now); }
   // Nothing could start for a while: the queue was paused.
   void rested(BootTime now) { bucket.rest(now); }
-  // Starts a second that are allowed, as set or as learnt; 0: no limit.
+  // The allowed starts per second, set or learnt; 0: no limit.
   double starts_a_second(const WorkSettings& work) const { return rate ? rate->rate() : work.rate_limit; }
 
-  // The settings are these now.
+  // Applies changed settings.
   void follow(const WorkSettings& work) {
     bucket.set(work.rate_limit, work.rate_burst);
     if (!work.rate_adaptive) {
@@ -92,9 +92,9 @@ class RatedCall {
     if (is_learnt()) downstream_.rate->abandoned(*start_);
   }
 
-  // True if its answer is learnt from; until one is told.
+  // True if the limit learns from its answer, which has not come yet.
   bool is_learnt() const { return start_ && downstream_.rate && downstream_.rate_number == number_; }
-  // The downstream took it, whatever came of it. `units`: what it turned out to cost.
+  // The downstream accepted it, whatever its result. `units`: the actual cost.
   void accepted(BootTime now, const LimitHints& hints = {}, std::optional<double> units = {}) {
     if (is_learnt()) {
       downstream_.rate->accepted(*start_, now, hints, units);
@@ -112,7 +112,7 @@ class RatedCall {
   void never_began() {
     if (!start_) downstream_.bucket.use(-std::exchange(units_, 0.0));
   }
-  // It was refused, as beyond a limit.
+  // The downstream refused it because of a limit.
   void refused(BootTime now, const LimitHints& hints = {}) {
     if (is_learnt()) downstream_.rate->refused(*start_, now, hints);
     start_.reset();

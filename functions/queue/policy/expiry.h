@@ -1,4 +1,4 @@
-// When a task has gone stale. Pure.
+// Decides when a task is stale. Pure.
 #pragma once
 
 #include <optional>
@@ -10,37 +10,36 @@
 
 namespace freshet {
 
-// When a task's `ttl` passes, and in which unit it is written. Empty if it has none, or one that can only be
-// milliseconds where they are not meant: that one never passes.
+// When a task's `ttl` passes, and the unit it is written in. Empty if it has none, or if the value can only be in
+// milliseconds although the table's ttl is in seconds: such a ttl never passes.
 struct TtlEnd {
   WallTime at;
   bool in_milliseconds;
 };
 std::optional<TtlEnd> ttl_end(const ItemRef& task, bool ttl_in_milliseconds);
 
-// Until when a task is worth starting.
+// The latest times at which a task is worth starting.
 struct TaskEnds {
   std::optional<WallTime> ttl;
   std::optional<WallTime> deadline;
 };
 
-// In words, if that deadline, in epoch milliseconds, is so early that it must be a mistake: "its deadline is
+// The error if that deadline, in epoch milliseconds, is so early that it must be a mistake: "its deadline is
 // 1764000000, which is 1970-01-21 in milliseconds since 1970; ..." with what to write. Empty if it may be meant.
 std::string early_deadline(int64_t deadline_ms);
 
-// Why a task with that deadline is refused at `now_ms`, which it does not lie after: both, by how much it has passed,
-// and what to write instead.
+// The error for a deadline that is not after `now_ms`: both times, by how much the deadline has passed, and what to
+// write instead.
 std::string passed_deadline(int64_t deadline_ms, int64_t now_ms);
 
-// When the ttl of a task that is created now with that time to live passes: it is written in whole seconds, and never
-// passes earlier.
+// When the ttl of a task passes that is created now with that time to live. It is stored in whole seconds, rounded up.
 inline WallTime stored_ttl(WallTime now, milliseconds ttl) {
   return WallTime(seconds(epoch_s(now + ttl + milliseconds(999))));
 }
 
 // Why a task must not be started any more at `now`: "ttl", "deadline", or "deadline-margin" (it would not be done by
-// its deadline if it took `margin`); empty if it may be. Of `now`, whole milliseconds are known: with a margin, half of
-// one more counts as past.
+// its deadline if it took `margin`); empty if it may be. `now` is in whole milliseconds. With a margin, half a
+// millisecond more counts as past.
 std::string_view expired(const TaskEnds& ends, WallTime now, nanoseconds margin = nanoseconds(0));
 std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds,
                          nanoseconds margin = nanoseconds(0));

@@ -1,14 +1,14 @@
-// Decides which of the lanes (lanes.h) that hold tasks has its turn. Pure state.
+// Decides which of the lanes (lanes.h) that hold tasks has the next turn. Pure state.
 //
-// The lanes of one priority and group are a share. The highest priority first. Among shares of one priority, that whose
-// group has the fewest tasks in work: so groups share the slots, however loud they are and however long their tasks
-// take. Among equals, that whose last turn is longest ago: so what is left over goes round, a task a turn (deficit
-// round robin with a quantum of one task), and a group that comes back after a pause is next. A turn costs the
-// logarithm of the number of shares that hold tasks; how many tasks they hold does not matter.
+// The lanes of one priority and group are a share. The highest priority comes first. Among its shares, the one whose
+// group has the fewest tasks in work comes first, so groups share the slots, however many tasks they have and however
+// long these take. Among equals, the one whose last turn is longest ago comes first, so the rest goes round, one task
+// per turn (deficit round robin with a quantum of one task), and a group that comes back after a pause is next. A turn
+// costs the logarithm of the number of shares that hold tasks, whatever the number of tasks.
 //
-// A share has one lane, or, while limits are by key, one for each key. Those have places: the lane whose next task is
-// to be taken first has the least. A place may be too small, as nobody looks at a lane that is not read; it is put
-// right when the lane is.
+// A share has one lane, or, while limits are by key, one for each key. Lanes of keys have places: the smallest place
+// belongs to the lane whose next task is to be taken first. The place of a lane that was not read may be too small;
+// reading the lane corrects it.
 //
 // A lane that is held back (its group or key is at its limit) has no turn and costs nothing until it is allowed again.
 #pragma once
@@ -42,49 +42,48 @@ class FairShares {
   bool empty() const { return lanes_.empty(); }
   size_t size() const { return lanes_.size(); }
   bool contains(std::string_view lane) const { return lanes_.find(lane) != lanes_.end(); }
-  // It may hold tasks. `stays`: it is never forgotten.
+  // Adds a lane, which may hold tasks. `stays`: it is never forgotten.
   void add(const std::string& lane, bool stays = true, int64_t place = kUnknown);
-  // The lane was looked at again and held nothing. It is forgotten once that is so for `idle`, unless it stays.
+  // The lane was checked and held no tasks. It is forgotten after `idle` without tasks, unless it stays.
   void found_empty(std::string_view lane, BootTime now, nanoseconds idle);
 
-  // The lane may hold tasks; the first to be taken has a place of at least `place`. Of a lane that is not known nothing
-  // happens, here and below.
+  // The lane may hold tasks; the first to be taken has a place of at least `place`. Unknown lanes are ignored, here and
+  // below.
   void filled(std::string_view lane, int64_t place = kUnknown);
-  // How often that was said: it may hold tasks if this has changed since it was looked at.
+  // The number of filled() calls: if it has changed since the lane was read, the lane may hold tasks.
   uint64_t fillings(std::string_view lane) const;
-  // It was looked at, and held none.
+  // The lane was read and held no tasks.
   void emptied(std::string_view lane);
   bool may_hold(std::string_view lane) const;
-  // A task of it was taken.
+  // A task of the lane was taken.
   void served(std::string_view lane);
   // Notes how many tasks of the group are in work now.
   void in_work(std::string_view group, uint64_t tasks);
 
-  // The lanes without a key of that group, or those of that key, whether they are known or come to be, have no turn
-  // until they are allowed again.
+  // Holds back the group's lanes without a key, or the lanes of a key: existing and future ones have no turn until they
+  // are allowed again.
   enum class Of { kGroup, kKey };
   void hold(Of of, std::string_view name);
   void allow(Of of, std::string_view name);
   void allow_all();
 
   // The shares whose turns come next, for one task each, all of one priority; fewer than `wanted` only if there are
-  // none. `given` of this take: turns of shares that were had already and that served() does not know of yet; kPassed:
-  // the share has nothing for this take. They hold while no lane changes.
+  // none. `given`: turns that this take has already used and that served() does not know of yet; kPassed: the share has
+  // nothing for this take. The views are valid until a lane changes.
   static constexpr uint64_t kPassed = UINT64_MAX;
   using Given = std::map<std::string, uint64_t, std::less<>>;
-  // `level`: of that priority (lane_level()); empty: of the highest that has any.
+  // `level`: only shares of that priority (lane_level()); empty: the highest one that has any.
   std::vector<std::string_view> turns(size_t wanted, const Given& given, std::string_view level = {}) const;
   // The priorities that have a turn, the highest first.
   std::vector<std::string_view> levels(const Given& given) const;
-  bool any_turn() const { return !waiting_.empty(); }
   // True if a lane that is held back may hold tasks.
   bool any_held() const { return held_ > 0; }
   // Adds the shares of that group to `given` as passed: none of them has a turn in this take.
   void pass_group(std::string_view group, Given& given) const;
-  // Lanes that may hold tasks, held back or not, by name. It looks at `most` lanes at most, from the one after `last`
-  // on, and sets `last` to the last one that it looked at; empty: there were no more.
+  // Lanes that may hold tasks, held back or not, by name. Looks at no more than `most` lanes, from the one after `last`
+  // on. Sets `last` to the last one it looked at, or to empty at the end.
   std::vector<std::string> holding(std::string& last, size_t most) const;
-  // Those that are not thought to hold tasks, from the one after `last` on, at most so many.
+  // At most `most` lanes that seem to hold no tasks, from the one after `last` on.
   std::vector<std::string> idle(std::string_view last, size_t most) const;
 
   // True if the share has lanes of keys.
@@ -94,16 +93,16 @@ class FairShares {
   std::optional<Place> next(std::string_view share, const std::optional<Place>& last) const;
   // The lane was read: this is its place.
   void placed(std::string_view lane, int64_t place);
-  // Nothing is known of any lane's place any more: the order is another one.
+  // Forgets all places, as the order has changed.
   void forget_places();
 
  private:
   struct Share {
     std::string_view group;
-    uint64_t in_work = 0;                                         // The tasks of its group.
-    uint64_t turn = 0;                                            // Its last one.
+    uint64_t in_work = 0;                                         // Tasks in work of its group.
+    uint64_t turn = 0;                                            // The number of its last turn.
     size_t known = 0;                                             // Lanes.
-    size_t of_keys = 0;                                           // The number of those.
+    size_t of_keys = 0;                                           // The number of lanes of keys.
     absl::btree_set<std::pair<int64_t, std::string_view>> lanes;  // Those that may have a turn.
   };
   using Shares = std::map<std::string, Share, std::less<>>;

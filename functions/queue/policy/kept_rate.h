@@ -1,5 +1,5 @@
-// When a learnt limit is written down, so that a restart need not learn it again: rarely, and only when it has moved.
-// Pure state with an explicit now. shell/learnt_limits.cc keeps it in the system table.
+// Decides when a learnt limit is stored, so that it need not be learnt again after a restart: rarely, and only when it
+// has changed. Pure state with an explicit now. shell/learnt_limits.cc keeps it in the system table.
 #pragma once
 
 #include <cmath>
@@ -32,7 +32,7 @@ class KeptRate {
   // The last write failed: nothing is known of what is stored.
   void lost() { last_.reset(); }
   bool has_moved(const LearntLimit& limit) const { return !last_ || moved(*last_, limit); }
-  // Not before that is there anything to look at.
+  // There is nothing to look at before this time.
   BootTime next_look() const { return next_look_; }
   void looked(BootTime now) { next_look_ = now + kEach; }
 

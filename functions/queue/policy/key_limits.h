@@ -1,16 +1,17 @@
 // Limits of rate and concurrency for each key (or group) by itself: a token bucket and a count of tasks in flight per
 // key, with an explicit now. Pure state, no clock. Where rates are learnt (KEY_RATE_LIMIT=adaptive), each key has a
-// learner (adaptive_rate.h) in place of a bucket, about a kilobyte of it until the key was idle for ten minutes.
+// learner (adaptive_rate.h) in place of a bucket, which takes about a kilobyte until the key has been idle for ten
+// minutes.
 //
 // A bucket counts cost, or tasks (a cost of 1 each). A task may start while the bucket holds one token; then its whole
 // cost is charged, so that the bucket may go into debt. In any window of W seconds at most rate * W + burst is started,
-// and one task's cost more if tasks cost more than one token. What a task really cost is told when it is settled: the
-// difference is charged or given back.
+// and one task's cost more if tasks cost more than one token. The actual cost of a task is known when it is settled:
+// the difference is then charged or given back.
 //
-// A key that is full and has nothing in flight is forgotten. So memory is bounded by the keys that started something
-// within the time in which a bucket fills, and by kMostKeys; bytes() says how much it is. Each call costs the logarithm
-// of the number of keys. A key that was never seen counts as one that emptied its bucket when the limits were set: no
-// burst comes after a restart.
+// A key that is full and has nothing in flight is forgotten. So memory is bounded by kMostKeys, and by the number of
+// keys that started a task within the time in which a bucket fills. bytes() returns the current size. Each call costs
+// the logarithm of the number of keys. A key that was never seen counts as one that emptied its bucket when the limits
+// were set, so that there is no burst after a restart.
 #pragma once
 
 #include <absl/container/btree_map.h>
@@ -39,12 +40,12 @@ struct LearntKey {
 
 // The outcome of a task, as its downstream says.
 enum class CallAnswer {
-  kTaken,    // The downstream took it, whatever came of it.
-  kRefused,  // As beyond a limit.
+  kTaken,    // The downstream accepted it, whatever its result.
+  kRefused,  // Because of a limit.
   kUnknown,  // It was not sent, or nobody answered.
 };
 
-// One task of a key, from its claim to its answer. One that nobody answers is unknown when this ends.
+// One task of a key, from its claim to its answer. Without an answer, its destruction counts as kUnknown.
 struct KeyCall {
   KeyCall(double its_cost, uint64_t its_limits) : cost(its_cost), limits(its_limits) {}
   KeyCall(const KeyCall&) = delete;
@@ -68,7 +69,7 @@ class KeyLimits {
     double rate = 0;      // Tokens a second; 0: no limit.
     double burst = 1;     // The most tokens that a bucket holds. >= 1.
     int concurrency = 0;  // Tasks in flight; 0: no limit.
-    bool learnt = false;  // In place of `rate` and `burst`, which are not used.
+    bool learnt = false;  // The rate is learnt; `rate` and `burst` are not used.
 
     bool any() const { return rate > 0 || concurrency > 0 || learnt; }
     bool operator==(const Limits&) const = default;
@@ -78,38 +79,40 @@ class KeyLimits {
   KeyLimits(const KeyLimits&) = delete;
   KeyLimits& operator=(const KeyLimits&) = delete;
 
-  // Told whenever a key reaches its limit or may start again. It does not call back.
+  // Called whenever a key reaches its limit or may start again. It must not call back.
   using OnChange = std::function<void(std::string_view key, bool may_start)>;
   void tell(OnChange told) { told_ = std::move(told); }
 
-  // From now on. What was used and what is in flight counts.
+  // Sets the limits. What was used and what is in flight still counts.
   void set(const Limits& limits, BootTime now);
-  // Forgets all keys; their buckets are empty at `now`. Nobody is told. Calls that were started before count for
-  // nothing any more.
+  // Forgets all keys; their buckets are empty at `now`. Makes no OnChange call. Calls that were started before no
+  // longer count.
   void clear(BootTime now);
   bool on() const { return limits_.any(); }
   const Limits& limits() const { return limits_; }
 
-  // True if a task of the key may start beside `claims` others that cost `cost` and that started() does not know of.
-  // If it may not, the key is at its limit from now on, and the change is told when that ends.
+  // True if a task of the key may start in addition to `claims` others, with a total cost of `cost`, that started()
+  // does not know of. Otherwise the key is now at its limit, and OnChange is called when that ends.
   bool may_start(std::string_view key, BootTime now, uint64_t claims = 0, double cost = 0);
   // A claim for a task of that cost goes out.
   std::shared_ptr<KeyCall> started(std::string_view key, double cost, BootTime now);
-  // It was answered; `ok`: the task is in flight, and in_flight() says so next. Else its cost is given back.
+  // The claim was answered. `ok`: the task is in flight, and in_flight() is called next. Otherwise its cost is given
+  // back.
   void claimed(std::string_view key, KeyCall& call, bool ok, BootTime now);
   // Reports the task's outcome. Only the first answer counts. `units`: its real cost.
   void answered(std::string_view key, KeyCall& call, CallAnswer answer, BootTime now, const LimitHints& hints = {},
                 std::optional<double> units = {});
   // Notes how many tasks of the key are held under leases now.
   void in_flight(std::string_view key, uint64_t tasks, BootTime now);
-  // A task has cost that much more (or less) than what was charged for it. Not where rates are learnt: see answered().
+  // Charges the difference between a task's actual cost and what was charged before. Not for learnt rates: see
+  // answered().
   void charge(std::string_view key, double difference, BootTime now);
 
-  // Keys whose time has come may start again. At most `most` of them; true if there may be more.
+  // Lets keys start again whose time has come, at most `most` of them. True if there may be more.
   bool due(BootTime now, size_t most);
   BootTime next_due() const { return events_.empty() ? BootTime::max() : events_.begin()->first.first; }
 
-  // The limit that keeps the key from starting a task. Empty: none.
+  // The limit that keeps the key from starting a task; empty: none.
   struct Standing {
     bool is_rate = false;  // Else its concurrency.
     BootTime at{};         // When it may start again, by its rate.
@@ -119,23 +122,23 @@ class KeyLimits {
   std::optional<Standing> standing(std::string_view key, BootTime now) const;
 
   // The learnt limits to keep across restarts: those of the keys that started something last, the latest first. At most
-  // kMostKept, and kMostKeptBytes of names. Keys of which nothing was refused yet have no limit to be kept.
+  // kMostKept, and kMostKeptBytes of names. Keys without a refusal so far have no limit to keep.
   static constexpr size_t kMostKept = 1'000;
   static constexpr size_t kMostKeptBytes = 100'000;
   std::vector<LearntKey> learnt() const;
-  // The same with what an earlier life knew, to be written now. Empty: nothing has moved, or it is too soon to look,
-  // and `at_once` is not wanted. It counts as written until not_kept() is called.
+  // The same, with what remember() was given, to be written now. Empty: nothing has changed, or it is too soon and not
+  // `at_once`. The result counts as written unless not_kept() is called.
   std::optional<std::vector<LearntKey>> to_keep(BootTime now, bool at_once = false);
-  // The write of them failed: to_keep() gives them out again, moved or not.
+  // That write failed: to_keep() returns the limits again.
   void not_kept() { keep_failed_ = true; }
   BootTime next_keep() const { return limits_.learnt ? next_keep_ : BootTime::max(); }
-  // Takes the limits of an earlier life. A key that starts something within ten minutes goes on from there. Before the
-  // first start.
+  // Takes the limits that were kept before a restart. A key that starts a task within ten minutes goes on from them.
+  // Call it before the first start.
   void remember(std::vector<LearntKey> kept, BootTime now);
 
   size_t at_limit() const { return at_limit_; }  // Keys.
   size_t known() const { return keys_.size(); }
-  size_t bytes() const;  // The bytes that they take.
+  size_t bytes() const;  // The memory that the keys take.
 
  private:
   struct Key {
@@ -172,10 +175,10 @@ class KeyLimits {
   uint64_t cleared_ = 0;  // The number of times.
   size_t at_limit_ = 0;
   size_t name_bytes_ = 0;
-  std::map<std::string, LearntLimit, std::less<>> kept_;  // As it was written last, or read at the start.
+  std::map<std::string, LearntLimit, std::less<>> kept_;  // As written last, or read at startup.
   BootTime remembered_{};                                 // When it was read.
   BootTime next_keep_{};
-  bool keep_failed_ = false;  // `kept_` is not what is stored.
+  bool keep_failed_ = false;  // `kept_` differs from what is stored.
   BootTime born_{};           // An unseen key had
   double tokens_born_ = 0;    // so many tokens then.
 };

@@ -1,11 +1,12 @@
 // PRIORITY_AGING_S: which priority has the next turn, so that none starves. Pure state; the time is passed in.
 //
 // A priority counts as one step higher for every PRIORITY_AGING_S seconds since its last start, or since a take first
-// met it. A start takes all its steps back. Among priorities that count the same, the one whose start is longest ago
+// met it. A start takes all its steps back. Among priorities that count as equal, the one whose start is longest ago
 // goes first. So a priority that is d steps below the others gets one start every d * S seconds while slots turn over;
 // those above it get nearly all other starts. Steps are kept while the tasks of a priority may not start, for example
-// because their group is at its limit: else a priority would starve whose groups are often there. Tasks do not age one
-// by one, so the order within a lane stays as it is: else the oldest would go first, which a flooded queue must not do.
+// because their group is at its limit. Otherwise a priority would starve whose groups are often at their limits. Single
+// tasks do not age, so the order within a lane stays the same. Otherwise the oldest tasks would go first, which is
+// wrong for an overloaded queue.
 #pragma once
 
 #include <functional>
@@ -21,8 +22,8 @@ namespace freshet {
 class LaneAging {
  public:
   // The priority whose turn it is. `waiting`: those that have tasks which may start, as levels of lanes ("PPP" of
-  // policy/lanes.h), the highest first; not empty. `started` is true for a level of which this take has chosen a task:
-  // it counts as started now.
+  // policy/lanes.h), the highest first; not empty. `started` returns true for a level of which this take has already
+  // chosen a task, so that it counts as started now.
   std::string_view next(const std::vector<std::string_view>& waiting, nanoseconds step, BootTime now,
                         const std::function<bool(std::string_view)>& started = {}) {
     std::string_view first;

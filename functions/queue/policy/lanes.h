@@ -22,7 +22,7 @@ std::string lane_name(int priority, std::string_view group);
 std::string lane_name(const ItemRef& task);
 // The lane of the task's priority without a group.
 std::string lane_level_name(const ItemRef& task);
-// True if the task names a priority or a group at all.
+// True if the task names a priority or a group.
 bool asks_for_lane(const ItemRef& task);
 // "PPP" of a lane: lanes with the same level have the same priority.
 std::string_view lane_level(std::string_view lane);

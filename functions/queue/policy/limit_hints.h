@@ -1,4 +1,4 @@
-// Facts about its limit that a downstream sends with an answer, whether it took the call or refused it.
+// Facts about its limit that a downstream sends with an answer, whether it accepted the call or refused it.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace freshet {
 
 struct LimitHints {
-  std::optional<milliseconds> retry_after;  // With a refusal: no call before that.
+  std::optional<milliseconds> retry_after;  // With a refusal: no calls for this time.
   std::optional<double> limit;              // Units
   std::optional<milliseconds> window;       // in that time,
   std::optional<double> remaining;          // of which so many are left,

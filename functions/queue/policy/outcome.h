@@ -1,4 +1,4 @@
-// Where a task goes when its claim ends other than by success. Pure.
+// The state that a task moves to when its claim ends without success. Pure.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,20 @@ struct Outcome {
   bool give_back = false;      // The attempt does not count.
   bool failed = false;         // Leaves an entry in the history.
   bool unless_beaten = false;  // Only if no heartbeat has come since the task was read.
-  // For CANCELLED because a newer task of its key came to replace this one: the state to use if no such task is left.
-  // Empty: there is no such state.
+  // For CANCELLED because a newer task of the key replaces this one: the state to use instead if no such task exists
+  // any more. Empty: not that case.
   std::string_view if_not_replaced = {};
-  bool lives_on = false;  // No newer task is left: the mark is removed.
+  bool lives_on = false;  // No newer task is left: removes the mark.
 };
 
-// How many claims the task may have.
+// The number of claims that the task may have.
 int attempts_allowed(const ItemRef& task, const QueueSettings& settings);
 
 // The work failed, crashed or timed out, or the lease ended. `delay` overrides the backoff; `unit` is uniform in [0,
 // 1).
 Outcome after_failure(const ItemRef& task, const QueueSettings& settings, bool final, std::optional<milliseconds> delay,
                       double unit);
-// The holder had no capacity for it.
+// The holder had no capacity for the task.
 Outcome after_release(const ItemRef& task, std::optional<milliseconds> delay);
 // The holder died with an earlier incarnation of this daemon.
 Outcome after_restart(const ItemRef& task, const QueueSettings& settings);

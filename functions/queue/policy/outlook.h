@@ -1,16 +1,15 @@
-// Says whether a task that is created now can still be done by its deadline, as far as the queue can tell, and if not,
-// when to try again. Pure.
+// Estimates if a task that is created now can be done by its deadline, and if not, when to try again. Pure.
 //
-// Everything is reckoned in the task's favour, so that none is refused that a free slot would have done in time.
-// - Newest first, a fresh task is the next one: it waits for a slot to become free, never behind the backlog; as if no
-//   newer task would come. `adaptive` is the same: it goes newest first before a backlog makes anybody wait for long;
-//   and `deadline`, as if the task were the most urgent.
-// - Oldest first, it waits until all that wait now have left (of a queue with lanes: those of its own lane).
-// - It does not wait while somebody waits for work. Nor does it if nothing has left of late: then nothing is known.
-// - Newest first, it does not wait if nothing is in work.
-// - Tasks of higher priority and of other groups are not reckoned with.
-// - Then it takes as long as nine of ten tasks took at most (with DEADLINE_MARGIN=p90, as it would be shed otherwise),
-//   else as one of ten took at most.
+// All estimates are in the task's favour, so that no task is refused that a free slot would have done in time.
+// - Newest first: the new task is next, so it waits for a free slot, but never behind the backlog, and no newer task is
+//   assumed to come. `adaptive` is the same, as it goes newest first before a backlog causes long waits. So is
+//   `deadline`, as if the task were the most urgent.
+// - Oldest first: it waits until all tasks that wait now have left (with lanes: those of its own lane).
+// - It does not wait while a take waits for work. Nor does it if no task has left lately, as then nothing is known.
+// - Newest first: it does not wait if no task is in work.
+// - Tasks of higher priority and of other groups are ignored.
+// - Its service time is the 90th percentile with DEADLINE_MARGIN=p90 (it would be shed otherwise), else the 10th
+//   percentile.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +20,11 @@
 namespace freshet {
 
 struct Outlook {
-  nanoseconds wait{0};     // Until it is started, at least. Gets less when the queue does.
-  nanoseconds service{0};  // From then on.
+  nanoseconds wait{0};     // The least time until its start. It falls as the queue gets shorter.
+  nanoseconds service{0};  // The time from its start to its end.
 };
 
-// `ahead`: tasks that are started before it when it goes oldest first. `rate`: how many leave a second.
+// `ahead`: the number of tasks that start before it, for oldest first. `rate`: tasks that leave per second.
 inline nanoseconds least_wait(bool newest_first, uint64_t ahead, bool slot_is_free, double rate) {
   if (slot_is_free || rate <= 0) return nanoseconds(0);
   const double before = newest_first ? 1 : static_cast<double>(ahead);
@@ -33,9 +32,9 @@ inline nanoseconds least_wait(bool newest_first, uint64_t ahead, bool slot_is_fr
   return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(std::min(before / rate, kLongest)));
 }
 
-// `from`: when the task may first be taken. Empty: its ends can be met. Else when one with as much time should have a
-// chance: when enough have left, or, where that would not help, in a minute, when what is known of service times has
-// been forgotten. From 100 ms to a minute.
+// `from`: when the task may first be taken. Empty: it can be done in time. Otherwise the time after which a task with
+// as much time left should have a chance, from 100 ms to a minute: when enough tasks have left, or, if that would not
+// help, in a minute, when the observed service times have been forgotten.
 inline std::optional<milliseconds> refused_as_late(const TaskEnds& ends, WallTime from, const Outlook& outlook) {
   constexpr milliseconds kLeast{100};
   constexpr milliseconds kLongest{60'000};

@@ -1,4 +1,4 @@
-// How fast what is hopeless is shed: in steps, so that others get their turn between them. Pure.
+// How fast hopeless tasks are shed: in steps, so that other work gets its turn between them. Pure.
 #pragma once
 
 #include <algorithm>

@@ -1,11 +1,11 @@
-// Learns if a downstream counts over the last ten seconds, whenever they begin, and how much it lets in: a sliding
-// window of that length refuses whenever the same number was accepted in the last ten seconds, however these were
-// spread. Part of adaptive_rate.h. Pure state with an explicit now; times never go back.
+// Learns if a downstream limits the number of calls in any ten seconds (a sliding window), and to how many. Such a
+// limiter refuses whenever the same number was accepted in the last ten seconds, however these calls were spread. Part
+// of adaptive_rate.h. Pure state with an explicit now; times never go back.
 //
 // Accepted calls are counted in parts of a sixtieth of the window, so that a count is wrong by less than one part's
-// share. Two refusals at the same count, half a second apart at least, are believed; what is accepted beyond it, or a
-// refusal at another count, ends the belief. A limiter of another kind that is believed to be one loses nothing while
-// its limit stays: it lets no more in on average.
+// share. Two refusals at the same count, at least half a second apart, are taken as proof. Calls that are accepted
+// beyond that count, or a refusal at another count, refute it. If another kind of limiter is mistaken for such a
+// window, nothing is lost while its limit stays: it accepts no more on average.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class SlidingCount {
   }
 
   bool known() const { return known_; }
-  // Units a second that it lets in. Of one that is known, as are the next two.
+  // The limit in units per second. This and most() are valid only if known().
   double limit() const { return full_ / kLength; }
   double most() const { return full_; }
   // Units of the last ten seconds.
@@ -69,7 +69,7 @@ class SlidingCount {
   static constexpr double kNear = 0.012;
   static constexpr double kSlack = 1.5;
   static constexpr double kOther = 0.08;
-  static constexpr double kLeast = 30;  // Fewer may be the same by chance.
+  static constexpr double kLeast = 30;  // Smaller counts may be equal by chance.
 
   static int64_t part_of(BootTime now) { return now.time_since_epoch() / kPart; }
   // Also of a part before the machine's start, which is below 0.

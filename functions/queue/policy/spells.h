@@ -1,6 +1,6 @@
-// Bounces and refused creations come in floods: an outage of the runner bounces each task again and again, an overload
-// refuses thousands a second. Those that one policy decides belong to one spell until a minute passes without another
-// one. A spell is one line of the shed log, which counts. Pure state with an explicit now.
+// Bounces and refused creations come in large numbers: an outage of the runner bounces each task again and again, an
+// overload refuses thousands per second. All that the same policy decides belong to one spell, until a minute passes
+// without another one. A spell is one line of the shed log, with a count. Pure state with an explicit now.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@
 namespace freshet {
 
 struct Spell {
-  ShedLine line;                   // The first one, with reason, state and age of the last.
-  std::optional<uint64_t> number;  // The number of its line in the log, once it has one.
-  BootTime last{};                 // When the last one came.
+  ShedLine line;                   // That of the first event, with reason, state and age of the last.
+  std::optional<uint64_t> number;  // The number of its line in the shed log, once it has one.
+  BootTime last{};                 // The time of the last event.
   BootTime written{};
   size_t next_name = 0;  // Which of its names the next task replaces.
-  bool changed = true;   // The log does not know all of it.
+  bool changed = true;   // The line in the log is out of date.
   bool writing = false;
 };
 
@@ -43,7 +43,8 @@ class Spells {
     spell.changed = true;
   }
 
-  // Those whose line is to be written now; `all`: without their pause. They stay where they are while `writing`.
+  // The spells whose line must be written now; `all`: without the pause between two writes. The pointers stay valid
+  // while `writing` is set.
   std::vector<Spell*> due(BootTime now, bool all) {
     std::vector<Spell*> out;
     std::erase_if(spells_, [now](const auto& entry) {

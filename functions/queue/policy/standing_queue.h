@@ -1,11 +1,11 @@
-// True if a queue stands, that is, has work waiting that does not drain: CoDel's signal (target and interval of
-// RFC 8289), but fed by when the queue was last empty and by how old its oldest task was, never by the age of what is
-// taken newest first, which says nothing. Pure state with an explicit now.
+// Decides if a queue stands, that is, has waiting work that does not drain. This is CoDel's signal (target and interval
+// of RFC 8289), but computed from when the queue was last empty and from the age of its oldest task. The age of tasks
+// that are taken newest first says nothing. Pure state with an explicit now.
 //
-// A queue stands from when it has been neither empty nor young (its oldest task younger than `target`) for an interval;
-// and no longer once it has been found empty. The interval is that of the RFC, 100 ms, or, where tasks take long, twice
-// the p90 of their service times, as the RFC wants an interval of the worst round trip. With tasks of 100 ms, a queue
-// that drains is often not empty for 100 ms, and would change its order needlessly. Without takes it counts as not
+// A queue stands once it has been neither empty nor young (its oldest task younger than `target`) for an interval,
+// until it is found empty. The interval is 100 ms, as in the RFC. If tasks take long, it is twice the p90 of their
+// service times, as the RFC wants an interval of the worst round trip. Otherwise, with tasks of 100 ms, a queue that
+// drains is often not empty for 100 ms, and would change its order needlessly. A queue without takes counts as not
 // empty.
 #pragma once
 
@@ -21,7 +21,7 @@ class StandingQueue {
   static constexpr milliseconds kTarget{5};
   static constexpr milliseconds kInterval{100};
 
-  // A take found nothing more to take.
+  // A take found the queue empty.
   void empty(BootTime now) {
     good_ = now;
     stands_ = false;
@@ -37,7 +37,7 @@ class StandingQueue {
     stands_ = stands(now, service);
   }
   bool stands(BootTime now, nanoseconds service) const { return stands_ || since(now) >= interval(service); }
-  // For how long it may be neither empty nor young.
+  // How long a queue may be neither empty nor young before it stands.
   static nanoseconds interval(nanoseconds service) { return std::max<nanoseconds>(kInterval, 2 * service); }
   // For how long it has been neither empty nor young.
   nanoseconds since(BootTime now) const { return good_ ? now - *good_ : nanoseconds(0); }

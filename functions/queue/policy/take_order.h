@@ -1,4 +1,4 @@
-// Which end of the queue the next take goes from: the newest or the oldest. Pure state with an explicit now.
+// Decides from which end of the queue the next take goes: the newest or the oldest. Pure state with an explicit now.
 #pragma once
 
 #include "functions/queue/policy/standing_queue.h"
@@ -10,7 +10,7 @@ class TakeOrder {
  public:
   explicit TakeOrder(Order order) : order_(order) {}
 
-  // For takes from now on.
+  // Sets the order for future takes.
   void set(Order order) { order_ = order; }
   // A take begins: the only event that turns the order around. `service`: the p90 of how long tasks take; 0 if it is
   // not known.
@@ -20,7 +20,7 @@ class TakeOrder {
   bool newest_first(BootTime now, nanoseconds service) const {
     return order_ == Order::kNewestFirst || (order_ == Order::kAdaptive && standing_.stands(now, service));
   }
-  // Takes tell what they find, whatever the order.
+  // Reports of takes about what they found, whatever the order.
   void found_empty(BootTime now) { standing_.empty(now); }
   void took_oldest(nanoseconds age, BootTime now) { standing_.took_oldest(age, now); }
 

@@ -10,12 +10,12 @@ namespace freshet {
 
 class TokenBucket {
  public:
-  static constexpr double kAtOnce = 0.02;  // Seconds of the rate that may start at once, if nothing else is asked for.
+  static constexpr double kAtOnce = 0.02;  // The default burst, in seconds of the rate.
 
-  // `rate` starts a second, 0: no limit; at most `burst` at once, 0: one, or kAtOnce of the rate if that is more.
+  // `rate`: starts per second; 0: no limit. `burst`: the most starts at once; 0: kAtOnce of the rate, but at least one.
   explicit TokenBucket(double rate, double burst = 0) : rate_(rate), burst_(most(rate, burst)), tokens_(burst_) {}
 
-  // From now on; what was used counts.
+  // Sets the limit; what was used still counts.
   void set(double rate, double burst = 0) {
     if (rate == rate_ && most(rate, burst) == burst_) return;
     burst_ = most(rate, burst);
@@ -28,7 +28,7 @@ class TokenBucket {
     fill(now);
     return std::min(wanted, static_cast<size_t>(std::max(0.0, tokens_ + 1e-9)));
   }
-  // The tokens that are left. Below 0: that many were used ahead. With a rate only.
+  // The tokens that are left; below 0: used ahead. Only with a rate.
   double tokens(BootTime now) {
     fill(now);
     return tokens_;
@@ -36,13 +36,13 @@ class TokenBucket {
   void use(double count) {
     if (rate_ > 0) tokens_ -= count;
   }
-  // Nothing could start until now, whatever the rate: no burst is saved meanwhile, one may start.
+  // Nothing could start until now, whatever the rate. That time does not add to the burst: one task may start.
   void rest(BootTime now) {
     if (rate_ <= 0) return;
     fill(now);
     tokens_ = std::min(tokens_, 1.0);
   }
-  // When the next one may start. After available() with the same now.
+  // When the next one may start. Call it after available(), with the same `now`.
   BootTime next(BootTime now) const {
     if (rate_ <= 0 || tokens_ >= 1) return now;
     auto wait = std::min((1 - tokens_) / rate_, 3600.0);

@@ -1,16 +1,17 @@
-// ORDER=deadline: which of the tasks that wait is started next. Pure state with an explicit now.
+// ORDER=deadline: which waiting task is started next. Pure state with an explicit now.
 //
-// The most urgent task that has enough time left; where none has, the one with the most, unless waiting has cost it
-// too much of its chance to be done in time. That is earliest deadline first among the tasks that are not lost yet,
-// which is the best order for deadlines of starts (Panwar, Towsley, Wolf 1988: shortest time to extinction; with
-// deadlines of ends a slot may better stay idle: Bhattacharya, Ephremides 1989), but there "lost" is known.
+// The most urgent task that has enough time left is next. If none has, it is the one with the most time left, unless
+// waiting has cost it too much of its chance to be done in time. That is earliest deadline first among the tasks that
+// are not lost yet, which is the best order for deadlines of starts (Panwar, Towsley, Wolf 1988: shortest time to
+// extinction; with deadlines of ends a slot may better stay idle: Bhattacharya, Ephremides 1989), but there "lost" is
+// known.
 //
-// Here it is a matter of chance: "enough" is a quantile of the observed service times. A small one keeps many that are
-// late in the end, a large one gives up many that would have been in time; which is right depends on load, slots and
-// deadlines. So it moves: every task that is started is asked what waiting has cost it, that is, how much more likely
-// it would have been in time had it not waited. The quantile rises while that is more than kMostCost on average,
-// and falls while it is less. Where the largest does not do, the slots leave tasks sooner that have lost some of their
-// chance.
+// Here it is a matter of chance: "enough" is a quantile of the observed service times. A small quantile keeps many
+// tasks that are late in the end; a large one gives up many that would have been in time. The best one depends on load,
+// slots and deadlines, so it adapts. The cost of waiting is computed for every task that is started: how much more
+// likely it would have been in time had it not waited. The quantile rises while this is more than kMostCost on average,
+// and falls while it is less. If even the largest quantile is not enough, tasks that have lost some of their chance are
+// given up sooner.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +22,12 @@ namespace freshet {
 
 using FineTime = std::chrono::sys_time<nanoseconds>;
 
-// Wall time is known in whole milliseconds, which are much where a task takes one. How far the current one has gone is
-// reckoned by boot time, from the earliest that any was seen.
+// Wall time is in whole milliseconds, which is coarse for tasks that take one. The fraction is computed from boot time,
+// counted from the earliest moment at which a millisecond was seen.
 class FineWall {
  public:
   FineTime at(WallTime wall, BootTime boot) {
-    // At least that much is the wall ahead of boot time, and less than a millisecond more.
+    // Wall time is ahead of boot time by at least that much, and by less than a millisecond more.
     const nanoseconds least = wall.time_since_epoch() - boot.time_since_epoch();
     ahead_ = ahead_ >= least && ahead_ - least < milliseconds(1) ? ahead_ : least;
     return FineTime(boot.time_since_epoch() + ahead_);
@@ -36,14 +37,15 @@ class FineWall {
   nanoseconds ahead_{0};
 };
 
-// How long a task had when it was created, at least, and has now.
+// The least time until its deadline that a task had at its creation, and what it has now.
 struct TimeLeft {
   nanoseconds at_first{0};
   nanoseconds now{0};
 };
 
-// A deadline that is centuries ahead counts as a year. `created` is in whole milliseconds: it was at the end of one, so
-// that nobody is blamed for a chance that was not promised. While that one lasts, a task has more than it had at first.
+// A deadline that is centuries ahead counts as a year. `created` is in whole milliseconds and is taken to be at the end
+// of its millisecond, so that the initial time is not overestimated. During that millisecond, a task has more time than
+// at first.
 inline TimeLeft time_left(WallTime created, WallTime deadline, FineTime now) {
   constexpr milliseconds kLongest{366LL * 24 * 3600 * 1000};
   const auto known = std::chrono::floor<milliseconds>(now);
@@ -54,24 +56,24 @@ inline TimeLeft time_left(WallTime created, WallTime deadline, FineTime now) {
 
 class Urgency {
  public:
-  // The average cost of waiting: one task in a hundred is late for it, less a tenth that chance adds.
+  // The accepted average cost of waiting: one task in a hundred is late because of it, less a tenth that chance adds.
   static constexpr double kMostCost = 0.009;
   static constexpr double kStep = 0.3;
   static constexpr double kLeast = 0.5;
   static constexpr double kMost = 1.7;
   static constexpr double kChanceKept = 0.6;  // A share of the chance that a task had at first.
 
-  // Tasks whose deadline is not before that time have enough; now's millisecond if too little is known of service
-  // times.
+  // A task whose deadline is at this time or later has enough time. The current millisecond, if too little is known of
+  // service times.
   WallTime enough(const ServiceTimes& times, FineTime wall, BootTime now) const {
     const nanoseconds needed = times.quantile(quantile(), now);
     return needed.count() > 0 ? std::chrono::ceil<milliseconds>(wall + needed) : std::chrono::floor<milliseconds>(wall);
   }
-  // True if a task that has not enough time is worth a slot that has nothing better to do.
+  // True if a task without enough time left may still use a slot that no other task needs.
   bool is_worth_it(const TimeLeft& left, const ServiceTimes& times, BootTime now) const {
     return times.share_within(left.now, now) >= chance_kept() * times.share_within(left.at_first, now);
   }
-  // A task is started, had it enough time or not.
+  // A task is started, whether it has enough time or not.
   void started(const TimeLeft& left, const ServiceTimes& times, BootTime now) {
     const double cost = times.share_within(left.at_first, now) - times.chance_within(left.now, now);
     strictness_ = std::clamp(strictness_ + kStep * (cost - kMostCost), kLeast, kMost);

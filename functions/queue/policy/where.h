@@ -1,4 +1,4 @@
-// Which tasks a change of many is for: the one grammar of `where`. Pure.
+// Which tasks a change of many applies to: the grammar of `where`. Pure.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace freshet {
 
-// True if each attribute is there and as the text says: a string, or anything else as JSON writes it.
+// True if the task has each attribute with that value. A string is compared as it is, any other value in its JSON form.
 bool matches(const ItemRef& task, const TaskWhere& where);
-// kValidation with what would be right, if no task can ever match.
+// kValidation, with the valid choices, if no task can ever match.
 std::optional<Error> never_matches(const TaskWhere& where);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Single tasks as clients ask for them: reads, lists, cancels and redrives. Loop thread.
+// Requests of clients for single tasks: reads, lists, cancels and redrives. Loop thread.
 #pragma once
 
 #include <string>

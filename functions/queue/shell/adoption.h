@@ -1,6 +1,6 @@
-// Gives tasks that clients put what they lack (core/adopter.h): when the stream shows them, or in the background,
-// newest first, if they were there before the queue followed its stream or had lanes. Stores the names of lanes, too.
-// Loop thread.
+// Gives tasks that clients put what they lack (core/adopter.h): when the stream shows them. Older tasks, from before
+// the queue followed its stream or had lanes, are adopted in the background, newest first. Also stores the names of
+// lanes. Loop thread.
 #pragma once
 
 #include <string>
@@ -15,20 +15,20 @@ class Adoption : QueuePart {
   using QueuePart::QueuePart;
 
   bool needs_adoption(const ItemRef& task) const;
-  // True if some got what they lacked.
+  // True if a task was changed.
   Async<bool> adopt(std::vector<ItemRef> tasks);
-  // Goes through all tasks that wait or are held.
+  // Goes through all waiting and held tasks.
   Async<void> adopt_all();
   Async<void> give_times(std::vector<EditItemInput> edits);
 
   // At the start: reads the names of lanes that were stored.
   Async<Result<void>> load_lanes();
-  // Makes the names known before a task uses them. If there is no room for all of them, the first are known all the
-  // same, and the answer is an error.
+  // Stores the names before a task uses them. If there is not room for all, the first ones are stored, and the answer
+  // is an error.
   Async<Result<void>> add_lanes(std::vector<std::string> names);
   // A task became PENDING.
   void lane_filled(const ItemRef& task);
-  // Looks at lanes that are thought to be empty, whatever told so: a level, not an edge.
+  // Checks lanes that seem empty, in case an event was missed.
   Async<void> check_lanes();
 
  private:

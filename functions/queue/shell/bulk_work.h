@@ -1,4 +1,4 @@
-// Changes of many tasks at once (bulk_jobs.h), as their queue carries them out. Loop thread.
+// Executes the steps of jobs that change many tasks at once (bulk_jobs.h). Loop thread.
 #pragma once
 
 #include <string>

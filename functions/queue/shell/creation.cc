@@ -68,7 +68,7 @@ Result<void> check(const NewTask& task, bool immediate) {
 
 Result<Item> Creation::new_item(NewTask& task, WallTime now) {
   if (auto ok = check(task, sure_.is_immediate()); !ok) return fail(ok.error());
-  const WallTime created = core_.window.create(now);
+  const WallTime created = core_.times.create(now);
   Item item = std::move(task.attributes);
   item.reserve(item.size() + 9);
   if (task.id.empty()) task.id = services_.random.uuid();
@@ -264,7 +264,7 @@ void Creation::created(const NewTask& task, std::string_view id, WallTime writte
   if (!core_.lanes.empty()) {
     const int64_t deadline = task.deadline ? epoch_ms(*task.deadline) : 0;
     core_.lanes.filled_by_new(core_.lanes.of_new(task),
-                              core_.lanes.place(epoch_ms(core_.window.newest_created()), deadline));
+                              core_.lanes.place(epoch_ms(core_.times.newest_created()), deadline));
   }
   // The stream tells the trigger function at once; this is for when that gets lost, or where no stream is read.
   const bool by_stream = Follower::can_follow(services_.tables.traits());

@@ -1,4 +1,4 @@
-// Creates tasks, and refuses those that core/admission.h does not let in. Loop thread.
+// Creates tasks, and refuses those that core/admission.h does not admit. Loop thread.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ class Creation : QueuePart {
   using QueuePart::QueuePart;
 
   Async<std::vector<Result<CreatedTask>>> create(std::vector<NewTask> tasks);
-  // The reason why no task can have these members, whatever else it has. Empty: one can.
+  // The error if no task can have these members, whatever else it has. Empty: they are valid.
   std::optional<Error> wrong_for_all(const NewTask& members);
   // For KeyedTasks, which writes tasks with a key: the item, the write, and what follows from its answer.
   Result<Item> new_item(NewTask& task, WallTime now);

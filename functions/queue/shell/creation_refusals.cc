@@ -159,7 +159,7 @@ Async<void> Creation::refuse_passed(const std::vector<NewTask>& tasks, std::vect
 Async<Outlook> Creation::outlook(const NewTask& task) {
   Outlook out;
   const bool all_in_time = settings_.deadline_margin == DeadlineMargin::kP90;
-  out.service = all_in_time ? core_.window.p90(boot()) : core_.window.p10(boot());
+  out.service = all_in_time ? core_.times.p90(boot()) : core_.times.p10(boot());
   if (task.delay && task.delay->count() > 0) co_return out;  // Nobody knows yet what waits then.
   const bool newest_first = core_.admission.goes_newest_first();
   uint64_t ahead = 0;

@@ -35,8 +35,7 @@ Async<Result<Explanation>> Explanations::explain(std::string id) {
   if (books) out.depth = books->stock[std::string(state::kPending)];
   if (!task) {
     out.why.push_back(
-        {"gone",
-         "it is not in the table: removed by its ttl, deleted by a client, or refused when it was to be created"});
+        {"gone", "it is not in the table: removed by its ttl, deleted by a client, or refused at its creation"});
     co_return out;
   }
   out.task = std::move(*task);

@@ -1,5 +1,5 @@
-// Why a task is where it is (`freshet explain`): reads the task, its lines and what comes before it. core/explainer.h
-// says the reasons. Loop thread.
+// For `freshet explain`: reads the task, its lines in the shed log and what comes before it. core/explainer.h gives the
+// reasons. Loop thread.
 #pragma once
 
 #include <string>

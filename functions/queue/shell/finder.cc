@@ -44,17 +44,17 @@ std::string_view TaskFinder::stale(const ItemRef& task) const {
 }
 
 nanoseconds TaskFinder::deadline_margin(bool newest_first, bool last) const {
-  return core_.window.margin(newest_first, last, boot());
+  return core_.times.margin(newest_first, last, boot());
 }
 
 // `hungry`: the take would have taken more.
 void TaskFinder::tell_order(const FoundTasks& found, bool hungry) {
   // Tasks that wait for the limit of their group or key are there all the same.
   const bool is_empty = hungry && !core_.lanes.shares().any_held() && (!found.more || found.tasks.empty());
-  if (is_empty) return core_.window.found_empty(boot());
+  if (is_empty) return core_.times.found_empty(boot());
   if (found.newest_first || found.tasks.empty()) return;
   const auto created = found.oldest.value_or(int_of(found.tasks[0], attribute::kCreated, 0));
-  core_.window.took_oldest(created, wall(), boot());
+  core_.times.took_oldest(created, wall(), boot());
 }
 
 }  // namespace freshet

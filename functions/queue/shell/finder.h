@@ -15,19 +15,20 @@ class TaskFinder : QueuePart {
 
   using QueuePart::QueuePart;
 
-  // The next tasks to take, at most `wanted`. `urgent`: ORDER=deadline held when the take began. `start`: as the page
-  // before said.
+  // The next tasks to take, at most `wanted`. `urgent`: the order was ORDER=deadline when the take began. `start`:
+  // FoundTasks::next of the previous call.
   Async<Result<FoundTasks>> candidates(size_t wanted, bool urgent, TaskWalk start,
                                        TakeChoice::Purpose purpose = TakeChoice::Purpose::kTake);
   // True if a take would find something now, expired tasks included.
   Async<Result<bool>> has_work();
-  // Tells the core what the take found. `hungry`: it would have taken more.
+  // Reports to the core what the take found. `hungry`: it would have taken more.
   void tell_order(const FoundTasks& found, bool hungry);
-  // Why the task must not be started any more; empty if it may be.
+  // The reason why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task) const;
 
   nanoseconds deadline_margin(bool newest_first, bool last) const;
-  // For ORDER=deadline: the tasks of its lane that come before this one, and those that have a deadline.
+  // For ORDER=deadline. more_urgent(): the tasks of the lane that come before this one. with_deadline(): those that
+  // have a deadline.
   QueryInput more_urgent(const ItemRef& task);
   QueryInput with_deadline(std::string_view lane);
   Async<Result<Page>> lane_heads(std::string lane, uint32_t limit, bool newest_first, Item start);

@@ -76,7 +76,7 @@ QueryInput TaskFinder::urgent_query(std::string_view lane, const TaskWalk& walk)
 QueryInput TaskFinder::more_urgent(const ItemRef& task) {
   const auto now = wall();
   TaskWalk walk;
-  walk.enough = core_.window.enough(now, boot());
+  walk.enough = core_.times.enough(now, boot());
   QueryInput query = urgent_query(text_of(task, attribute::kLane), walk);
   const auto deadline = deadline_of(task);
   auto& values = query.placeholders.values;

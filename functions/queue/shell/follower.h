@@ -1,5 +1,5 @@
-// Reads the stream of the queue's own table: what clients wrote, and what the TTL sweep removed. On a store whose
-// streams it cannot follow, it looks through all tasks now and then instead. Loop thread.
+// Reads the stream of the queue's own table, which shows what clients wrote and what the TTL sweep removed. If it
+// cannot follow the streams of the store, it goes through all tasks now and then instead. Loop thread.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class Follower : QueuePart {
     return traits.has(Trait::kSingleStream) && traits.has(Trait::kFullImages);
   }
 
-  // Until the queue is destroyed.
+  // Goes on until the queue is destroyed.
   Async<void> follow();
 
  private:

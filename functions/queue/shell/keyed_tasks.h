@@ -1,7 +1,7 @@
 // Tasks with a key: deduplication, and replacement by the latest. docs/lifecycle.md, "Keys".
 //
-// At most one task of a key is in work if they replace each other: while it goes on, takes pass over the one that
-// waits, and it is marked as replaced, so that a failure ends it rather than let it run after the newer one.
+// If tasks of a key replace each other, at most one of them is in work. Meanwhile takes pass over the one that waits.
+// The one in work is marked as replaced, so that a failure ends it instead of running it again after the newer one.
 // core/keys.h knows which keys wait. Loop thread.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace freshet {
 class KeyedTasks : QueuePart {
  public:
   struct Living {
-    ItemRef task;                 // The newest that has the key; null if none has it.
-    std::vector<ItemRef> doomed;  // Newer ones that wait and will never start.
+    ItemRef task;                 // The newest task with the key; null if there is none.
+    std::vector<ItemRef> doomed;  // Newer ones that wait but will never start.
   };
 
   using QueuePart::QueuePart;
@@ -30,17 +30,17 @@ class KeyedTasks : QueuePart {
   Async<void> replace_again();
   // True if the task is in work and a newer one of its key waits for it.
   Async<Result<bool>> must_make_room(ItemRef task);
-  // How a claim ends: in the words of its history, and of own_write.h. Constants.
+  // How a claim ends, in the words of the history and of own_write.h. Constants.
   struct EndOfClaim {
     std::string_view history;
     std::string_view end;
   };
   Async<Result<WriteOutput>> end_replaced(ItemRef task, Outcome outcome, EndOfClaim how, std::string error);
-  // A take has met tasks that were marked as replaced. True if one of them lives on.
+  // A take found tasks that were marked as replaced. True if one of them does not end.
   Async<bool> end_marked(std::vector<ItemRef> tasks);
-  // Before a task that was seen at its end is put back: it is not to be replaced any more, whatever the store refused.
+  // Call it before an ended task is redriven: the task is no longer to be replaced, even if that was still pending.
   void redrives(const ItemRef& task);
-  // Nobody works on the key any more: a task of it may be taken.
+  // Work on the key is over: a task of it may be taken.
   void key_freed(std::string_view key);
 
  private:

@@ -1,4 +1,4 @@
-// Ends leases: those that ran out, and at the start those of this node's dead incarnations. Loop thread.
+// Ends leases: those that ran out, and at startup those of earlier incarnations of this node. Loop thread.
 #pragma once
 
 #include <vector>
@@ -9,16 +9,16 @@ namespace freshet {
 
 class LeaseEnds : QueuePart {
  public:
-  static constexpr uint32_t kMovedAtOnce = 256;  // Tasks moved before others get their turn.
+  static constexpr uint32_t kMovedAtOnce = 256;  // The number of tasks that are moved before other work gets its turn.
 
   using QueuePart::QueuePart;
 
-  // Ends what has run out. True if there may be more.
+  // Ends leases that have run out. True if there may be more.
   Async<bool> end_leases();
-  // Begins to time every held task that is not timed yet. `starting`: claims of dead incarnations end.
+  // Begins to time every held task that is not timed yet. `starting`: also ends claims of earlier incarnations.
   Async<void> watch_taken(bool starting);
-  // True if it is time to look for held tasks that nothing told of: where a claim may be made long after its caller got
-  // no answer. Once a lease.
+  // True once a lease: time to look for held tasks that this daemon does not know of. A claim may be made long after
+  // its caller got no answer.
   bool may_watch() const { return !sure_.is_immediate() && boot() - watched_ >= settings_.lease; }
   // The same for held tasks that are in no index: searches the whole table.
   Async<void> watch_unindexed();

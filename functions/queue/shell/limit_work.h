@@ -1,7 +1,6 @@
-// Limits of each group or key (KEY_RATE_LIMIT, KEY_CONCURRENCY), where a queue meets them: passes facts between the
-// leases, the limits and the lanes. policy/key_limits.h counts; a lane whose group or key is at its limit has no turn
-// (policy/fair_share.h); and a task is only claimed if its group or key admits it then, whatever lane it is in.
-// docs/policies.md, "Limits by group and by key". Loop thread.
+// Connects the limits by group or key (KEY_RATE_LIMIT, KEY_CONCURRENCY) with leases and lanes. policy/key_limits.h
+// counts. A lane whose group or key is at its limit gets no turn (policy/fair_share.h). Whatever its lane, a task is
+// claimed only if its group or key admits it at that time. docs/policies.md, "Limits by group and by key". Loop thread.
 #pragma once
 
 #include <optional>
@@ -15,11 +14,12 @@ class LimitWork : QueuePart {
  public:
   using QueuePart::QueuePart;
 
-  // Once, when all parts are there.
+  // Call it once, when all parts exist.
   void begin();
-  // The settings are others now; the limits were `before`.
+  // The settings have changed. `before`: the old limits.
   void follow_limits(const LimitSettings& before);
-  // The downstream answered the call for a task, or nobody did. True if the limit of its group or key is learnt.
+  // The call for a task ended, with or without an answer of the downstream. True if the limit of its group or key is
+  // learnt.
   bool answered(const ItemRef& task, std::string_view lease, CallAnswer answer, const LimitHints& hints,
                 std::optional<double> cost);
 

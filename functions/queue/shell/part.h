@@ -1,8 +1,8 @@
 // The base of all parts of a queue's shell. docs/internals.md, "The shell of a queue", says which part does what. Loop
 // thread.
 //
-// A part executes what the core decides: it reads, writes and waits, tells the core what came of it, and holds only
-// what belongs to that effect. Parts find each other through QueueParts and call only public members.
+// A part executes what the core decides: it reads, writes and waits, and reports the results to the core. It holds only
+// the state of its own effects. Parts find each other through QueueParts and call only public members.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ struct QueueBase {
   QueueSettings settings;
   QueueCore core;
   SureWrites sure;            // All writes to tasks go through it.
-  AuditLog* audit = nullptr;  // Pauses, jobs and policies have their lines there.
+  AuditLog* audit = nullptr;  // For pauses, jobs and policies.
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
   Scope scope{};         // Work of the queue that nobody waits for. It ends when the queue is given up.
   Scope lasting{};       // Claims on their way, their ends, and what callers wait for: these go on then.

@@ -27,14 +27,14 @@
 namespace freshet {
 
 struct QueueParts {
-  // `node` and `incarnation` name this daemon.
+  // `node` and `incarnation` identify this daemon.
   QueueParts(Services& services, const EventLog& log, std::string_view node, std::string_view incarnation,
              WallGuard& wall, QueueTable::Prepared prepared, QueueSettings settings);
   QueueParts(const QueueParts&) = delete;
   QueueParts& operator=(const QueueParts&) = delete;
   ~QueueParts();
-  // Ends all work of the queue where it waits. That work may still look at the queue, so its owner calls this before
-  // it lets go of the parts.
+  // Ends all work of the queue. The ending work may still use the queue, so the owner calls this before it destroys the
+  // parts.
   void end();
 
   QueueBase base;

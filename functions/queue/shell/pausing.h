@@ -14,7 +14,7 @@ class Pausing : QueuePart {
  public:
   using QueuePart::QueuePart;
 
-  // At the start: reads the pauses that were stored.
+  // At startup: reads the stored pauses.
   Async<Result<void>> load_pauses();
   void begin_history() { history_.begin(boot(), core_.pauses.list()); }
   PauseChanges changes() const { return history_.changes(); }

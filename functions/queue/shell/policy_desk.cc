@@ -52,7 +52,7 @@ void PolicyDesk::set_settings(QueueSettings settings) {
   if (order) core_.lanes.shares().forget_places();
   if (limits != settings_.limits) parts_.limits.follow_limits(limits);
   core_.lanes.follow_settings();
-  core_.window.follow_order();
+  core_.times.follow_order();
   core_.limits.follow_work();
   parts_.timer.slots_freed();
   // With another margin others are hopeless, and earlier.

@@ -1,4 +1,4 @@
-// The settings of a queue while it works: changing them, and going back from a change that did harm. Loop thread.
+// Changes the settings of a running queue, and reverts a change that did harm. Loop thread.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ class PolicyDesk : QueuePart {
   bool end_guard();
   void restore_guard();
   std::optional<PolicyGuardState> guard_state() const;
-  // Keeps the changed policy, or goes back, when it is time: next_look().
+  // Keeps the changed policy or reverts it. Call it when next_look() is reached.
   Async<void> look_at_policy();
   BootTime next_look() const { return guard_.next_look(); }
 

@@ -1,5 +1,5 @@
-// Moves DELAYED tasks on once their delay is over. Delays last as long as when first seen, even if the wall clock is
-// set (core/delays.h). docs/lifecycle.md, "Wake-ups". Loop thread.
+// Moves DELAYED tasks on when their delay is over. A delay keeps its length even if the wall clock is set
+// (core/delays.h). docs/lifecycle.md, "Wake-ups". Loop thread.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ class Promotion : QueuePart {
 
   // At a look around: notes the delays that end soon, and follows steps of the wall clock.
   void follow_clock();
-  // A task is delayed from now on; its `notBefore` was reckoned when the wall clock showed `written`.
+  // A task is delayed from now on. `written`: the wall clock when its `notBefore` was computed.
   void delayed(std::string_view id, WallTime written, int64_t not_before_ms);
   // True if there may be more.
   Async<bool> promote_due();
-  // DELAYED tasks that are due now, whatever their `notBefore` says: to PENDING, or to SHED if they are stale. Returns
-  // an answer for each. `patience` as of SureWrites.
+  // Moves DELAYED tasks to PENDING now, whatever their `notBefore` says, or to SHED if they are stale. Returns an
+  // answer for each. `patience`: see SureWrites.
   Async<std::vector<Result<WriteOutput>>> make_due(std::vector<ItemRef> due,
                                                    milliseconds patience = SureWrites::kHurry);
 

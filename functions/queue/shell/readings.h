@@ -1,5 +1,5 @@
-// A queue as people who watch it see it: statistics, readings for its history, who shares it, who holds its tasks. Loop
-// thread.
+// The views of a queue for people who watch it: statistics, readings for its history, the shares of groups, the holders
+// of tasks. Loop thread.
 #pragma once
 
 #include <string>

@@ -103,7 +103,7 @@ Result<ItemRef> Settlements::settled(const Settlement& settlement, Result<WriteO
     return task;
   }
   const auto since = core_.claims.leases().claimed_at(settlement.id, settlement.lease);
-  if (since && settlement.kind == Settlement::Kind::kComplete) core_.window.worked(boot() - *since, boot());
+  if (since && settlement.kind == Settlement::Kind::kComplete) core_.times.worked(boot() - *since, boot());
   parts_.counts.count_attempt(settlement, task, since);
   if (core_.limits.on()) core_.limits.settled(settlement, core_.claims.leases().find(settlement.id), task, boot());
   if (core_.limits.is_rated() && core_.limits.call_ended(settlement, core_.claims.leases().find(settlement.id), boot()))

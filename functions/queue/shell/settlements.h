@@ -13,14 +13,14 @@ class Settlements : QueuePart {
   using QueuePart::QueuePart;
 
   Async<std::vector<Result<ItemRef>>> settle(std::vector<Settlement> settlements);
-  // Settles without anybody waiting for it; a store that is not there any more forgets it.
+  // Settles in the background. If the store stops before, the settlements are lost.
   void settle_later(std::vector<Settlement> settlements);
-  // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
+  // At the very end, when nobody can settle any more: gives back all tasks that are still held, and their attempts.
   Async<void> release_held();
-  // A task left its holder: it may be work again, now or later.
+  // A task left its holder and may be taken again, now or later.
   void moved(const ItemRef& task);
-  // A task that cannot be claimed (it leaves no room for a lease) would stand at the head for ever, and one whose claim
-  // cannot end would stay TAKEN.
+  // Ends a task whose item has no room for a transition. Otherwise one that cannot be claimed would stay at the head
+  // for ever, and one whose claim cannot end would stay TAKEN.
   Async<void> set_aside(ItemRef task, std::string why);
 
  private:

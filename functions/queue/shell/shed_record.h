@@ -1,4 +1,4 @@
-// The shed log as its queue writes it: a line for each task that was shed, bounced or refused. Loop thread.
+// Writes the shed log of a queue: a line for each task that was shed, bounced or refused. Loop thread.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class ShedRecord : QueuePart {
  public:
   using QueuePart::QueuePart;
 
-  // Before anything else is called. `table_id`: lines of a table that was deleted do not count.
+  // Call it before anything else. `table_id`: lines of a deleted table do not count.
   void begin(std::unique_ptr<ShedLog> log, const std::string& table_id);
   ShedLog& log() { return *shed_log_; }
 
@@ -24,15 +24,16 @@ class ShedRecord : QueuePart {
   ShedLine refused_line(const NewTask& task, std::string policy, std::string reason) const;
   static milliseconds age_of(const ItemRef& task, WallTime at);
   Async<uint64_t> pending_depth();
-  // `position`: up to where the stream that showed them has been read.
+  // `position`: how far the stream that showed the sheds has been read.
   Async<void> log_sheds(std::vector<ShedLine> lines, std::optional<uint64_t> position = {});
-  // Logs bounces and refusals. A flood of them is one line that counts, written once a second.
+  // Logs bounces and refusals. Many of them become one line with a count, written once a second.
   void log_beside(std::vector<ShedLine> lines);
   // `all`: also those whose line was written a moment ago.
   void write_spells(bool all);
-  // The runner handed the task back (`reachable`: itself). True if it took tasks before, or could be reached.
+  // The runner did not take the task. `reachable`: it was reached and refused. True if it took tasks before, or was
+  // reached.
   bool bounced(const ItemRef& task, DownstreamRefusal how, std::string_view reason, bool reachable);
-  // Tasks that were bounced, since the start.
+  // The number of tasks that were bounced since the start.
   uint64_t bounced_tasks() const { return bounced_; }
   Async<void> save();  // The position in the stream.
   Async<Result<std::vector<ItemRef>>> sheds(uint32_t limit);

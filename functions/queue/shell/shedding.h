@@ -1,5 +1,5 @@
-// Sheds waiting tasks that have become hopeless, without waiting for a take to find them. core/shedder.h knows when and
-// which. docs/policies.md, "Shedding". Loop thread.
+// Sheds waiting tasks that have become hopeless, without waiting for a take to find them. core/shedder.h decides when,
+// and which. docs/policies.md, "Shedding". Loop thread.
 #pragma once
 
 #include <vector>

@@ -251,7 +251,7 @@ Async<Result<void>> QueueTable::recover_created() {
     for (const auto& task : page->items) {
       if (!has(task, attribute::kAttempt)) continue;
       auto created = WallTime(milliseconds(std::max<int64_t>(int_of(task, attribute::kCreated, 0), 0)));
-      core_.window.recovered(created);
+      core_.times.recovered(created);
     }
   }
   co_return Result<void>();
@@ -267,7 +267,7 @@ Async<Result<WriteOutput>> QueueTable::edit(EditItemInput input, std::string_vie
 }
 
 WallTime QueueTable::created_bound() const {
-  return core_.window.bound(wall());
+  return core_.times.bound(wall());
 }
 
 Async<Result<Page>> QueueTable::heads(std::string_view status, uint32_t limit, bool forward, Item start) {

@@ -1,5 +1,5 @@
-// The table of a queue: whether it is there and has what a queue needs, and how its indexes are read. Clients may
-// delete the table, drop an index or make the table again, at any time. Loop thread.
+// The table of a queue: checks that it exists and has what a queue needs, and reads its indexes. Clients may delete or
+// recreate the table, or drop an index, at any time. Loop thread.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace freshet {
 
 class QueueTable : QueuePart {
  public:
-  struct Prepared {  // A table that has all that a queue needs.
+  struct Prepared {  // A table with everything that a queue needs.
     TableDefinition definition;
     std::string index;
     std::string id;
@@ -20,31 +20,31 @@ class QueueTable : QueuePart {
 
   QueueTable(QueueBase& base, QueueParts& parts, Prepared prepared);
 
-  // Checks that the table can be a queue and adds what a queue needs. kResourceNotFound; kValidation naming what is
-  // missing.
+  // Checks that the table can be a queue and adds what a queue needs. Errors: kResourceNotFound; kValidation, which
+  // names what is missing.
   static Async<Result<Prepared>> prepare(Services& services, std::string table);
-  // At the start: finds the newest time that Freshet itself has given out.
+  // At startup: finds the newest creation time that Freshet gave to a task.
   Async<Result<void>> recover_created();
 
-  // The table as it is since it was created last.
+  // The definition of the current table.
   const TableDefinition& definition() const { return definition_; }
   const std::string& index() const { return index_; }  // (taskStatus, taskCreated).
   const std::string& id() const { return id_; }
   // The reason why the queue has no table at the moment.
   const std::optional<Error>& gone() const { return gone_; }
-  // Describes what the queue needs and its table lacks at the moment.
+  // Describes what the queue needs and its table currently lacks.
   const std::optional<Error>& broken() const { return broken_; }
 
-  // Finds out whether the table is there, and makes again what it lacks.
+  // Checks that the table exists, and restores what it lacks.
   Async<void> look_for_table();
-  // Reads a page of the table or an index for a query of the queue's own. If the store finds the query wrong, the index
-  // has changed, and it is looked for.
+  // Reads a page for one of the queue's own queries. If the store refuses the query as invalid, the index has changed,
+  // and is looked for.
   Async<Result<Page>> read_index(QueryInput input);
-  // The tasks with these ids, an answer for each, in their order.
+  // Reads the tasks with these ids; an answer for each, in the same order.
   Async<std::vector<Result<ReadOutput>>> read_tasks(const std::vector<std::string>& ids);
-  // Tasks of a status from one end of the index; PENDING ones up to created_bound().
+  // Reads tasks of a status from one end of the index; PENDING ones up to created_bound().
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
-  // Tasks that are dated later are not served yet.
+  // Tasks that are dated later than this are not served yet.
   WallTime created_bound() const;
   Async<Result<WriteOutput>> edit(EditItemInput input, std::string_view end = {});
 

@@ -1,4 +1,4 @@
-// Takes: claims tasks for whoever asks, lets takes wait for work, and wakes them. Loop thread.
+// Claims tasks for processors and workers, lets takes wait for work, and wakes them. Loop thread.
 #pragma once
 
 #include <list>
@@ -14,14 +14,14 @@ class Takes : QueuePart {
   using QueuePart::QueuePart;
 
   Async<Result<std::vector<TakenTask>>> take(TakeInput input);
-  // Work may have become eligible: the take that has waited longest looks.
+  // Work may have become available: the take that has waited longest looks for it.
   void wake();
   void wake_all();
   bool anyone_waits() const { return !waiters_.empty(); }
 
  private:
   class Waiter;     // A take that waits for work.
-  class Claiming;   // Marks claims in flight, for as long as it lives.
+  class Claiming;   // Marks claims as in flight during its lifetime.
   struct Handover;  // Claims on their way to their taker.
 
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
@@ -33,7 +33,7 @@ class Takes : QueuePart {
   void wake_soon();
 
   std::list<Waiter*> waiters_;
-  Waiter* rate_watcher_ = nullptr;  // The one that wakes when RATE_LIMIT lets the next one start.
+  Waiter* rate_watcher_ = nullptr;  // The take that is woken when RATE_LIMIT allows the next start.
   uint64_t work_seen_ = 0;          // Rises whenever work may have become eligible.
 };
 

@@ -114,14 +114,14 @@ Async<void> QueueTimer::look_around() {
     const bool lacks_some = taken > core_.claims.leases().size() && core_.claims.in_flight() == 0;
     if (lacks_some && core_.agenda.may_search(boot())) scope_.spawn(parts_.lease_ends.watch_unindexed());
   }
-  if (core_.window.has_come(wall())) {
+  if (core_.times.has_come(wall())) {
     parts_.takes.wake();
     start_soon(nanoseconds(0));
   }
-  core_.window.dated_ahead({});
+  core_.times.dated_ahead({});
   auto page = co_await future_head();
   if (page && !page->items.empty()) {
-    const int64_t comes_ms = core_.window.dated_ahead(int_of(page->items[0], attribute::kCreated, 0));
+    const int64_t comes_ms = core_.times.dated_ahead(int_of(page->items[0], attribute::kCreated, 0));
     core_.agenda.look_by(boot() + due_in(comes_ms, wall()));
   }
   if (parts_.takes.anyone_waits() || (!core_.agenda.has_processor() && !core_.agenda.start_is_planned())) {

@@ -113,7 +113,7 @@ TEST(TakeChoice, WhileTheClockIsDoubtedThePageIsAsLongAsItMayBe) {
 TEST(TakeChoice, ByDeadlineThePartsOfTheWalkFollowEachOther) {
   TestedChoice t;
   t.settings.order = Order::kDeadline;
-  t.core.window.follow_order();
+  t.core.times.follow_order();
   t.pages[""] = {page_of({waiting_task("urgent", "", 1'100'000)})};
   TakeChoice choice(t.core, t.settings, 2, true, {});
   EXPECT_THAT(t.run(choice), ElementsAre("urgent"));
@@ -164,7 +164,7 @@ TEST(TakeChoice, ALaneWhoseTasksArePassedOverIsReadFurther) {
 TEST(TakeChoice, TheAdaptiveOrderIsToldHowOldTheOldestOfAllIs) {
   TestedLaneChoice t;
   t.settings.order = Order::kAdaptive;
-  t.core.window.follow_order();
+  t.core.times.follow_order();
   t.pages[kLaneA] = {page_of({waiting_task("a1", "a")})};
   t.pages[""] = {page_of({waiting_task("b1", "b")})};
   TakeChoice adaptive(t.core, t.settings, 1, false, {});
@@ -176,7 +176,7 @@ TEST(TakeChoice, TheAdaptiveOrderIsToldHowOldTheOldestOfAllIs) {
 TEST(TakeChoice, ALookLeavesTheEndAsItIs) {
   TestedLaneChoice t;
   t.settings.order = Order::kAdaptive;
-  t.core.window.follow_order();
+  t.core.times.follow_order();
   TakeChoice look(t.core, t.settings, 1, false, {}, TakeChoice::Purpose::kLook);
   t.run(look);
   t.now.boot += milliseconds(150);
@@ -192,7 +192,7 @@ TEST(TakeChoice, ALookLeavesTheEndAsItIs) {
 TEST(TakeChoice, OldestFirstGoesFromTheOldestEnd) {
   TestedLaneChoice t;
   t.settings.order = Order::kOldestFirst;
-  t.core.window.follow_order();
+  t.core.times.follow_order();
   t.pages[kLaneA] = {page_of({waiting_task("a1", "a")})};
   TakeChoice plain(t.core, t.settings, 1, false, {});
   t.run(plain);

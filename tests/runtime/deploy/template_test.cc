@@ -328,7 +328,7 @@ TEST(Template, SmallTemplatesThatComeToAGreatDealAreRefused) {
         resolve(text, what == "a parameter" ? std::map<std::string, std::string>{{"Many", std::string(400'000, ',')}}
                                             : std::map<std::string, std::string>{})
             .errors;
-    EXPECT_NE(errors.find("the template comes to more than 250000 values or 16 MiB of text"), std::string::npos)
+    EXPECT_NE(errors.find("the template has more than 250000 values or 16 MiB of text"), std::string::npos)
         << what << ": " << errors.substr(0, 300);
   }
 }

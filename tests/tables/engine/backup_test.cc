@@ -1,6 +1,7 @@
 // Backups: what they hold, what survives, what stands in their way.
 #include <map>
 
+#include "tables/backups.h"
 #include "tables/engine/batch.h"
 #include "tests/sim/seeds.h"
 #include "tests/tables/engine/store_fixture.h"

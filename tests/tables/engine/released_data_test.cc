@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tables/backups.h"
 #include "tables/log/segment.h"
 #include "tables/value/json.h"
 #include "tests/sim/packed_file.h"

@@ -250,9 +250,6 @@ TEST(Updates, CreateTouchAndKeys) {
   EXPECT_TRUE(creates(*expressions.update("REMOVE b SET a = :v")));
   EXPECT_TRUE(creates(*expressions.update("ADD a :v")));
   EXPECT_FALSE(creates(*expressions.update("REMOVE a DELETE b :v")));
-  EXPECT_TRUE(touches(*expressions.update("SET a.b = :v"), "a"));
-  EXPECT_FALSE(touches(*expressions.update("SET a.b = :v"), "b"));
-  EXPECT_FALSE(touches({}, "b"));
   EXPECT_TRUE(check_update(*expressions.update("SET a = pk"), table));
   const std::string nested =
       "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: ";

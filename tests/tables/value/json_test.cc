@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "tables/value/json_reader.h"
 #include "tables/value/nesting.h"
+#include "tests/tables/value/attribute_json.h"
 
 namespace freshet {
 namespace {

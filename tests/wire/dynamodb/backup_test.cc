@@ -1,6 +1,7 @@
 // CreateBackup, DescribeBackup, ListBackups, DeleteBackup, RestoreTableFromBackup.
 #include <gmock/gmock.h>
 
+#include "tables/backups.h"
 #include "tests/wire/dynamodb/protocol_fixture.h"
 
 namespace freshet {

@@ -5,6 +5,7 @@
 
 #include "runtime/loop/sim_loop.h"
 #include "tests/runtime/fakes.h"
+#include "tests/wire/store/fixed_key.h"
 #include "wire/store/remote_tables.h"
 
 namespace freshet::remote {

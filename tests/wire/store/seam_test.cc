@@ -13,6 +13,7 @@
 #include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
 #include "tests/sim/sim_engine.h"
+#include "tests/wire/store/fixed_key.h"
 #include "tests/wire/store/looped_back.h"
 #include "tests/wire/store/real_endpoint.h"
 #include "wire/dynamodb/route.h"
