@@ -34,6 +34,10 @@ namespace {
 
 constexpr size_t kRecentLogBytes = 4u << 20;
 constexpr milliseconds kLastSync{5000};
+// Each step of a stop has that long, even when the drain has used up its time: an engine that does not answer must not
+// hold it up.
+constexpr milliseconds kLastStep{500};
+constexpr milliseconds kLastReports{3000};
 
 class DaemonPage final : public Daemon {
  public:
@@ -230,21 +234,32 @@ class DaemonPage final : public Daemon {
     const bool returned = co_await modules_.returned(deadline);
     if (server_) {
       const auto left = std::chrono::duration_cast<milliseconds>(deadline - loop_.clock().boot());
-      const milliseconds patience = std::max(left, milliseconds(500));
+      const milliseconds patience = std::max(left, kLastStep);
       co_await server_->stop(patience);
     }
-    co_await modules_.each(&Module::release);
+    auto releasing = modules_.each(&Module::release);
+    co_await over_by(end_of_step(deadline, kLastStep), std::move(releasing), loop_, scope_);
     const bool durable = co_await durable_within(*store_, loop_, scope_, kLastSync);
-    co_await modules_.each(&Module::finish);
-    co_await say_farewell(ended && returned, durable);
+    auto finishing = modules_.each(&Module::finish);
+    co_await over_by(end_of_step(deadline, kLastReports), std::move(finishing), loop_, scope_);
+    auto counting = count_tasks();
+    const bool counted = co_await over_by(end_of_step(deadline, kLastStep), std::move(counting), loop_, scope_);
+    if (!counted) farewell_.counted = Farewell::Counted::kNoAnswer;
+    say_farewell(ended && returned, durable);
     loop_.stop();
   }
+  BootTime end_of_step(BootTime deadline, milliseconds least) const {
+    return std::max(deadline, loop_.clock().boot() + least);
+  }
 
-  Async<void> say_farewell(bool drained, bool durable) {
+  Async<void> count_tasks() {
+    farewell_.counted = was_ready_ ? Farewell::Counted::kNoQueue : Farewell::Counted::kStartCutShort;
+    if (was_ready_ && parts_.task_queues) farewell_ = co_await farewell_of(*parts_.task_queues);
+  }
+
+  void say_farewell(bool drained, bool durable) {
     const bool is_kept = options_.data != kMemoryDirectory;  // A store in memory ends with the daemon.
-    Farewell farewell;
-    farewell.counted = was_ready_ ? Farewell::Counted::kNoQueue : Farewell::Counted::kStartCutShort;
-    if (was_ready_ && parts_.task_queues) farewell = co_await farewell_of(*parts_.task_queues);
+    Farewell farewell = farewell_;
     if (is_kept) farewell.data = std::filesystem::absolute(options_.data).lexically_normal().string();
     farewell.durable = durable;
     const std::string what = farewell_text(farewell);
@@ -285,6 +300,7 @@ class DaemonPage final : public Daemon {
   bool ready_ = false;
   bool was_ready_ = false;  // When the stop came.
   bool stopping_ = false;
+  Farewell farewell_;
   int exit_status_ = 0;
   std::optional<Error> refusal_;
   Upkeep upkeep_{loop_};
