@@ -197,6 +197,23 @@ class EngineDaemon(unittest.TestCase):
             stranger.environment = {**KEYS, "AWS_SECRET_ACCESS_KEY": "wrong"}
             self.check(stranger, "InvalidSignatureException")
 
+    def test_settings_of_tables_go_to_the_engine_or_are_refused(self):
+        daemon = self.daemon("settings", "--create-tables").start()
+        table = {"TableName": "Mine"}
+        daemon.dynamodb("CreateTable", **table, KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}], DeletionProtectionEnabled=True,
+                        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST",
+                        Tags=[{"Key": "team", "Value": "a"}])
+        self.assertTrue(daemon.dynamodb("DescribeTable", **table)["Table"]["DeletionProtectionEnabled"])
+        daemon.dynamodb("UpdateTable", **table, DeletionProtectionEnabled=False)
+        described = daemon.dynamodb("DescribeTable", **table)["Table"]
+        self.assertFalse(described["DeletionProtectionEnabled"])
+        arn = {"ResourceArn": described["TableArn"]}
+        for operation, members in (("ListTagsOfResource", arn), ("TagResource", {**arn, "Tags": [{"Key": "a", "Value": "b"}]}),
+                                   ("UntagResource", {**arn, "TagKeys": ["a"]}), ("DescribeContinuousBackups", table)):
+            with self.assertRaises(Refused) as refused:
+                daemon.dynamodb(operation, **members)
+            self.assertIn("ask the engine itself", str(refused.exception))
+
     def check(self, daemon, text):
         with self.assertRaises(RuntimeError) as ended:
             daemon.start()

@@ -23,8 +23,32 @@ tl::unexpected<Error> not_in_time(const std::string& table, const std::string& w
 
 Result<void> can_be_made(const TableDefinition& definition) {
   if (definition.books) return invalid("table '" + definition.name + "' cannot have books: a remote store keeps none");
+  if (definition.settings.point_in_time_recovery) {
+    return invalid("table '" + definition.name + "': point-in-time recovery is switched on at the engine itself");
+  }
   if (!definition.ttl_attribute || !definition.ttl_in_milliseconds) return {};
   return invalid("table '" + definition.name + "' cannot have a ttl in milliseconds: a remote store reads seconds");
+}
+
+Result<void> can_be_altered(const TableDefinition& definition) {
+  if (definition.settings.tags.empty()) return can_be_made(definition);
+  return invalid("table '" + definition.name + "': its tags are changed at the engine itself");
+}
+
+std::string_view class_of(const TableDefinition& table) {
+  return table.settings.table_class.empty() ? "STANDARD" : std::string_view(table.settings.table_class);
+}
+
+// Billing and throughput, those of the indexes that both have included.
+bool is_same_capacity(const TableDefinition& a, const TableDefinition& b) {
+  if (a.settings.throughput != b.settings.throughput) return false;
+  const auto units = [](const TableDefinition& table, const std::string& index) {
+    const auto own = table.settings.index_throughput.find(index);
+    return own == table.settings.index_throughput.end() ? table.settings.throughput : own->second;
+  };
+  return std::all_of(a.indexes.begin(), a.indexes.end(), [&](const IndexDefinition& index) {
+    return index.local || b.index(index.name) == nullptr || units(a, index.name) == units(b, index.name);
+  });
 }
 
 // Amazon DynamoDB refuses a second change of a ttl within an hour, whatever it shows meanwhile.
@@ -192,6 +216,33 @@ Async<Result<void>> RemoteTables::set_stream(std::string table, std::optional<St
   co_return Result<void>();
 }
 
+// One kind of setting in each UpdateTable.
+Async<Result<void>> RemoteTables::set_settings(TableDefinition now, TableDefinition wanted) {
+  struct Step {
+    std::string request;
+    Shown shown;
+  };
+  std::vector<Step> steps;
+  if (!is_same_capacity(now, wanted)) {
+    steps.push_back({throughput_request(now, wanted),
+                     [wanted](const TableDefinition& there) { return is_same_capacity(there, wanted); }});
+  }
+  if (class_of(now) != class_of(wanted)) {
+    steps.push_back({class_request(wanted),
+                     [wanted](const TableDefinition& there) { return class_of(there) == class_of(wanted); }});
+  }
+  if (now.settings.deletion_protection != wanted.settings.deletion_protection) {
+    steps.push_back({protection_request(wanted), [wanted](const TableDefinition& there) {
+                       return there.settings.deletion_protection == wanted.settings.deletion_protection;
+                     }});
+  }
+  for (Step& step : steps) {
+    auto done = co_await change_table("UpdateTable", std::move(step.request), wanted.name, std::move(step.shown));
+    if (!done) co_return fail(done.error());
+  }
+  co_return Result<void>();
+}
+
 // One index in each UpdateTable: the protocol takes no more.
 Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefinition wanted) {
   for (const IndexDefinition& index : now.indexes) {
@@ -212,13 +263,15 @@ Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefiniti
 }
 
 Async<Result<TableDescription>> RemoteTables::alter_table(TableDefinition definition) {
-  if (auto ok = can_be_made(definition); !ok) co_return fail(ok.error());
+  if (auto ok = can_be_altered(definition); !ok) co_return fail(ok.error());
   auto known = co_await describe_table(definition.name);
   if (!known) co_return known;
   Shown any = [](const TableDefinition&) { return true; };
   auto described = co_await when(definition.name, std::move(any), kLongestChange);  // Somebody may just have made it.
   if (!described) co_return described;
   const TableDefinition& now = described->definition;
+  auto settings = co_await set_settings(now, definition);
+  if (!settings) co_return fail(settings.error());
   auto stream = co_await set_stream(now.name, now.stream, definition.stream);
   if (!stream) co_return fail(stream.error());
   auto indexes = co_await set_indexes(now, definition);
