@@ -197,6 +197,16 @@ class EngineDaemon(unittest.TestCase):
             stranger.environment = {**KEYS, "AWS_SECRET_ACCESS_KEY": "wrong"}
             self.check(stranger, "InvalidSignatureException")
 
+    def test_tasks_in_the_data_folder_are_told_of(self):
+        before = Daemon(BINARY, self.place / "moves").start()
+        before.call("POST", "/queues/QueueTable/tasks", {"tasks": [{"taskId": f"t-{i}"} for i in range(3)]})
+        self.end(before)
+        daemon = self.daemon("moves", "--create-tables").start()
+        line, = [line for line in daemon.log_path.read_text().splitlines() if "TASKS_LEFT_BEHIND" in line]
+        said = json.loads(line)
+        self.assertEqual((said["table"], said["tasks"]), ("QueueTable", 3), said)
+        self.assertIn(f"freshet copy {daemon.store} {self.url} --table QueueTable", said["what"])
+
     def test_settings_of_tables_go_to_the_engine_or_are_refused(self):
         daemon = self.daemon("settings", "--create-tables").start()
         table = {"TableName": "Mine"}
