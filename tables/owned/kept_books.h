@@ -45,6 +45,7 @@ class KeptBooks {
   // items.
   void end_count();
   bool is_counting() const { return count_.has_value(); }
+  bool is_counted() const { return !count_; }
 
   const Books& books() const { return books_; }
 

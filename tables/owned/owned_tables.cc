@@ -97,7 +97,7 @@ class OwnedTables::Writing {
     for (; done_ < writes_.size(); ++done_) {
       const Written& write = writes_[done_];
       tables_.has_no_answer(write);
-      if (KeptBooks* books = tables_.books_of(write.table)) books->over(hash_of(write.key), std::nullopt);
+      tables_.over(write, std::nullopt);
     }
   }
 
@@ -105,10 +105,9 @@ class OwnedTables::Writing {
   // The next write was answered, and what came of it is noted.
   void over() {
     const Written& write = writes_[done_++];
-    KeptBooks* books = tables_.books_of(write.table);
-    if (books == nullptr) return;
+    if (tables_.books_of(write.table) == nullptr) return;
     const auto now = tables_.recent_.find(write.table, write.key);
-    books->over(hash_of(write.key), tables_.place_of(write.table, now ? now : write.before));
+    tables_.over(write, tables_.place_of(write.table, now ? now : write.before));
   }
 
  private:
@@ -126,6 +125,11 @@ OwnedTables::OwnedTables(Tables& store, Tables& memory, Scheduler& scheduler, Ow
 
 OwnedTables::~OwnedTables() {
   scope_.clear();
+}
+
+void OwnedTables::over(const Written& write, const std::optional<KeptBooks::At>& now) {
+  if (KeptBooks* books = books_of(write.table)) books->over(hash_of(write.key), now);
+  tell_counter(write.table);
 }
 
 Item OwnedTables::key_in(const Item& item, const std::string& table) const {
@@ -264,9 +268,7 @@ Async<Result<TransactWriteOutput>> OwnedTables::transact_write(TransactWriteInpu
   for (const auto& action : input.actions) {
     if (std::holds_alternative<ConditionCheckInput>(action)) continue;
     Written write = written_by(action);
-    if (!write.before && write.may_move) {
-      if (KeptBooks* books = books_of(write.table)) books->doubt();
-    }
+    if (!write.before && write.may_move) doubt(write.table);
     writes.push_back(std::move(write));
   }
   std::vector<Written> written = writes;
@@ -307,7 +309,7 @@ void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const 
 void OwnedTables::has_no_answer(const Written& write) {
   if (!is_of_this_table(write)) return;
   recent_.unsure(write.table, write.key, write.before, write.cause, now());
-  if (KeptBooks* books = books_of(write.table)) books->doubt();
+  doubt(write.table);
   scope_.spawn(look_later(write));
 }
 
@@ -329,7 +331,7 @@ void OwnedTables::note_refused(Written& write, const Result<WriteOutput>& answer
   write.cause = Cause::kClient;
   // The writer saw an old image, in an index: the books may have the new one already.
   if (known || !write.is_seen_in_index) return account(write, known);
-  if (KeptBooks* books = books_of(write.table)) books->doubt();
+  doubt(write.table);
 }
 
 // `before`: the item as the books have it.
@@ -343,6 +345,7 @@ void OwnedTables::account(const Written& write, const std::optional<ItemRef>& be
   } else if (write.may_move) {
     books->doubt();
   }
+  tell_counter(write.table);
 }
 
 // Reads items whose state an answer left open.
@@ -355,7 +358,7 @@ Async<void> OwnedTables::look_again(std::vector<Written> writes) {
     get.key = write.key;
     reads.push_back(std::move(get));
     recent_.unsure(write.table, write.key, write.before, write.cause, now());
-    if (KeptBooks* books = books_of(write.table)) books->doubt();
+    doubt(write.table);
   }
   static_cast<void>(co_await read_many(std::move(reads)));
 }

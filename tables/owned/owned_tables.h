@@ -109,8 +109,15 @@ class OwnedTables final : public Tables {
   Async<void> look_again(std::vector<Written> writes);
   Async<void> look_later(Written write);
 
+  void doubt(const std::string& table);
+  // `now`: as in KeptBooks.
+  void over(const Written& write, const std::optional<KeptBooks::At>& now);
+  void tell_counter(const std::string& table);
+
   Async<void> count(std::string table, std::shared_ptr<Kept> kept);
   Async<void> count_once(std::string table, std::shared_ptr<Kept> kept);
+  // Until then, or until `done` or the end of the books: then tell_counter() has been called.
+  Async<void> wait_for(std::shared_ptr<Kept> kept, bool (KeptBooks::*done)() const, BootTime until);
 
   Tables& store_;
   Scheduler& scheduler_;

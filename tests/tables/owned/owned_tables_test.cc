@@ -83,7 +83,7 @@ TEST(OwnedTables, AClientsDeleteIsKnownOnceAWriteIsRefused) {
   const ItemRef seen = world.read(world.owned, "a");
   DeleteItemInput gone;
   gone.table = "Things";
-  gone.key = Item{{"id", Value("a")}};
+  gone.key = id_key("a");
   ASSERT_TRUE(world.wait(world.engine.delete_item(std::move(gone))));
   world.pass(2 * kLag);
   ASSERT_FALSE(world.move(seen, "TAKEN"));
@@ -138,7 +138,7 @@ TEST(OwnedTables, WhatOthersRemoveIsFoundByTheNextCount) {
   world.pass(seconds(6));
   DeleteItemInput gone;
   gone.table = "Things";
-  gone.key = Item{{"id", Value("a")}};
+  gone.key = id_key("a");
   ASSERT_TRUE(world.wait(world.engine.delete_item(std::move(gone))));
   world.pass(seconds(12));
   const auto books = world.wait(world.owned.books("Things"));
@@ -161,9 +161,9 @@ TEST(OwnedTables, ARefusalDoesNotMoveWhatOnlyALaggingIndexShowed) {
 
 class Recent : public ::testing::Test {
  protected:
-  Recent() { writes_.know(OwnedWorld::things(), "an id"); }
+  Recent() { writes_.know(things(), "an id"); }
 
-  static Item key(const std::string& id) { return Item{{"id", Value(id)}}; }
+  static Item key(const std::string& id) { return id_key(id); }
   static ItemRef thing(const std::string& id, const char* state, int64_t rank, int64_t rev = 0) {
     return ItemRef::encode(OwnedWorld::thing(id, state, rank, rev));
   }
@@ -241,9 +241,9 @@ TEST_F(Recent, OverlappingWritesAreOrderedByTheirVersionOrNotAtAll) {
 
 TEST_F(Recent, AnotherTableOfThatNameHasNothingOfTheOldOne) {
   ASSERT_TRUE(wrote("x", thing("x", "PENDING", 1)));
-  writes_.know(OwnedWorld::things(), "an id");
+  writes_.know(things(), "an id");
   EXPECT_EQ(ids(corrected({}, false)), "x ");
-  writes_.know(OwnedWorld::things(), "another id");
+  writes_.know(things(), "another id");
   EXPECT_EQ(ids(corrected({}, false)), "");
   EXPECT_EQ(writes_.size(), 0u);
 }
@@ -252,7 +252,7 @@ TEST_F(Recent, AFullMemoryForgetsTheOldestFirst) {
   RecentWritesLimits limits;
   limits.bytes = 2000;
   RecentWrites writes(*world_.memory, "rev", limits);
-  writes.know(OwnedWorld::things(), "an id");
+  writes.know(things(), "an id");
   for (int i = 0; i < 10; ++i) {
     const std::string id = "t" + std::to_string(i);
     ASSERT_TRUE(writes.wrote("Things", key(id), thing(id, "PENDING", i), writes.begin_call(), BootTime{}));
@@ -319,7 +319,7 @@ class OwnedRandomly {
     const std::string id = "t" + std::to_string(random_.below(30));
     GetItemInput get;
     get.table = "Things";
-    get.key = Item{{"id", Value(id)}};
+    get.key = id_key(id);
     const auto read = co_await world_.owned.get_item(std::move(get));
     if (!read) co_return;
     const ItemRef seen = *read;
@@ -336,7 +336,7 @@ class OwnedRandomly {
     } else if (random_.below(6) == 0) {
       DeleteItemInput gone;
       gone.table = "Things";
-      gone.key = Item{{"id", Value(id)}};
+      gone.key = id_key(id);
       gone.condition = "rev = :r";
       gone.placeholders.values.set(":r", seen.find("rev")->decode());
       answer = co_await world_.owned.delete_item(std::move(gone));
