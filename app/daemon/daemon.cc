@@ -103,7 +103,8 @@ class DaemonPage final : public Daemon {
     store.log_chores = log_chores_thread_.get();
     store.backup_sync = backup_sync_thread_.get();
     store.memory_beside = [this] {
-      const uint64_t held = parts_.memory_held ? parts_.memory_held() : 0;
+      uint64_t held = parts_.memory_held ? parts_.memory_held() : 0;
+      if (parts_.memory_of_engine) held += parts_.memory_of_engine();
       return held + (server_ ? memory_of_clients(server_->connections(), server_->in_flight()) : 0);
     };
     const milliseconds every = log_is_for_people(options_.log_format) ? seconds(1) : seconds(10);

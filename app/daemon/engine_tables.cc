@@ -24,6 +24,7 @@ namespace {
 constexpr const char* kEmbedded = "embedded";
 constexpr const char* kDynamoDb = "dynamodb";
 constexpr const char* kNodeTable = "freshet.node";  // Its id names this data folder.
+constexpr uint64_t kMemoryShare = 4;                // Recent writes have that part of --max-memory-bytes, at most.
 constexpr size_t kLargestAnswer = 64u << 20;        // A page of 1 MiB of items, written out as JSON.
 
 // The parts under the tables, made before these.
@@ -35,12 +36,24 @@ struct EngineParts {
         caller(caller_options(parts), *http, *keys, parts.loop, parts.random),
         engine(caller, parts.random),
         memory(std::move(recent)),
-        owned(engine, *memory, parts.loop, OwnedOptions{std::string(attribute::kRev)}) {
+        owned(engine, *memory, parts.loop, owned_options(parts)),
+        daemon(parts) {
     loop.add(*memory);
+    daemon.memory_of_engine = [this] { return owned.memory_bytes(); };
   }
   EngineParts(const EngineParts&) = delete;
   EngineParts& operator=(const EngineParts&) = delete;
-  ~EngineParts() { loop.remove(*memory); }
+  ~EngineParts() {
+    daemon.memory_of_engine = nullptr;
+    loop.remove(*memory);
+  }
+
+  static OwnedOptions owned_options(const DaemonParts& parts) {
+    OwnedOptions options;
+    options.version = attribute::kRev;
+    options.recent.bytes = std::min(options.recent.bytes, parts.memory_limit / kMemoryShare);
+    return options;
+  }
 
   static HttpClientOptions client_options(const DaemonParts& parts) {
     HttpClientOptions options;
@@ -70,6 +83,7 @@ struct EngineParts {
   remote::RemoteTables engine;
   std::unique_ptr<EmbeddedTables> memory;
   OwnedTables owned;
+  DaemonParts& daemon;
 };
 
 class EngineTables final : private EngineParts, public SplitTables {

@@ -98,6 +98,8 @@ struct DaemonParts {
   TaskQueues* task_queues = nullptr;                                                     // In join(), as is the next.
   // Returns the bytes that modules hold and that count against the memory limit. Null: they hold none.
   std::function<uint64_t()> memory_held = nullptr;
+  // The bytes that count against the memory limit for the sake of an engine. From join() on.
+  std::function<uint64_t()> memory_of_engine = nullptr;
 };
 
 class Module {

@@ -17,6 +17,12 @@ constexpr milliseconds kLongestPause{30'000};
 
 }  // namespace
 
+uint64_t OwnedTables::memory_bytes() const {
+  uint64_t bytes = recent_.bytes();
+  for (const auto& [table, kept] : kept_) bytes += kept->books.memory_bytes();
+  return bytes;
+}
+
 void OwnedTables::doubt(const std::string& table) {
   if (KeptBooks* books = books_of(table)) books->doubt();
   tell_counter(table);

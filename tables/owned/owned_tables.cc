@@ -20,6 +20,8 @@ uint64_t hash_of(const Item& key) {
   return std::hash<std::string>{}(bytes);
 }
 
+constexpr milliseconds kRoomLook{20};
+constexpr seconds kRoomPatience{2};
 constexpr seconds kLookLater{10};  // Longer than a store needs for a write that it will ever carry out.
 
 template <class Input>
@@ -33,6 +35,10 @@ std::vector<std::string> tables_of(const std::vector<Input>& inputs) {
     }
   }
   return out;
+}
+
+std::vector<Result<WriteOutput>> refused(size_t writes, const Error& why) {
+  return std::vector<Result<WriteOutput>>(writes, Result<WriteOutput>(fail(why)));
 }
 
 bool is_unknown(const Result<WriteOutput>& answer) {
@@ -188,10 +194,33 @@ Async<void> OwnedTables::know_tables(std::vector<std::string> tables) {
   }
 }
 
+// Items that are remembered already need no room. `inputs` outlives the answer.
+template <class Input>
+Async<Result<void>> OwnedTables::room_for(const std::vector<Input>& inputs) {
+  const auto is_remembered = [this](const Input& input) {
+    const Written write = written_by(input);
+    return write.key.empty() || recent_.find(write.table, write.key).has_value();
+  };
+  const BootTime end = now() + kRoomPatience;
+  while (!recent_.make_room(now())) {
+    if (std::all_of(inputs.begin(), inputs.end(), is_remembered)) break;
+    if (now() >= end) {
+      co_return fail(ErrorCode::kThroughputExceeded,
+                     "The daemon remembers as much of what it wrote lately as it may (" +
+                         std::to_string(recent_.most_bytes()) +
+                         " bytes), until the engine's indexes have it: retry later.");
+    }
+    co_await sleep_for(scheduler_, kRoomLook);
+  }
+  co_return Result<void>();
+}
+
 Async<std::vector<Result<WriteOutput>>> OwnedTables::edit_many(std::vector<EditItemInput> inputs) {
   auto tables = tables_of(inputs);
   co_await know_tables(std::move(tables));
   recent_.expire(now());
+  const auto room = co_await room_for(inputs);
+  if (!room) co_return refused(inputs.size(), room.error());
   std::vector<Written> writes;
   for (auto& input : inputs) {
     writes.push_back(written_by(input));
@@ -214,6 +243,8 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::write_many(std::vector<Writ
   auto tables = tables_of(inputs);
   co_await know_tables(std::move(tables));
   recent_.expire(now());
+  const auto room = co_await room_for(inputs);
+  if (!room) co_return refused(inputs.size(), room.error());
   std::vector<Written> writes;
   std::vector<WriteInput> sent;
   for (const auto& input : inputs) {
@@ -264,6 +295,8 @@ Async<Result<WriteOutput>> OwnedTables::delete_item(DeleteItemInput input) {
 Async<Result<TransactWriteOutput>> OwnedTables::transact_write(TransactWriteInput input) {
   auto tables = tables_of(input.actions);
   co_await know_tables(std::move(tables));
+  const auto room = co_await room_for(input.actions);
+  if (!room) co_return fail(room.error());
   std::vector<Written> writes;
   for (const auto& action : input.actions) {
     if (std::holds_alternative<ConditionCheckInput>(action)) continue;

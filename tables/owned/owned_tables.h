@@ -5,6 +5,9 @@
 // - books: counted at the start, kept by the writes that go through here, and counted again now and then, as others
 //   write, too.
 //
+// Writes wait while it cannot remember more of them, and are refused with kThroughputExceeded if that lasts: none is
+// forgotten before indexes show it.
+//
 // Queries of an index are corrected, but not scans, nor queries with count_only or a projection. The
 // conditions of writes are the engine's: what this remembers is never a reason for a promise.
 //
@@ -69,6 +72,8 @@ class OwnedTables final : public Tables {
 
   // True if the table has books, and all its items have been counted at least once.
   bool is_counted(const std::string& table) const;
+  // Memory of recent writes, and of counts while they last: 16 bytes for each item of the table.
+  uint64_t memory_bytes() const;
 
  private:
   struct Kept;
@@ -92,6 +97,8 @@ class OwnedTables final : public Tables {
   // Empty: it is not known where the item is.
   std::optional<KeptBooks::At> place_of(const std::string& table, const std::optional<ItemRef>& item) const;
 
+  template <class Input>
+  Async<Result<void>> room_for(const std::vector<Input>& inputs);
   void know(TableDescription& description);
   void keep_books(const TableDefinition& wanted, const std::string& id);
   void end_books(const std::string& table);

@@ -255,10 +255,29 @@ void RecentWrites::renew(Entry& entry, BootTime at) {
   entry.at = at;
   entry.until = at + limits_.remembered;
   ages_.splice(ages_.end(), ages_, entry.age);
-  while (bytes_ > limits_.bytes && ages_.size() > 1) {
+}
+
+// An index that has lagged lately may do so again.
+nanoseconds RecentWrites::least(BootTime now) const {
+  const nanoseconds lag = now - lagged_ > limits_.longest ? nanoseconds(0) : lag_;
+  return std::min<nanoseconds>(std::max<nanoseconds>(limits_.least, 2 * lag), limits_.remembered);
+}
+
+bool RecentWrites::make_room(BootTime now) {
+  const nanoseconds least_age = least(now);
+  for (size_t left = ages_.size(); left > 0 && bytes_ >= limits_.bytes; --left) {
     const Age first = ages_.front();
-    forget(*table_of(first.table), first.key);
+    KnownTable& table = *table_of(first.table);
+    Entry& entry = table.entries.find(first.key)->second;
+    if (entry.at + least_age > now) break;
+    const bool is_behind = entry.until > entry.at + limits_.remembered && entry.until > now;
+    if (is_behind || entry.unsure) {
+      ages_.splice(ages_.end(), ages_, entry.age);
+    } else {
+      forget(table, first.key);
+    }
   }
+  return bytes_ < limits_.bytes;
 }
 
 // False if the memory does not take the item.
@@ -305,6 +324,9 @@ std::optional<Cause> RecentWrites::cause_of_unsure(const std::string& table, con
 }
 
 void RecentWrites::keep_longer(Entry& entry, BootTime now) {
+  if (now - lagged_ > limits_.longest) lag_ = nanoseconds(0);
+  lagged_ = now;
+  lag_ = std::max<nanoseconds>(lag_, now - entry.at);
   entry.until =
       std::min<BootTime>(std::max<BootTime>(entry.until, now + limits_.remembered), entry.at + limits_.longest);
 }

@@ -17,14 +17,14 @@ namespace freshet {
 
 class OwnedWorld {
  public:
-  OwnedWorld(uint64_t seed, SimFaults faults, milliseconds lag)
+  OwnedWorld(uint64_t seed, SimFaults faults, milliseconds lag, size_t recent_bytes = RecentWritesLimits{}.bytes)
       : scheduler(clock),
         random(seed),
         store(open()),
         behind(open()),
         memory(open()),
         engine(*store, scheduler, seed, faults, *behind, lag),
-        owned(*store_engine(), *memory, scheduler, options()) {
+        owned(*store_engine(), *memory, scheduler, options(recent_bytes)) {
     EXPECT_TRUE(wait(owned.create_table(things())));
   }
   ~OwnedWorld() {
@@ -133,8 +133,9 @@ class OwnedWorld {
     engine.say_traits(traits);
     return &engine;
   }
-  static OwnedOptions options() {
+  static OwnedOptions options(size_t recent_bytes) {
     OwnedOptions out;
+    out.recent.bytes = recent_bytes;
     out.version = "rev";
     out.recount = seconds(5);
     return out;

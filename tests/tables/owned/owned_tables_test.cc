@@ -248,19 +248,67 @@ TEST_F(Recent, AnotherTableOfThatNameHasNothingOfTheOldOne) {
   EXPECT_EQ(writes_.size(), 0u);
 }
 
-TEST_F(Recent, AFullMemoryForgetsTheOldestFirst) {
-  RecentWritesLimits limits;
-  limits.bytes = 2000;
-  RecentWrites writes(*world_.memory, "rev", limits);
-  writes.know(things(), "an id");
-  for (int i = 0; i < 10; ++i) {
-    const std::string id = "t" + std::to_string(i);
-    ASSERT_TRUE(writes.wrote("Things", key(id), thing(id, "PENDING", i), writes.begin_call(), BootTime{}));
+class Full : public Recent {
+ protected:
+  Full() {
+    writes_.know(things(), "an id");
+    for (int i = 0; i < 10; ++i) {
+      const std::string id = "t" + std::to_string(i);
+      EXPECT_TRUE(writes_.wrote("Things", key(id), thing(id, "PENDING", i), writes_.begin_call(), BootTime{}));
+    }
   }
-  EXPECT_LT(writes.size(), 5u);
-  EXPECT_GT(writes.size(), 2u);
-  EXPECT_TRUE(writes.find("Things", key("t9")));
-  EXPECT_FALSE(writes.find("Things", key("t0")));
+  bool knows(const char* id) const { return writes_.find("Things", key(id)).has_value(); }
+
+  static RecentWritesLimits limits() {
+    RecentWritesLimits out;
+    out.bytes = 2000;
+    return out;
+  }
+  RecentWrites writes_{*world_.memory, "rev", limits()};
+};
+
+TEST_F(Full, NothingIsForgottenBeforeIndexesHadTimeToShowIt) {
+  EXPECT_EQ(writes_.size(), 10u);
+  EXPECT_FALSE(writes_.make_room(BootTime(seconds(4))));
+  EXPECT_EQ(writes_.size(), 10u);
+  EXPECT_TRUE(writes_.make_room(BootTime(seconds(6))));
+  EXPECT_LT(writes_.size(), 5u);
+  EXPECT_GT(writes_.size(), 2u);
+  EXPECT_LT(writes_.bytes(), 2000u);
+  EXPECT_TRUE(knows("t9"));
+  EXPECT_FALSE(knows("t0")) << "the oldest first";
+}
+
+TEST_F(Full, AnIndexThatLagsMoreGetsMoreTime) {
+  QueryInput query;
+  query.table = "Things";
+  query.index = "by-state";
+  query.key_condition = "#s = :s";
+  query.placeholders.names = {{"#s", "state"}};
+  query.placeholders.values.set(":s", Value("PENDING"));
+  size_t masked = 0;
+  EXPECT_EQ(writes_.corrected(query, Page(), BootTime(seconds(4)), masked).items.size(), 10u)
+      << "it shows none of them";
+  EXPECT_FALSE(writes_.make_room(BootTime(seconds(7)))) << "8 s are needed";
+  EXPECT_FALSE(writes_.make_room(BootTime(seconds(33)))) << "those that were missing are kept for 30 s more";
+  EXPECT_TRUE(writes_.make_room(BootTime(seconds(35))));
+}
+
+TEST(OwnedTables, WithoutRoomWritesWaitAndAreRefusedAndNothingIsWrong) {
+  OwnedWorld world(1, {}, milliseconds(4000), 3000);
+  Result<WriteOutput> last;
+  int made = 0;
+  const BootTime began = world.clock.boot();
+  for (; made < 100 && last; ++made) last = world.create("t" + std::to_string(made), "PENDING", made);
+  ASSERT_FALSE(last);
+  EXPECT_EQ(last.error().code, ErrorCode::kThroughputExceeded);
+  EXPECT_GE(world.clock.boot() - began, seconds(2)) << "it has waited";
+  EXPECT_LE(world.owned.memory_bytes(), 4000u);
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), world.ids(*world.store, "PENDING"));
+  EXPECT_TRUE(world.move(world.read(world.owned, "t0"), "TAKEN")) << "it is remembered already";
+  world.pass(seconds(5));
+  EXPECT_TRUE(world.create("one more", "PENDING", 1000));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), world.ids(*world.store, "PENDING"));
 }
 
 // Random work of one process, several calls at a time, on an engine that is late and loses answers. Whenever nothing is
