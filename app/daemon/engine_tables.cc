@@ -34,17 +34,19 @@ struct EngineParts {
         http(make_http_client(client_options(parts), parts.io_threads, parts.world.clock(), parts.loop, parts.loop)),
         keys(remote::keys_from(places_of(parts.world), *http, parts.loop)),
         caller(caller_options(parts), *http, *keys, parts.loop, parts.random),
-        engine(caller, parts.random),
+        engine(caller, parts.random, remote_options(parts)),
         memory(std::move(recent)),
         owned(engine, *memory, parts.loop, owned_options(parts)),
         daemon(parts) {
     loop.add(*memory);
     daemon.memory_of_engine = [this] { return owned.memory_bytes(); };
+    daemon.trouble_of_engine = [this] { return owned.trouble(); };
   }
   EngineParts(const EngineParts&) = delete;
   EngineParts& operator=(const EngineParts&) = delete;
   ~EngineParts() {
     daemon.memory_of_engine = nullptr;
+    daemon.trouble_of_engine = nullptr;
     loop.remove(*memory);
   }
 
@@ -52,6 +54,16 @@ struct EngineParts {
     OwnedOptions options;
     options.version = attribute::kRev;
     options.recent.bytes = std::min(options.recent.bytes, parts.memory_limit / kMemoryShare);
+    options.on_lag = [log = parts.log](const std::string& table, const std::string& index, bool is_behind) {
+      log.warn(is_behind ? "ENGINE_INDEX_BEHIND" : "ENGINE_INDEX_CAUGHT_UP", {{"table", table}, {"index", index}});
+    };
+    return options;
+  }
+  static remote::RemoteOptions remote_options(const DaemonParts& parts) {
+    remote::RemoteOptions options;
+    options.on_building = [log = parts.log](const std::string& table) {
+      log.info("ENGINE_BUILDS_INDEX", {{"table", table}});
+    };
     return options;
   }
 

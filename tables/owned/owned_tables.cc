@@ -425,6 +425,41 @@ Async<std::vector<Result<ReadOutput>>> OwnedTables::read_many(std::vector<GetIte
   co_return items;
 }
 
+// If the item is as it is remembered, the index is behind, and no client has changed the item.
+Async<void> OwnedTables::look_at_lag(RecentWrites::Doubt doubt) {
+  const auto known = recent_.find(doubt.table, doubt.key);
+  GetItemInput get;
+  get.table = doubt.table;
+  get.key = doubt.key;
+  const auto read = co_await get_item(std::move(get));
+  if (!read || !known) co_return;
+  const bool is_same = *known ? *read && known->same_bytes(*read) : !*read;
+  if (!is_same) co_return;
+  const bool is_new = lags_.insert_or_assign({doubt.table, doubt.index}, now()).second;
+  if (is_new && options_.on_lag) options_.on_lag(doubt.table, doubt.index, true);
+}
+
+void OwnedTables::end_lags() {
+  for (auto lag = lags_.begin(); lag != lags_.end();) {
+    if (now() - lag->second <= 2 * options_.recent.far_behind) {
+      ++lag;
+      continue;
+    }
+    if (options_.on_lag) options_.on_lag(lag->first.first, lag->first.second, false);
+    lag = lags_.erase(lag);
+  }
+}
+
+std::string OwnedTables::trouble() const {
+  std::string out;
+  for (const auto& [which, when] : lags_) {
+    if (now() - when > 2 * options_.recent.far_behind) continue;
+    out.append("index '").append(which.second).append("' of table '").append(which.first);
+    out.append("' is far behind: the engine has not shown a write in it for more than a minute\n");
+  }
+  return out;
+}
+
 // Reads on where most of a page turned out to have moved, but not without end.
 Async<Result<Page>> OwnedTables::query(QueryInput input) {
   if (input.index.empty() || input.count_only || !input.projection.empty()) {
@@ -443,6 +478,8 @@ Async<Result<Page>> OwnedTables::query(QueryInput input) {
     if (!page) co_return page;
     size_t masked = 0;
     Page right = recent_.corrected(input, std::move(*page), now(), masked);
+    for (auto& doubt : recent_.take_doubts()) scope_.spawn(look_at_lag(std::move(doubt)));
+    end_lags();
     std::move(right.items.begin(), right.items.end(), std::back_inserter(out.items));
     out.count += right.count;
     out.scanned += right.scanned;

@@ -14,9 +14,11 @@
 // Loop thread. What it refers to outlives it, and it outlives every Async that it returned.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/async.h"
@@ -31,6 +33,8 @@ struct OwnedOptions {
   std::string version;          // As in RecentWrites.
   RecentWritesLimits recent{};  // How long writes are remembered.
   seconds recount{600};         // Between two counts of a table; longer if a count takes long.
+  // Told when an index turns out to be far behind, and when it is so no longer.
+  std::function<void(const std::string& table, const std::string& index, bool is_behind)> on_lag;
 };
 
 class OwnedTables final : public Tables {
@@ -74,6 +78,8 @@ class OwnedTables final : public Tables {
   bool is_counted(const std::string& table) const;
   // Memory of recent writes, and of counts while they last: 16 bytes for each item of the table.
   uint64_t memory_bytes() const;
+  // Names the indexes that are far behind, a line each; empty: none is.
+  std::string trouble() const;
 
  private:
   struct Kept;
@@ -120,6 +126,8 @@ class OwnedTables final : public Tables {
   // `now`: as in KeptBooks.
   void over(const Written& write, const std::optional<KeptBooks::At>& now);
   void tell_counter(const std::string& table);
+  Async<void> look_at_lag(RecentWrites::Doubt doubt);
+  void end_lags();
 
   Async<void> count(std::string table, std::shared_ptr<Kept> kept);
   Async<void> count_once(std::string table, std::shared_ptr<Kept> kept);
@@ -131,8 +139,9 @@ class OwnedTables final : public Tables {
   const OwnedOptions options_;
   StoreTraits traits_;
   RecentWrites recent_;
-  std::map<std::string, std::shared_ptr<Kept>> kept_;  // By table.
-  Scope scope_;                                        // Last.
+  std::map<std::string, std::shared_ptr<Kept>> kept_;             // By table.
+  std::map<std::pair<std::string, std::string>, BootTime> lags_;  // By table and index: when it was last found so.
+  Scope scope_;                                                   // Last.
 };
 
 }  // namespace freshet

@@ -12,6 +12,7 @@ namespace freshet {
 namespace {
 
 constexpr size_t kEntryBytes = 400;  // An entry takes that much beside its item.
+constexpr size_t kMostDoubts = 4;    // From one query.
 
 std::string encoded(const Item& key) {
   std::string out;
@@ -242,6 +243,8 @@ void RecentWrites::unsure(const std::string& table, const Item& key, const std::
 }
 
 void RecentWrites::set(KnownTable& table, Entry& entry, const Item& key, ItemRef now, BootTime at) {
+  const bool is_same = entry.now && (*entry.now ? now && entry.now->same_bytes(now) : !now);
+  if (!is_same) entry.since = at;
   bytes_ -= bytes_of(entry);
   entry.now = std::move(now);
   entry.unsure.reset();
@@ -331,6 +334,16 @@ void RecentWrites::keep_longer(Entry& entry, BootTime now) {
       std::min<BootTime>(std::max<BootTime>(entry.until, now + limits_.remembered), entry.at + limits_.longest);
 }
 
+// The index shows the item as it was, or not at all.
+void RecentWrites::lags(const QueryInput& query, const KnownTable& table, const ItemRef& item, Entry& entry,
+                        BootTime now) {
+  keep_longer(entry, now);
+  const bool is_far = now - entry.since > limits_.far_behind && now - entry.doubted > limits_.remembered;
+  if (!is_far || doubts_.size() >= kMostDoubts) return;
+  entry.doubted = now;
+  doubts_.push_back({query.table, query.index, key_in(item, table.definition.keys)});
+}
+
 Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, size_t& masked) {
   KnownTable* table = table_of(query.table);
   const IndexDefinition* index = table == nullptr ? nullptr : table->definition.index(query.index);
@@ -347,7 +360,7 @@ Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, s
     const ItemRef& its = *entry->second.now;
     // An index that holds a part of each item cannot be compared so.
     const bool differs = !its || (index->projection == Projection::kAll && !its.same_bytes(item));
-    if (differs) keep_longer(entry->second, now);
+    if (differs) lags(query, *table, item, entry->second, now);
     shown.insert(std::move(key));
     return true;
   });
@@ -358,7 +371,7 @@ Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, s
     const std::string key = encoded(key_in(item, table->definition.keys));
     const auto entry = table->entries.find(key);
     const bool is_mine = entry != table->entries.end() && !entry->second.unsure;
-    if (is_mine && !shown.contains(key)) keep_longer(entry->second, now);
+    if (is_mine && !shown.contains(key)) lags(query, *table, item, entry->second, now);
   }
   return out;
 }

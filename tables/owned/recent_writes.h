@@ -18,6 +18,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "tables/tables.h"
@@ -26,7 +28,9 @@ namespace freshet {
 
 struct RecentWritesLimits {
   seconds remembered{30};  // After a write, or after an index showed something else.
-  seconds longest{600};      // After a write, whatever indexes show: a client may have changed the item.
+  // After a write or a read by key, whatever indexes show: a client may have changed the item.
+  seconds longest{600};
+  seconds far_behind{60};  // An index that shows nothing of a write for that long is told of, if the item is still so.
   // After a write, even without room: this long, or twice as long as an index has lately lagged.
   seconds least{5};
   size_t bytes = 64u << 20;  // All items together, in memory. Writes that are under way come on top.
@@ -76,6 +80,14 @@ class RecentWrites {
   // and that are remembered. For queries without count_only and projection; others stay as they are.
   Page corrected(const QueryInput& query, Page page, BootTime now, size_t& masked);
 
+  // An index has not shown this item for very long: read it. Each is told of now and then.
+  struct Doubt {
+    std::string table;
+    std::string index;
+    Item key;
+  };
+  std::vector<Doubt> take_doubts() { return std::exchange(doubts_, {}); }
+
   // Forgets what has been remembered for long enough.
   void expire(BootTime now);
 
@@ -92,6 +104,8 @@ class RecentWrites {
     uint64_t written = 0;           // The same for the last image that a write gave.
     BootTime at{};
     BootTime until{};
+    BootTime since{};    // The item is like that since then.
+    BootTime doubted{};  // When it was last told of in a Doubt.
     Ages::iterator age{};
   };
   struct KnownTable {
@@ -108,6 +122,7 @@ class RecentWrites {
   bool show(KnownTable& table, const Item& key, const ItemRef& now);
   void forget(KnownTable& table, const std::string& key);
   void keep_longer(Entry& entry, BootTime now);
+  void lags(const QueryInput& query, const KnownTable& table, const ItemRef& item, Entry& entry, BootTime now);
   nanoseconds least(BootTime now) const;
   int64_t version_of(const ItemRef& item) const;
   // The memory has an item of its own.
@@ -121,6 +136,7 @@ class RecentWrites {
   size_t bytes_ = 0;
   nanoseconds lag_{0};  // The longest time after a write at which an index was seen without it,
   BootTime lagged_{};   // and the last time that one was.
+  std::vector<Doubt> doubts_;
   uint64_t last_call_ = 0;
 };
 

@@ -12,6 +12,7 @@ namespace freshet::remote {
 namespace {
 
 constexpr seconds kLongestChange{600};
+constexpr seconds kToldEach{60};
 constexpr seconds kLongestUnseen{60};  // An engine shows an old description for no longer than that.
 constexpr seconds kLongestDoubt{10};   // A change without an answer that the table does not show by then is unknown.
 constexpr milliseconds kFirstLook{20};
@@ -125,7 +126,8 @@ Async<Result<TableDescription>> RemoteTables::change_table(const char* operation
 // or if all takes too long.
 Async<Result<TableDescription>> RemoteTables::when(std::string table, Shown shown, nanoseconds patience) {
   Scheduler& scheduler = caller_.scheduler();
-  const BootTime end = scheduler.clock().boot() + kLongestChange;
+  BootTime end = scheduler.clock().boot() + kLongestChange;
+  BootTime told = scheduler.clock().boot();
   std::optional<BootTime> still_since;
   for (milliseconds look = kFirstLook;; look = std::min(look * 2, kLongestLook)) {
     auto request = table_request(table);
@@ -134,9 +136,11 @@ Async<Result<TableDescription>> RemoteTables::when(std::string table, Shown show
     const bool unknown = !answer && answer.error().code == ErrorCode::kResourceNotFound;
     if (!answer && !unknown) co_return fail(answer.error());
     bool still = unknown;
+    bool is_building = false;
     if (!unknown) {
       auto seen = description_of(*answer);
       if (!seen) co_return fail(seen.error());
+      is_building = !seen->indexes_ready;
       still = seen->status == "ACTIVE" && seen->indexes_ready;
       if (still) {
         auto described = co_await describe_table(table);
@@ -144,6 +148,12 @@ Async<Result<TableDescription>> RemoteTables::when(std::string table, Shown show
       }
     }
     const BootTime now = scheduler.clock().boot();
+    // A large table's index takes hours.
+    if (is_building) end = now + kLongestChange;
+    if (is_building && options_.on_building && now - told >= kToldEach) {
+      told = now;
+      options_.on_building(table);
+    }
     if (!still) still_since.reset();
     if (still && !still_since) still_since = now;
     if (now >= end) co_return not_in_time(table, "is still not active after ten minutes");

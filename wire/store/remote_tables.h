@@ -32,6 +32,8 @@ struct RemoteOptions {
   // GetItem and Query are sent again if they are not answered for so long, and the first answer counts (hedge.h).
   // Empty: never.
   std::optional<milliseconds> hedged_after;
+  // Called each minute while a change of a table waits for an index that the engine builds.
+  std::function<void(const std::string& table)> on_building{};
 };
 
 class RemoteTables final : public Tables {
@@ -41,7 +43,7 @@ class RemoteTables final : public Tables {
   const StoreTraits& traits() const override { return traits_; }
 
   // Each step of these waits until the table shows it, with its indexes ready. kTimeout after a minute in which nothing
-  // happens, or ten in all; kUnknownOutcome if no answer came and the table
+  // happens, or ten in all, beside the time in which indexes are built; kUnknownOutcome if no answer came and the table
   // does not show the change within 10 s. The engine goes on. kLimitExceeded for a ttl that was changed within the last
   // hour: Amazon DynamoDB changes it once an hour. The ttl is changed last, so all else is as wanted then.
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;

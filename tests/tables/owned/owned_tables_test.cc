@@ -159,6 +159,39 @@ TEST(OwnedTables, ARefusalDoesNotMoveWhatOnlyALaggingIndexShowed) {
   EXPECT_FALSE(books->stock.contains("PENDING") && books->stock.at("PENDING") > 0);
 }
 
+TEST(OwnedTables, AnIndexThatIsFarBehindIsToldOfUntilItHasCaughtUp) {
+  OwnedWorld world(1, {}, seconds(900));
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "a ");
+  for (int i = 0; i < 85; ++i) {
+    world.pass(seconds(10));
+    ASSERT_EQ(world.ids(world.owned, "PENDING"), "a ") << "remembered as long as the index lacks it";
+    EXPECT_EQ(world.owned.trouble().empty(), i < 6) << i;
+  }
+  EXPECT_EQ(world.owned.trouble(),
+            "index 'by-state' of table 'Things' is far behind: the engine has not shown a write in it for more than a "
+            "minute\n");
+  world.pass(seconds(200));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "a ");
+  EXPECT_EQ(world.owned.trouble(), "");
+}
+
+TEST(OwnedTables, WhatAClientHasChangedIsNoLag) {
+  OwnedWorld world(1, {}, milliseconds(1500));
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  world.pass(seconds(5));
+  DeleteItemInput gone;
+  gone.table = "Things";
+  gone.key = id_key("a");
+  ASSERT_TRUE(world.wait(world.engine.delete_item(std::move(gone))));
+  for (int i = 0; i < 10; ++i) {
+    world.pass(seconds(10));
+    static_cast<void>(world.ids(world.owned, "PENDING"));
+    EXPECT_EQ(world.owned.trouble(), "");
+  }
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
+}
+
 class Recent : public ::testing::Test {
  protected:
   Recent() { writes_.know(things(), "an id"); }
