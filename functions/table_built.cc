@@ -2,9 +2,13 @@
 
 #include <algorithm>
 
+#include "tables/traits.h"
+
 namespace freshet {
 
 namespace {
+
+constexpr milliseconds kLook{100};
 
 Async<bool> is_building(Services& services, std::string table) {
   std::string copy = table;
@@ -23,7 +27,9 @@ Async<void> table_built(Services& services, std::string table) {
     std::string copy = table;
     const bool building = co_await is_building(services, std::move(copy));
     if (!building) co_return;
-    co_await sleep_for(services.scheduler, nanoseconds(0));  // The next turn: each builds a part.
+    // The embedded store builds a part in each turn.
+    const bool is_immediate = services.tables.traits().has(Trait::kImmediate);
+    co_await sleep_for(services.scheduler, is_immediate ? nanoseconds(0) : nanoseconds(kLook));
   }
 }
 

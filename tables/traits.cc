@@ -24,6 +24,8 @@ bool StoreTraits::has(Trait trait) const {
       return full_images;
     case Trait::kPromptTtl:
       return prompt_ttl;
+    case Trait::kAllSettings:
+      return all_settings;
   }
   FRESHET_CHECK(false, "a Trait outside the enumeration");
 }
@@ -48,6 +50,8 @@ std::string_view trait_name(Trait trait) {
       return "full images in its streams";
     case Trait::kPromptTtl:
       return "prompt TTL";
+    case Trait::kAllSettings:
+      return "tags and point-in-time recovery";
   }
   FRESHET_CHECK(false, "a Trait outside the enumeration");
 }

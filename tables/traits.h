@@ -24,6 +24,7 @@ enum class Trait : uint8_t {
   kSingleStream,  // All changes of a table stand in one order. Without it only those of an item do.
   kFullImages,    // Records have both images whole and tell inserts, changes and the service's own deletes apart.
   kPromptTtl,     // Expired items are gone within moments, and a task in work is left alone.
+  kAllSettings,   // Descriptions have all settings of a table. Without it they lack tags and point-in-time recovery.
 };
 
 enum class StreamShape : uint8_t { kNone, kSingle, kSharded };
@@ -37,6 +38,7 @@ struct StoreTraits {
   StreamShape stream = StreamShape::kNone;
   bool full_images = false;
   bool prompt_ttl = false;
+  bool all_settings = false;
   // The most members of one call; a caller that has more makes several calls.
   size_t largest_write = 0;        // write_many() and edit_many(), without conditions on the members.
   size_t largest_read = 0;         // read_many().

@@ -34,6 +34,10 @@ namespace {
 
 constexpr size_t kRecentLogBytes = 4u << 20;
 constexpr milliseconds kLastSync{5000};
+// Each step of a stop has that long, even when the drain has used up its time: an engine that does not answer must not
+// hold it up.
+constexpr milliseconds kLastStep{500};
+constexpr milliseconds kLastReports{3000};
 
 class DaemonPage final : public Daemon {
  public:
@@ -99,7 +103,8 @@ class DaemonPage final : public Daemon {
     store.log_chores = log_chores_thread_.get();
     store.backup_sync = backup_sync_thread_.get();
     store.memory_beside = [this] {
-      const uint64_t held = parts_.memory_held ? parts_.memory_held() : 0;
+      uint64_t held = parts_.memory_held ? parts_.memory_held() : 0;
+      if (parts_.memory_of_engine) held += parts_.memory_of_engine();
       return held + (server_ ? memory_of_clients(server_->connections(), server_->in_flight()) : 0);
     };
     const milliseconds every = log_is_for_people(options_.log_format) ? seconds(1) : seconds(10);
@@ -191,7 +196,7 @@ class DaemonPage final : public Daemon {
       for (auto& route : routes) route = parts_.around_route(std::move(route));
     }
     parts_.metrics_page = [this] { return modules_.metrics_page(metrics_); };
-    ServiceView view{[this] { return ready_; }, parts_.metrics_page, [this] { return modules_.broken(); }};
+    ServiceView view{[this] { return ready_; }, parts_.metrics_page, [this] { return broken(); }};
     for (auto& route : make_service_routes(view)) routes.push_back(std::move(route));
     auto server = start_serving(parts_, std::move(listener_), std::move(routes));
     if (!server) return fail(server.error());
@@ -201,6 +206,10 @@ class DaemonPage final : public Daemon {
     const std::string url = server_url(plan_, server_->port());
     log_.info("READY", {{"url", url}, {"data", options_.data}, {"durability", options_.durability}});
     return ready_file_.write(url);
+  }
+
+  std::string broken() const {
+    return modules_.broken() + (parts_.trouble_of_engine ? parts_.trouble_of_engine() : "");
   }
 
   // Programs cannot be run any more; a new start can. What they were at goes back with its attempt on the way out.
@@ -230,21 +239,32 @@ class DaemonPage final : public Daemon {
     const bool returned = co_await modules_.returned(deadline);
     if (server_) {
       const auto left = std::chrono::duration_cast<milliseconds>(deadline - loop_.clock().boot());
-      const milliseconds patience = std::max(left, milliseconds(500));
+      const milliseconds patience = std::max(left, kLastStep);
       co_await server_->stop(patience);
     }
-    co_await modules_.each(&Module::release);
+    auto releasing = modules_.each(&Module::release);
+    co_await over_by(end_of_step(deadline, kLastStep), std::move(releasing), loop_, scope_);
     const bool durable = co_await durable_within(*store_, loop_, scope_, kLastSync);
-    co_await modules_.each(&Module::finish);
-    co_await say_farewell(ended && returned, durable);
+    auto finishing = modules_.each(&Module::finish);
+    co_await over_by(end_of_step(deadline, kLastReports), std::move(finishing), loop_, scope_);
+    auto counting = count_tasks();
+    const bool counted = co_await over_by(end_of_step(deadline, kLastStep), std::move(counting), loop_, scope_);
+    if (!counted) farewell_.counted = Farewell::Counted::kNoAnswer;
+    say_farewell(ended && returned, durable);
     loop_.stop();
   }
+  BootTime end_of_step(BootTime deadline, milliseconds least) const {
+    return std::max(deadline, loop_.clock().boot() + least);
+  }
 
-  Async<void> say_farewell(bool drained, bool durable) {
+  Async<void> count_tasks() {
+    farewell_.counted = was_ready_ ? Farewell::Counted::kNoQueue : Farewell::Counted::kStartCutShort;
+    if (was_ready_ && parts_.task_queues) farewell_ = co_await farewell_of(*parts_.task_queues);
+  }
+
+  void say_farewell(bool drained, bool durable) {
     const bool is_kept = options_.data != kMemoryDirectory;  // A store in memory ends with the daemon.
-    Farewell farewell;
-    farewell.counted = was_ready_ ? Farewell::Counted::kNoQueue : Farewell::Counted::kStartCutShort;
-    if (was_ready_ && parts_.task_queues) farewell = co_await farewell_of(*parts_.task_queues);
+    Farewell farewell = farewell_;
     if (is_kept) farewell.data = std::filesystem::absolute(options_.data).lexically_normal().string();
     farewell.durable = durable;
     const std::string what = farewell_text(farewell);
@@ -285,6 +305,7 @@ class DaemonPage final : public Daemon {
   bool ready_ = false;
   bool was_ready_ = false;  // When the stop came.
   bool stopping_ = false;
+  Farewell farewell_;
   int exit_status_ = 0;
   std::optional<Error> refusal_;
   Upkeep upkeep_{loop_};

@@ -9,6 +9,9 @@
 #include "base/check.h"
 #include "base/url.h"
 #include "functions/queue/attributes.h"
+#include "runtime/invoke/codec.h"
+#include "runtime/invoke/mapping_position.h"
+#include "streams/system_table.h"
 #include "tables/owned/owned_tables.h"
 #include "tables/owned/split_tables.h"
 #include "wire/http/client.h"
@@ -23,6 +26,7 @@ constexpr const char* kDynamoDb = "dynamodb";
 // Pauses, jobs, shed log and learnt limits of queues: in a fleet, they go with the queue from daemon to daemon.
 constexpr const char* kQueueStates = "freshet.queues";
 constexpr const char* kNodeTable = "freshet.node";  // Its id names this data folder.
+constexpr uint64_t kMemoryShare = 4;                // Recent writes have that part of --max-memory-bytes, at most.
 constexpr size_t kLargestAnswer = 64u << 20;        // A page of 1 MiB of items, written out as JSON.
 
 // The parts under the tables, made before these.
@@ -32,14 +36,38 @@ struct EngineParts {
         http(make_http_client(client_options(parts), parts.io_threads, parts.world.clock(), parts.loop, parts.loop)),
         keys(remote::keys_from(places_of(parts.world), *http, parts.loop)),
         caller(caller_options(parts), *http, *keys, parts.loop, parts.random),
-        engine(caller, parts.random),
+        engine(caller, parts.random, remote_options(parts)),
         memory(std::move(recent)),
-        owned(engine, *memory, parts.loop, OwnedOptions{std::string(attribute::kRev)}) {
+        owned(engine, *memory, parts.loop, owned_options(parts)),
+        daemon(parts) {
     loop.add(*memory);
+    daemon.memory_of_engine = [this] { return owned.memory_bytes(); };
+    daemon.trouble_of_engine = [this] { return owned.trouble(); };
   }
   EngineParts(const EngineParts&) = delete;
   EngineParts& operator=(const EngineParts&) = delete;
-  ~EngineParts() { loop.remove(*memory); }
+  ~EngineParts() {
+    daemon.memory_of_engine = nullptr;
+    daemon.trouble_of_engine = nullptr;
+    loop.remove(*memory);
+  }
+
+  static OwnedOptions owned_options(const DaemonParts& parts) {
+    OwnedOptions options;
+    options.version = attribute::kRev;
+    options.recent.bytes = std::min(options.recent.bytes, parts.memory_limit / kMemoryShare);
+    options.on_lag = [log = parts.log](const std::string& table, const std::string& index, bool is_behind) {
+      log.warn(is_behind ? "ENGINE_INDEX_BEHIND" : "ENGINE_INDEX_CAUGHT_UP", {{"table", table}, {"index", index}});
+    };
+    return options;
+  }
+  static remote::RemoteOptions remote_options(const DaemonParts& parts) {
+    remote::RemoteOptions options;
+    options.on_building = [log = parts.log](const std::string& table) {
+      log.info("ENGINE_BUILDS_INDEX", {{"table", table}});
+    };
+    return options;
+  }
 
   static HttpClientOptions client_options(const DaemonParts& parts) {
     HttpClientOptions options;
@@ -69,6 +97,7 @@ struct EngineParts {
   remote::RemoteTables engine;
   std::unique_ptr<EmbeddedTables> memory;
   OwnedTables owned;
+  DaemonParts& daemon;
 };
 
 class EngineTables final : private EngineParts, public SplitTables {
@@ -80,19 +109,72 @@ class EngineTables final : private EngineParts, public SplitTables {
                     parts.options.fleet ? std::set<std::string>{kQueueStates} : std::set<std::string>()) {}
 };
 
+// The daemon's own store answers at once.
+template <class T>
+T at_once(Async<T> work) {
+  FRESHET_CHECK(work.is_ready(), "the daemon's own store answers at once");
+  return work.take();
+}
+
+uint64_t living_tasks(const Books& books) {
+  uint64_t out = 0;
+  for (const auto& [state, tasks] : books.stock) out += is_live(state) ? tasks : 0;
+  return out;
+}
+
+template <class Functions>
+bool only_wakes_a_processor(const MappingDefinition& mapping, const Functions& functions) {
+  return std::any_of(functions.begin(), functions.end(), [&](const FunctionDefinition& function) {
+    return function.host == "native" && function.handler == "trigger" &&
+           function_name(mapping.function) == function.name;
+  });
+}
+
+// The folder has them from a time without an engine. A deployment makes them again when there is none.
+void drop_saved_triggers(const DaemonParts& parts) {
+  const auto items = at_once(load_system_items(*parts.store, std::string(kFunctionKind)));
+  const auto mappings = at_once(load_system_items(*parts.store, std::string(kMappingKind)));
+  if (!items || !mappings) return;  // A new folder.
+  std::vector<FunctionDefinition> functions;
+  for (const ItemRef& item : *items) functions.push_back(function_of(item.decode()));
+  for (const ItemRef& item : *mappings) {
+    const MappingDefinition mapping = mapping_of(item.decode());
+    if (!only_wakes_a_processor(mapping, functions)) continue;
+    std::vector<WriteInput> gone = position_removals(mapping.id);
+    gone.emplace_back(delete_system_item(kMappingKind, mapping.id));
+    static_cast<void>(at_once(parts.store->write_many(std::move(gone))));
+    parts.log.info("MAPPING_LEFT_OUT", {{"mapping", mapping.id}, {"table", mapping.table}});
+  }
+}
+
+// Users who move from the embedded store to an engine may think that the tasks come along.
+void warn_of_tasks_left(const DaemonParts& parts) {
+  const auto tables = at_once(parts.store->list_tables());
+  if (!tables) return;
+  for (const std::string& table : *tables) {
+    if (table.starts_with(kSystemTablePrefix)) continue;
+    const auto books = at_once(parts.store->books(table));
+    const uint64_t tasks = books ? living_tasks(*books) : 0;
+    if (tasks == 0) continue;
+    parts.log.warn("TASKS_LEFT_BEHIND",
+                   {{"table", table},
+                    {"tasks", tasks},
+                    {"what",
+                     "these tasks are in the data folder, where nobody serves them. If they are not in the engine "
+                     "yet, stop the daemon and move them: freshet copy " +
+                         parts.options.data + " " + parts.options.endpoints.front() + " --table " + table}});
+  }
+}
+
 // A name that no other daemon has: each ends the leases of its own earlier lives at its start, and no others.
 Result<std::string> node_of(Tables& store) {
-  auto described = store.describe_table(kNodeTable);
-  FRESHET_CHECK(described.is_ready(), "the daemon's own store answers at once");
-  auto there = described.take();
+  auto there = at_once(store.describe_table(kNodeTable));
   if (there) return there->id;
   TableDefinition definition;
   definition.name = kNodeTable;
   definition.keys = {{"name", Type::kString}, {}};
   definition.system = true;
-  auto creating = store.create_table(std::move(definition));
-  FRESHET_CHECK(creating.is_ready(), "the daemon's own store answers at once");
-  auto created = creating.take();
+  auto created = at_once(store.create_table(std::move(definition)));
   if (!created) return fail(std::move(created.error()));
   return created->id;
 }
@@ -103,6 +185,8 @@ Result<std::unique_ptr<Tables>> make_engine_tables(DaemonParts& parts) {
   parts.node = std::move(*node);
   EmbeddedOptions in_memory;
   in_memory.directory = kMemoryDirectory;
+  warn_of_tasks_left(parts);
+  drop_saved_triggers(parts);
   auto memory = open_embedded(nullptr, parts.loop, parts.random, std::move(in_memory));
   if (!memory) return fail(std::move(memory.error()));
   return std::make_unique<EngineTables>(parts, std::move(*memory));
@@ -162,10 +246,7 @@ Result<void> check_fleet(const DaemonOptions& options) {
 
 void leave_out_triggers(const std::string& file, Deployment& deployment) {
   const auto is_trigger = [&deployment](const MappingDefinition& mapping) {
-    return std::any_of(deployment.functions.begin(), deployment.functions.end(), [&](const auto& function) {
-      return function.host == "native" && function.handler == "trigger" &&
-             function_name(mapping.function) == function.name;
-    });
+    return only_wakes_a_processor(mapping, deployment.functions);
   };
   for (const auto& mapping : deployment.mappings) {
     if (!is_trigger(mapping)) continue;

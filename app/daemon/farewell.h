@@ -10,7 +10,7 @@
 namespace freshet {
 
 struct Farewell {
-  enum class Counted { kTasks, kNoQueue, kStartCutShort };
+  enum class Counted { kTasks, kNoQueue, kStartCutShort, kNoAnswer };
   Counted counted = Counted::kTasks;  // If not kTasks, the numbers that follow are unknown.
   uint64_t done = 0;                  // Tasks that succeeded since the start, in all queues.
   uint64_t failed = 0;                // FAILURE or DEAD since the start, and not redriven since.

@@ -98,6 +98,10 @@ struct DaemonParts {
   TaskQueues* task_queues = nullptr;                                                     // In join(), as is the next.
   // Returns the bytes that modules hold and that count against the memory limit. Null: they hold none.
   std::function<uint64_t()> memory_held = nullptr;
+  // Why an engine does not do as it should, a line each; "": it does. From join() on, as is the next.
+  std::function<std::string()> trouble_of_engine = nullptr;
+  // The bytes that count against the memory limit for the sake of an engine.
+  std::function<uint64_t()> memory_of_engine = nullptr;
 };
 
 class Module {

@@ -1,6 +1,7 @@
 #include "app/daemon/upkeep.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "app/daemon/notify.h"
 #include "base/allocation.h"
@@ -15,6 +16,11 @@ constexpr seconds kMemoryEvery{10};
 Async<void> tell_durable(Tables& store, Promise<bool> done) {
   const auto durable = co_await store.durable();
   done.set(durable.has_value());
+}
+
+Async<void> tell_over(Async<void> work, Promise<bool> over) {
+  co_await work;
+  over.set(true);
 }
 
 }  // namespace
@@ -39,6 +45,14 @@ void Upkeep::give_back_memory() {
 void Upkeep::keep_watchdog(milliseconds interval) {
   notify_service_manager("WATCHDOG=1");
   loop_.call_after(interval, [this, interval] { keep_watchdog(interval); });
+}
+
+Async<bool> over_by(BootTime end, Async<void> work, Scheduler& scheduler, Scope& scope) {
+  Promise<bool> over(scheduler);
+  scope.spawn(tell_over(std::move(work), over));
+  if (!over.is_set()) scheduler.call_at(end, [over] { over.set(false); });
+  const bool is_over = co_await over.future();
+  co_return is_over;
 }
 
 Async<bool> durable_within(Tables& store, Scheduler& scheduler, Scope& scope, milliseconds limit) {

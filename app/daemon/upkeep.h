@@ -30,4 +30,7 @@ class Upkeep {
 // may wait for space that never comes: that wait continues in the scope.
 Async<bool> durable_within(Tables& store, Scheduler& scheduler, Scope& scope, milliseconds limit);
 
+// Waits for `work` until `end` at most; returns false if it goes on, in the scope.
+Async<bool> over_by(BootTime end, Async<void> work, Scheduler& scheduler, Scope& scope);
+
 }  // namespace freshet

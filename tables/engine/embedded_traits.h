@@ -16,6 +16,7 @@ inline constexpr StoreTraits kEmbeddedTraits{.immediate = true,
                                              .stream = StreamShape::kSingle,
                                              .full_images = true,
                                              .prompt_ttl = true,
+                                             .all_settings = true,
                                              .largest_write = std::numeric_limits<size_t>::max(),
                                              .largest_read = std::numeric_limits<size_t>::max(),
                                              .largest_transaction = limits::kMaxTransactionActions};

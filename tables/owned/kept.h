@@ -1,6 +1,7 @@
 // The books of one table, as OwnedTables keeps them. Only its own files include this.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "tables/owned/owned_tables.h"
@@ -13,6 +14,9 @@ struct OwnedTables::Kept {
   KeptBooks books{};
   bool is_counted = false;
   bool is_over = false;  // The table is gone, or has no books any more.
+  // The counter waits for this of its books. Null: it does not wait.
+  bool (KeptBooks::*awaited)() const = nullptr;
+  std::optional<Promise<bool>> woken{};
 };
 
 }  // namespace freshet

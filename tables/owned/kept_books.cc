@@ -81,6 +81,13 @@ void KeptBooks::counted(uint64_t id, const At& at) {
   }
 }
 
+uint64_t KeptBooks::memory_bytes() const {
+  constexpr uint64_t kWaiting = 80;
+  uint64_t bytes = in_flight_.capacity() * (sizeof(uint64_t) + sizeof(int) + 5);
+  if (count_) bytes += count_->known.capacity() * (sizeof(uint64_t) + 1) + count_->waiting.capacity() * kWaiting;
+  return bytes;
+}
+
 void KeptBooks::end_count() {
   if (!count_) return;
   count_->is_read = true;

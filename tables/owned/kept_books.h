@@ -45,6 +45,9 @@ class KeptBooks {
   // items.
   void end_count();
   bool is_counting() const { return count_.has_value(); }
+  bool is_counted() const { return !count_; }
+  // Approximately, for what grows with the table or with what is under way.
+  uint64_t memory_bytes() const;
 
   const Books& books() const { return books_; }
 

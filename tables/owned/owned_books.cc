@@ -9,12 +9,47 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kNoStatus = "?";  // As in Arrow.
-constexpr int kCountShare = 20;              // A count is followed by a pause that is so many times longer.
-constexpr int kDoubtShare = 10;              // In doubt the least pause is that much shorter.
-constexpr milliseconds kFirstPause{200};     // After a page that failed; then doubled.
+constexpr int kCountShare = 20;           // A count is followed by a pause that is so many times longer.
+constexpr int kDoubtShare = 10;           // In doubt the least pause is that much shorter.
+constexpr seconds kLongestWrite{600};     // A count that waits for one any longer is begun anew.
+constexpr milliseconds kFirstPause{200};  // After a page that failed; then doubled.
 constexpr milliseconds kLongestPause{30'000};
 
 }  // namespace
+
+uint64_t OwnedTables::memory_bytes() const {
+  uint64_t bytes = recent_.bytes();
+  for (const auto& [table, kept] : kept_) bytes += kept->books.memory_bytes();
+  return bytes;
+}
+
+void OwnedTables::doubt(const std::string& table) {
+  if (KeptBooks* books = books_of(table)) books->doubt();
+  tell_counter(table);
+}
+
+// Its books have changed: the counter may be waiting for that.
+void OwnedTables::tell_counter(const std::string& table) {
+  const auto there = kept_.find(table);
+  if (there == kept_.end() || there->second->awaited == nullptr) return;
+  Kept& kept = *there->second;
+  if ((kept.books.*kept.awaited)()) kept.woken->set(true);
+}
+
+Async<void> OwnedTables::wait_for(std::shared_ptr<Kept> kept, bool (KeptBooks::*done)() const, BootTime until) {
+  if (kept->is_over || (kept->books.*done)()) co_return;
+  kept->woken.emplace(scheduler_);
+  kept->awaited = done;
+  const Promise<bool> woken = *kept->woken;
+  struct Timer {
+    Scheduler& scheduler;
+    TimerId id;
+    ~Timer() { scheduler.cancel(id); }
+  };
+  const Timer timer{scheduler_, scheduler_.call_at(until, [woken] { woken.set(true); })};
+  co_await woken.future();
+  kept->awaited = nullptr;
+}
 
 KeptBooks* OwnedTables::books_of(const std::string& table) {
   const auto kept = kept_.find(table);
@@ -48,6 +83,7 @@ void OwnedTables::end_books(const std::string& table) {
   const auto kept = kept_.find(table);
   if (kept == kept_.end()) return;
   kept->second->is_over = true;
+  if (kept->second->woken) kept->second->woken->set(true);
   kept_.erase(kept);
 }
 
@@ -121,12 +157,9 @@ Async<void> OwnedTables::count(std::string table, std::shared_ptr<Kept> kept) {
     const nanoseconds took = now() - began;
     const BootTime next = now() + std::max<nanoseconds>(options_.recount, kCountShare * took);
     const BootTime in_doubt = now() + std::max<nanoseconds>(options_.recount / kDoubtShare, kCountShare * took);
-    while (now() < (kept->books.is_doubted() ? in_doubt : next)) {
-      const BootTime until = now() < in_doubt ? in_doubt : next;
-      const milliseconds look = std::max<milliseconds>(options_.recount / kDoubtShare, milliseconds(1));
-      co_await sleep_for(scheduler_, std::min<nanoseconds>(until - now(), look));
-      if (kept->is_over) co_return;
-    }
+    co_await sleep_until(scheduler_, in_doubt);
+    co_await wait_for(kept, &KeptBooks::is_doubted, next);
+    if (kept->is_over) co_return;
   }
 }
 
@@ -164,7 +197,7 @@ Async<void> OwnedTables::count_once(std::string table, std::shared_ptr<Kept> kep
     if (kept->is_over) co_return;
   }
   kept->books.end_count();
-  while (kept->books.is_counting() && !kept->is_over) co_await sleep_for(scheduler_, kFirstPause);
+  co_await wait_for(kept, &KeptBooks::is_counted, now() + kLongestWrite);
 }
 
 }  // namespace freshet

@@ -20,6 +20,8 @@ uint64_t hash_of(const Item& key) {
   return std::hash<std::string>{}(bytes);
 }
 
+constexpr milliseconds kRoomLook{20};
+constexpr seconds kRoomPatience{2};
 constexpr seconds kLookLater{10};  // Longer than a store needs for a write that it will ever carry out.
 
 template <class Input>
@@ -33,6 +35,10 @@ std::vector<std::string> tables_of(const std::vector<Input>& inputs) {
     }
   }
   return out;
+}
+
+std::vector<Result<WriteOutput>> refused(size_t writes, const Error& why) {
+  return std::vector<Result<WriteOutput>>(writes, Result<WriteOutput>(fail(why)));
 }
 
 bool is_unknown(const Result<WriteOutput>& answer) {
@@ -97,7 +103,7 @@ class OwnedTables::Writing {
     for (; done_ < writes_.size(); ++done_) {
       const Written& write = writes_[done_];
       tables_.has_no_answer(write);
-      if (KeptBooks* books = tables_.books_of(write.table)) books->over(hash_of(write.key), std::nullopt);
+      tables_.over(write, std::nullopt);
     }
   }
 
@@ -105,10 +111,9 @@ class OwnedTables::Writing {
   // The next write was answered, and what came of it is noted.
   void over() {
     const Written& write = writes_[done_++];
-    KeptBooks* books = tables_.books_of(write.table);
-    if (books == nullptr) return;
+    if (tables_.books_of(write.table) == nullptr) return;
     const auto now = tables_.recent_.find(write.table, write.key);
-    books->over(hash_of(write.key), tables_.place_of(write.table, now ? now : write.before));
+    tables_.over(write, tables_.place_of(write.table, now ? now : write.before));
   }
 
  private:
@@ -126,6 +131,11 @@ OwnedTables::OwnedTables(Tables& store, Tables& memory, Scheduler& scheduler, Ow
 
 OwnedTables::~OwnedTables() {
   scope_.clear();
+}
+
+void OwnedTables::over(const Written& write, const std::optional<KeptBooks::At>& now) {
+  if (KeptBooks* books = books_of(write.table)) books->over(hash_of(write.key), now);
+  tell_counter(write.table);
 }
 
 Item OwnedTables::key_in(const Item& item, const std::string& table) const {
@@ -184,10 +194,33 @@ Async<void> OwnedTables::know_tables(std::vector<std::string> tables) {
   }
 }
 
+// Items that are remembered already need no room. `inputs` outlives the answer.
+template <class Input>
+Async<Result<void>> OwnedTables::room_for(const std::vector<Input>& inputs) {
+  const auto is_remembered = [this](const Input& input) {
+    const Written write = written_by(input);
+    return write.key.empty() || recent_.find(write.table, write.key).has_value();
+  };
+  const BootTime end = now() + kRoomPatience;
+  while (!recent_.make_room(now())) {
+    if (std::all_of(inputs.begin(), inputs.end(), is_remembered)) break;
+    if (now() >= end) {
+      co_return fail(ErrorCode::kThroughputExceeded,
+                     "The daemon remembers as much of what it wrote lately as it may (" +
+                         std::to_string(recent_.most_bytes()) +
+                         " bytes), until the engine's indexes have it: retry later.");
+    }
+    co_await sleep_for(scheduler_, kRoomLook);
+  }
+  co_return Result<void>();
+}
+
 Async<std::vector<Result<WriteOutput>>> OwnedTables::edit_many(std::vector<EditItemInput> inputs) {
   auto tables = tables_of(inputs);
   co_await know_tables(std::move(tables));
   recent_.expire(now());
+  const auto room = co_await room_for(inputs);
+  if (!room) co_return refused(inputs.size(), room.error());
   std::vector<Written> writes;
   for (auto& input : inputs) {
     writes.push_back(written_by(input));
@@ -210,6 +243,8 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::write_many(std::vector<Writ
   auto tables = tables_of(inputs);
   co_await know_tables(std::move(tables));
   recent_.expire(now());
+  const auto room = co_await room_for(inputs);
+  if (!room) co_return refused(inputs.size(), room.error());
   std::vector<Written> writes;
   std::vector<WriteInput> sent;
   for (const auto& input : inputs) {
@@ -260,13 +295,13 @@ Async<Result<WriteOutput>> OwnedTables::delete_item(DeleteItemInput input) {
 Async<Result<TransactWriteOutput>> OwnedTables::transact_write(TransactWriteInput input) {
   auto tables = tables_of(input.actions);
   co_await know_tables(std::move(tables));
+  const auto room = co_await room_for(input.actions);
+  if (!room) co_return fail(room.error());
   std::vector<Written> writes;
   for (const auto& action : input.actions) {
     if (std::holds_alternative<ConditionCheckInput>(action)) continue;
     Written write = written_by(action);
-    if (!write.before && write.may_move) {
-      if (KeptBooks* books = books_of(write.table)) books->doubt();
-    }
+    if (!write.before && write.may_move) doubt(write.table);
     writes.push_back(std::move(write));
   }
   std::vector<Written> written = writes;
@@ -307,7 +342,7 @@ void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const 
 void OwnedTables::has_no_answer(const Written& write) {
   if (!is_of_this_table(write)) return;
   recent_.unsure(write.table, write.key, write.before, write.cause, now());
-  if (KeptBooks* books = books_of(write.table)) books->doubt();
+  doubt(write.table);
   scope_.spawn(look_later(write));
 }
 
@@ -329,7 +364,7 @@ void OwnedTables::note_refused(Written& write, const Result<WriteOutput>& answer
   write.cause = Cause::kClient;
   // The writer saw an old image, in an index: the books may have the new one already.
   if (known || !write.is_seen_in_index) return account(write, known);
-  if (KeptBooks* books = books_of(write.table)) books->doubt();
+  doubt(write.table);
 }
 
 // `before`: the item as the books have it.
@@ -343,6 +378,7 @@ void OwnedTables::account(const Written& write, const std::optional<ItemRef>& be
   } else if (write.may_move) {
     books->doubt();
   }
+  tell_counter(write.table);
 }
 
 // Reads items whose state an answer left open.
@@ -355,7 +391,7 @@ Async<void> OwnedTables::look_again(std::vector<Written> writes) {
     get.key = write.key;
     reads.push_back(std::move(get));
     recent_.unsure(write.table, write.key, write.before, write.cause, now());
-    if (KeptBooks* books = books_of(write.table)) books->doubt();
+    doubt(write.table);
   }
   static_cast<void>(co_await read_many(std::move(reads)));
 }
@@ -389,6 +425,41 @@ Async<std::vector<Result<ReadOutput>>> OwnedTables::read_many(std::vector<GetIte
   co_return items;
 }
 
+// If the item is as it is remembered, the index is behind, and no client has changed the item.
+Async<void> OwnedTables::look_at_lag(RecentWrites::Doubt doubt) {
+  const auto known = recent_.find(doubt.table, doubt.key);
+  GetItemInput get;
+  get.table = doubt.table;
+  get.key = doubt.key;
+  const auto read = co_await get_item(std::move(get));
+  if (!read || !known) co_return;
+  const bool is_same = *known ? *read && known->same_bytes(*read) : !*read;
+  if (!is_same) co_return;
+  const bool is_new = lags_.insert_or_assign({doubt.table, doubt.index}, now()).second;
+  if (is_new && options_.on_lag) options_.on_lag(doubt.table, doubt.index, true);
+}
+
+void OwnedTables::end_lags() {
+  for (auto lag = lags_.begin(); lag != lags_.end();) {
+    if (now() - lag->second <= 2 * options_.recent.far_behind) {
+      ++lag;
+      continue;
+    }
+    if (options_.on_lag) options_.on_lag(lag->first.first, lag->first.second, false);
+    lag = lags_.erase(lag);
+  }
+}
+
+std::string OwnedTables::trouble() const {
+  std::string out;
+  for (const auto& [which, when] : lags_) {
+    if (now() - when > 2 * options_.recent.far_behind) continue;
+    out.append("index '").append(which.second).append("' of table '").append(which.first);
+    out.append("' is far behind: the engine has not shown a write in it for more than a minute\n");
+  }
+  return out;
+}
+
 // Reads on where most of a page turned out to have moved, but not without end.
 Async<Result<Page>> OwnedTables::query(QueryInput input) {
   if (input.index.empty() || input.count_only || !input.projection.empty()) {
@@ -407,6 +478,8 @@ Async<Result<Page>> OwnedTables::query(QueryInput input) {
     if (!page) co_return page;
     size_t masked = 0;
     Page right = recent_.corrected(input, std::move(*page), now(), masked);
+    for (auto& doubt : recent_.take_doubts()) scope_.spawn(look_at_lag(std::move(doubt)));
+    end_lags();
     std::move(right.items.begin(), right.items.end(), std::back_inserter(out.items));
     out.count += right.count;
     out.scanned += right.scanned;

@@ -5,15 +5,20 @@
 // - books: counted at the start, kept by the writes that go through here, and counted again now and then, as others
 //   write, too.
 //
+// Writes wait while it cannot remember more of them, and are refused with kThroughputExceeded if that lasts: none is
+// forgotten before indexes show it.
+//
 // Queries of an index are corrected, but not scans, nor queries with count_only or a projection. The
 // conditions of writes are the engine's: what this remembers is never a reason for a promise.
 //
 // Loop thread. What it refers to outlives it, and it outlives every Async that it returned.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/async.h"
@@ -28,6 +33,8 @@ struct OwnedOptions {
   std::string version;          // As in RecentWrites.
   RecentWritesLimits recent{};  // How long writes are remembered.
   seconds recount{600};         // Between two counts of a table; longer if a count takes long.
+  // Told when an index turns out to be far behind, and when it is so no longer.
+  std::function<void(const std::string& table, const std::string& index, bool is_behind)> on_lag;
 };
 
 class OwnedTables final : public Tables {
@@ -69,6 +76,10 @@ class OwnedTables final : public Tables {
 
   // True if the table has books, and all its items have been counted at least once.
   bool is_counted(const std::string& table) const;
+  // Memory of recent writes, and of counts while they last: 16 bytes for each item of the table.
+  uint64_t memory_bytes() const;
+  // Names the indexes that are far behind, a line each; empty: none is.
+  std::string trouble() const;
 
  private:
   struct Kept;
@@ -92,6 +103,8 @@ class OwnedTables final : public Tables {
   // Empty: it is not known where the item is.
   std::optional<KeptBooks::At> place_of(const std::string& table, const std::optional<ItemRef>& item) const;
 
+  template <class Input>
+  Async<Result<void>> room_for(const std::vector<Input>& inputs);
   void know(TableDescription& description);
   void keep_books(const TableDefinition& wanted, const std::string& id);
   void end_books(const std::string& table);
@@ -109,16 +122,26 @@ class OwnedTables final : public Tables {
   Async<void> look_again(std::vector<Written> writes);
   Async<void> look_later(Written write);
 
+  void doubt(const std::string& table);
+  // `now`: as in KeptBooks.
+  void over(const Written& write, const std::optional<KeptBooks::At>& now);
+  void tell_counter(const std::string& table);
+  Async<void> look_at_lag(RecentWrites::Doubt doubt);
+  void end_lags();
+
   Async<void> count(std::string table, std::shared_ptr<Kept> kept);
   Async<void> count_once(std::string table, std::shared_ptr<Kept> kept);
+  // Until then, or until `done` or the end of the books: then tell_counter() has been called.
+  Async<void> wait_for(std::shared_ptr<Kept> kept, bool (KeptBooks::*done)() const, BootTime until);
 
   Tables& store_;
   Scheduler& scheduler_;
   const OwnedOptions options_;
   StoreTraits traits_;
   RecentWrites recent_;
-  std::map<std::string, std::shared_ptr<Kept>> kept_;  // By table.
-  Scope scope_;                                        // Last.
+  std::map<std::string, std::shared_ptr<Kept>> kept_;             // By table.
+  std::map<std::pair<std::string, std::string>, BootTime> lags_;  // By table and index: when it was last found so.
+  Scope scope_;                                                   // Last.
 };
 
 }  // namespace freshet

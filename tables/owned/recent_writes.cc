@@ -12,6 +12,7 @@ namespace freshet {
 namespace {
 
 constexpr size_t kEntryBytes = 400;  // An entry takes that much beside its item.
+constexpr size_t kMostDoubts = 4;    // From one query.
 
 std::string encoded(const Item& key) {
   std::string out;
@@ -242,6 +243,8 @@ void RecentWrites::unsure(const std::string& table, const Item& key, const std::
 }
 
 void RecentWrites::set(KnownTable& table, Entry& entry, const Item& key, ItemRef now, BootTime at) {
+  const bool is_same = entry.now && (*entry.now ? now && entry.now->same_bytes(now) : !now);
+  if (!is_same) entry.since = at;
   bytes_ -= bytes_of(entry);
   entry.now = std::move(now);
   entry.unsure.reset();
@@ -255,10 +258,29 @@ void RecentWrites::renew(Entry& entry, BootTime at) {
   entry.at = at;
   entry.until = at + limits_.remembered;
   ages_.splice(ages_.end(), ages_, entry.age);
-  while (bytes_ > limits_.bytes && ages_.size() > 1) {
+}
+
+// An index that has lagged lately may do so again.
+nanoseconds RecentWrites::least(BootTime now) const {
+  const nanoseconds lag = now - lagged_ > limits_.longest ? nanoseconds(0) : lag_;
+  return std::min<nanoseconds>(std::max<nanoseconds>(limits_.least, 2 * lag), limits_.remembered);
+}
+
+bool RecentWrites::make_room(BootTime now) {
+  const nanoseconds least_age = least(now);
+  for (size_t left = ages_.size(); left > 0 && bytes_ >= limits_.bytes; --left) {
     const Age first = ages_.front();
-    forget(*table_of(first.table), first.key);
+    KnownTable& table = *table_of(first.table);
+    Entry& entry = table.entries.find(first.key)->second;
+    if (entry.at + least_age > now) break;
+    const bool is_behind = entry.until > entry.at + limits_.remembered && entry.until > now;
+    if (is_behind || entry.unsure) {
+      ages_.splice(ages_.end(), ages_, entry.age);
+    } else {
+      forget(table, first.key);
+    }
   }
+  return bytes_ < limits_.bytes;
 }
 
 // False if the memory does not take the item.
@@ -305,8 +327,21 @@ std::optional<Cause> RecentWrites::cause_of_unsure(const std::string& table, con
 }
 
 void RecentWrites::keep_longer(Entry& entry, BootTime now) {
+  if (now - lagged_ > limits_.longest) lag_ = nanoseconds(0);
+  lagged_ = now;
+  lag_ = std::max<nanoseconds>(lag_, now - entry.at);
   entry.until =
       std::min<BootTime>(std::max<BootTime>(entry.until, now + limits_.remembered), entry.at + limits_.longest);
+}
+
+// The index shows the item as it was, or not at all.
+void RecentWrites::lags(const QueryInput& query, const KnownTable& table, const ItemRef& item, Entry& entry,
+                        BootTime now) {
+  keep_longer(entry, now);
+  const bool is_far = now - entry.since > limits_.far_behind && now - entry.doubted > limits_.remembered;
+  if (!is_far || doubts_.size() >= kMostDoubts) return;
+  entry.doubted = now;
+  doubts_.push_back({query.table, query.index, key_in(item, table.definition.keys)});
 }
 
 Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, size_t& masked) {
@@ -325,7 +360,7 @@ Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, s
     const ItemRef& its = *entry->second.now;
     // An index that holds a part of each item cannot be compared so.
     const bool differs = !its || (index->projection == Projection::kAll && !its.same_bytes(item));
-    if (differs) keep_longer(entry->second, now);
+    if (differs) lags(query, *table, item, entry->second, now);
     shown.insert(std::move(key));
     return true;
   });
@@ -336,7 +371,7 @@ Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, s
     const std::string key = encoded(key_in(item, table->definition.keys));
     const auto entry = table->entries.find(key);
     const bool is_mine = entry != table->entries.end() && !entry->second.unsure;
-    if (is_mine && !shown.contains(key)) keep_longer(entry->second, now);
+    if (is_mine && !shown.contains(key)) lags(query, *table, item, entry->second, now);
   }
   return out;
 }

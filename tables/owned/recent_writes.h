@@ -1,8 +1,9 @@
 // RecentWrites: the items that this process has written lately, as they are now. OwnedTables corrects with them what a
 // lagging index shows.
 //
-// An item is remembered for a while after its write, and longer as long as an index shows something else. It is
-// forgotten earlier if all of them take too much memory; then an index may show it as it was.
+// An item is remembered for a while after its write, and longer as long as an index shows something else. If all of
+// them take too much memory, those go earlier that indexes have had ample time to show. If that is not enough, there is
+// no room for others: their writes have to wait.
 //
 // Order of images: the answer of a write replaces what is remembered. Of writes that were under way together, the one
 // with the higher `version` is the later one. An image that was read replaces what is remembered only if the read began
@@ -17,6 +18,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "tables/tables.h"
@@ -24,9 +27,13 @@
 namespace freshet {
 
 struct RecentWritesLimits {
-  seconds remembered{30};    // After a write, or after an index showed something else.
-  seconds longest{600};      // After a write, whatever indexes show: a client may have changed the item.
-  size_t bytes = 64u << 20;  // All items together, in memory.
+  seconds remembered{30};  // After a write, or after an index showed something else.
+  // After a write or a read by key, whatever indexes show: a client may have changed the item.
+  seconds longest{600};
+  seconds far_behind{60};  // An index that shows nothing of a write for that long is told of, if the item is still so.
+  // After a write, even without room: this long, or twice as long as an index has lately lagged.
+  seconds least{5};
+  size_t bytes = 64u << 20;  // All items together, in memory. Writes that are under way come on top.
 };
 
 class RecentWrites {
@@ -64,10 +71,22 @@ class RecentWrites {
   // The cause of the write that had no answer; empty: there is none.
   std::optional<Cause> cause_of_unsure(const std::string& table, const Item& key) const;
   size_t size() const { return ages_.size(); }
+  size_t bytes() const { return bytes_; }
+  size_t most_bytes() const { return limits_.bytes; }
+  // Forgets what may go if there is no room, and says if there is some now.
+  [[nodiscard]] bool make_room(BootTime now);
 
   // The page of a query of an index, with remembered items as they are. `masked` counts the items that the index showed
   // and that are remembered. For queries without count_only and projection; others stay as they are.
   Page corrected(const QueryInput& query, Page page, BootTime now, size_t& masked);
+
+  // An index has not shown this item for very long: read it. Each is told of now and then.
+  struct Doubt {
+    std::string table;
+    std::string index;
+    Item key;
+  };
+  std::vector<Doubt> take_doubts() { return std::exchange(doubts_, {}); }
 
   // Forgets what has been remembered for long enough.
   void expire(BootTime now);
@@ -85,6 +104,8 @@ class RecentWrites {
     uint64_t written = 0;           // The same for the last image that a write gave.
     BootTime at{};
     BootTime until{};
+    BootTime since{};    // The item is like that since then.
+    BootTime doubted{};  // When it was last told of in a Doubt.
     Ages::iterator age{};
   };
   struct KnownTable {
@@ -101,6 +122,8 @@ class RecentWrites {
   bool show(KnownTable& table, const Item& key, const ItemRef& now);
   void forget(KnownTable& table, const std::string& key);
   void keep_longer(Entry& entry, BootTime now);
+  void lags(const QueryInput& query, const KnownTable& table, const ItemRef& item, Entry& entry, BootTime now);
+  nanoseconds least(BootTime now) const;
   int64_t version_of(const ItemRef& item) const;
   // The memory has an item of its own.
   static size_t bytes_of(const Entry& entry) { return entry.now && *entry.now ? 2 * entry.now->encoded().size() : 0; }
@@ -111,6 +134,9 @@ class RecentWrites {
   std::map<std::string, KnownTable> tables_;
   Ages ages_;  // The one that was written first is the first.
   size_t bytes_ = 0;
+  nanoseconds lag_{0};  // The longest time after a write at which an index was seen without it,
+  BootTime lagged_{};   // and the last time that one was.
+  std::vector<Doubt> doubts_;
   uint64_t last_call_ = 0;
 };
 

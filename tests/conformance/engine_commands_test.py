@@ -43,11 +43,12 @@ def freshet(*words, secret=extenddb.SECRET, key=extenddb.KEY, start_only=False):
 
 
 class Between:
-    """Passes requests on to an engine for the time of a `with`, and calls `reached` once at the n-th of them."""
+    """Passes requests on to an engine for the time of a `with`, and calls `reached` once at the n-th of them. While `silent` is set, it
+    answers none."""
 
     def __init__(self, engine, number, reached):
         self.engine, self.left, self.reached = urllib.parse.urlsplit(engine).netloc, number, reached
-        self.lock = threading.Lock()
+        self.lock, self.silent, self.over = threading.Lock(), threading.Event(), threading.Event()
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.server.handle_error = lambda *unused: None  # The client was killed.
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -61,6 +62,10 @@ class Between:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 between.count()
+                if between.silent.is_set():
+                    between.over.wait()
+                    self.close_connection = True
+                    return
                 other = http.client.HTTPConnection(between.engine)
                 try:
                     other.request("POST", self.path, body, dict(self.headers))
@@ -91,6 +96,7 @@ class Between:
         return self
 
     def __exit__(self, *unused):
+        self.over.set()
         self.server.shutdown()
         self.server.server_close()
 

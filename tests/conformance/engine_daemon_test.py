@@ -5,6 +5,7 @@
 
 Everything is started on free ports and stopped. An engine that is not installed is skipped by name."""
 import collections
+import contextlib
 import http.server
 import json
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -26,16 +28,18 @@ from daemon import Daemon, Refused, check_books  # noqa: E402
 from engine_commands_test import BINARY, Between, freshet  # noqa: E402
 
 TASKS = 300
+STOP_SECONDS = 2  # A stop's steps after the drain.
 KILLED_AT = (400, 700, 1100)  # Requests to the engine, after the start of a daemon.
 KEYS = {"AWS_ACCESS_KEY_ID": extenddb.KEY, "AWS_SECRET_ACCESS_KEY": extenddb.SECRET, "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
 
 
 class Handler:
-    """Answers each task with 200 for the time of a `with`, and counts how often it came."""
+    """Answers each task with 200 for the time of a `with`, and counts how often it came. While `silent` is set, it answers none."""
 
     def __init__(self):
         self.came, self.lock = collections.Counter(), threading.Lock()
+        self.silent, self.over = threading.Event(), threading.Event()
         handler = self
 
         class Answer(http.server.BaseHTTPRequestHandler):
@@ -45,6 +49,8 @@ class Handler:
                 task = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 with handler.lock:
                     handler.came[task["taskId"]] += 1
+                if handler.silent.is_set():
+                    handler.over.wait()
                 self.send_response(200)
                 self.send_header("Content-Length", "2")
                 self.end_headers()
@@ -54,6 +60,7 @@ class Handler:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        self.server.handle_error = lambda *unused: None  # The daemon was killed.
         self.url = f"http://127.0.0.1:{self.server.server_port}/"
 
     def __enter__(self):
@@ -61,6 +68,7 @@ class Handler:
         return self
 
     def __exit__(self, *unused):
+        self.over.set()
         self.server.shutdown()
         self.server.server_close()
 
@@ -155,6 +163,29 @@ class EngineDaemon(unittest.TestCase):
             again = sum(count - 1 for count in handler.came.values())
             self.assertLessEqual(again, 20 * len(KILLED_AT), "only what was in work at a kill is done again")
 
+    def test_a_stop_is_in_time_although_the_engine_does_not_answer(self):
+        drain_ms = 1000
+        with Handler() as handler, Between(self.url, 0, lambda: None) as between:
+            daemon = self.daemon("silent", "--create-tables", "--drain-ms", str(drain_ms), runner=handler.url, url=between.url).start()
+            handler.silent.set()
+            daemon.call("POST", "/queues/QueueTable/tasks", {"tasks": [{"taskId": f"t-{i}"} for i in range(3)]})
+            while not handler.came:
+                pass
+            between.silent.set()
+            waits = threading.Thread(target=self.in_vain, args=(daemon,))
+            waits.start()
+            began = time.monotonic()
+            self.assertEqual(daemon.stop(), 0, daemon.log_tail())
+            took = time.monotonic() - began
+            handler.over.set()
+            waits.join()
+        self.assertLess(took, drain_ms / 1000 + STOP_SECONDS, "the drain, and half a second for each step after it")
+        self.assertIn("the store did not answer, so nothing was counted", daemon.log_path.read_text())
+
+    def in_vain(self, daemon):
+        with contextlib.suppress(OSError, Refused):
+            daemon.call("POST", "/queues/QueueTable/take", {"max": 1})
+
     def test_a_start_that_cannot_be_says_why(self):
         self.check(self.daemon("missing"), "table 'QueueTable' is not there: make it, or start the daemon with --create-tables")
         self.check(self.daemon("nobody", url="http://127.0.0.1:9"), "Connection refused")
@@ -165,6 +196,33 @@ class EngineDaemon(unittest.TestCase):
             stranger = self.daemon("stranger")
             stranger.environment = {**KEYS, "AWS_SECRET_ACCESS_KEY": "wrong"}
             self.check(stranger, "InvalidSignatureException")
+
+    def test_tasks_in_the_data_folder_are_told_of(self):
+        before = Daemon(BINARY, self.place / "moves").start()
+        before.call("POST", "/queues/QueueTable/tasks", {"tasks": [{"taskId": f"t-{i}"} for i in range(3)]})
+        self.end(before)
+        daemon = self.daemon("moves", "--create-tables").start()
+        line, = [line for line in daemon.log_path.read_text().splitlines() if "TASKS_LEFT_BEHIND" in line]
+        said = json.loads(line)
+        self.assertEqual((said["table"], said["tasks"]), ("QueueTable", 3), said)
+        self.assertIn(f"freshet copy {daemon.store} {self.url} --table QueueTable", said["what"])
+
+    def test_settings_of_tables_go_to_the_engine_or_are_refused(self):
+        daemon = self.daemon("settings", "--create-tables").start()
+        table = {"TableName": "Mine"}
+        daemon.dynamodb("CreateTable", **table, KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}], DeletionProtectionEnabled=True,
+                        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST",
+                        Tags=[{"Key": "team", "Value": "a"}])
+        self.assertTrue(daemon.dynamodb("DescribeTable", **table)["Table"]["DeletionProtectionEnabled"])
+        daemon.dynamodb("UpdateTable", **table, DeletionProtectionEnabled=False)
+        described = daemon.dynamodb("DescribeTable", **table)["Table"]
+        self.assertFalse(described["DeletionProtectionEnabled"])
+        arn = {"ResourceArn": described["TableArn"]}
+        for operation, members in (("ListTagsOfResource", arn), ("TagResource", {**arn, "Tags": [{"Key": "a", "Value": "b"}]}),
+                                   ("UntagResource", {**arn, "TagKeys": ["a"]}), ("DescribeContinuousBackups", table)):
+            with self.assertRaises(Refused) as refused:
+                daemon.dynamodb(operation, **members)
+            self.assertIn("ask the engine itself", str(refused.exception))
 
     def check(self, daemon, text):
         with self.assertRaises(RuntimeError) as ended:

@@ -131,5 +131,40 @@ TEST_F(EngineQueue, ADeadlineIsKeptWithoutTtlOfTheEngine) {
   EXPECT_EQ(ids(take(queue, 1)), "");
 }
 
+// An engine takes minutes to build an index.
+TEST_F(EngineQueue, WhileAnIndexIsMadeAgainAllElseGoesOn) {
+  for (const char* name : {"freshet-lane-deadline-index", "task-status-created-index"}) {
+    SCOPED_TRACE(name);
+    World& here = world(milliseconds(100));
+    QueueSettings settings;
+    settings.lease = seconds(3);
+    settings.backoff = {milliseconds(100), milliseconds(100), 1, 0};
+    Queue& queue = here.start(settings);
+    create(queue, {"held"});
+    ASSERT_EQ(ids(take(queue)), "held");
+    std::vector<NewTask> tasks(1);
+    tasks[0].id = "delayed";
+    tasks[0].delay = seconds(4);
+    ASSERT_TRUE(here.wait(queue.create(std::move(tasks)))[0]);
+    here.drop_index(name);
+    here.delay_changes(seconds(180));
+    here.pass(seconds(2));
+    const uint64_t calls = here.store_calls();
+    here.pass(seconds(8));
+    EXPECT_EQ(here.status("held"), "PENDING") << "its lease has ended";
+    EXPECT_EQ(here.status("delayed"), "PENDING") << "its delay has ended";
+    ASSERT_NE(queue.broken(), nullptr);
+    EXPECT_EQ(queue.broken()->message, "the table of queue 'QueueTable' has lost index '" + std::string(name) +
+                                           "', and it is made again: try again when it is there");
+    const auto taken = take(queue, 2);
+    const bool is_served = std::string_view(name) == "freshet-lane-deadline-index";
+    EXPECT_EQ(taken ? ids(taken) : "refused", is_served ? "delayed held" : "refused");
+    EXPECT_LT(here.store_calls() - calls, 400u) << "nothing asks in vain again and again";
+    here.pass(seconds(190));
+    EXPECT_EQ(queue.broken() ? queue.broken()->message : "", "");
+    EXPECT_EQ(ids(take(queue, 2)), "delayed held");
+  }
+}
+
 }  // namespace
 }  // namespace freshet

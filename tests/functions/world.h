@@ -74,6 +74,7 @@ class World {
         engine_(std::make_unique<SimEngine>(*store, scheduler, seed, engine.faults, *behind_, engine.index_lag)) {
     scheduler.add(*store);
     scheduler.add(*behind_);
+    index_lag_ = engine.index_lag;
     StoreTraits traits = engine_->traits();
     traits.sole_writer = traits.books = traits.full_images = traits.prompt_ttl = false;
     traits.stream = StreamShape::kNone;
@@ -125,13 +126,13 @@ class World {
   uint64_t stock(const std::string& status) { return books().stock[status]; }
   int64_t now_ms() const { return epoch_ms(clock.wall()); }
 
-  // As any SDK client would.
+  // As any SDK client sees the store.
+  Tables& client() { return behind_ ? static_cast<Tables&>(*engine_) : *store; }
   void put(Item item) {
     PutItemInput input;
     input.table = "QueueTable";
     input.item = std::move(item);
-    Tables& past_the_queue = behind_ ? static_cast<Tables&>(*engine_) : *store;
-    auto put = wait(past_the_queue.put_item(std::move(input)));
+    auto put = wait(client().put_item(std::move(input)));
     EXPECT_TRUE(put) << put.error().message;
   }
   void put_pending(const std::string& id, int64_t created) {
@@ -145,6 +146,20 @@ class World {
     return item && *item ? item->decode() : Item();
   }
   std::string status(const std::string& id) { return std::string(read(id).string_or("taskStatus")); }
+
+  // Past the queue, at once.
+  void drop_index(const std::string& name) {
+    auto described = wait(engine_->describe_table("QueueTable"));
+    ASSERT_TRUE(described);
+    std::erase_if(described->definition.indexes, [&](const auto& index) { return index.name == name; });
+    ASSERT_TRUE(wait(engine_->alter_table(described->definition)));
+  }
+  // On an engine: until its indexes show what clients wrote.
+  void shown() {
+    if (behind_) pass(index_lag_ + milliseconds(50));
+  }
+  // On an engine: a change of a table takes so long.
+  void delay_changes(nanoseconds time) { engine_->delay_changes(time); }
 
   // For the late world: the number of calls of the store.
   uint64_t store_calls() const { return engine_->calls(); }
@@ -203,6 +218,7 @@ class World {
   std::unique_ptr<EmbeddedTables> recent_;
   std::unique_ptr<SimEngine> engine_;
   std::unique_ptr<OwnedTables> owned_;
+  milliseconds index_lag_{0};
   int lives_ = 0;
 };
 

@@ -277,8 +277,10 @@ Async<Result<TableDescription>> SimEngine::delete_table(std::string table) {
 }
 
 Async<Result<TableDescription>> SimEngine::alter_table(TableDefinition definition) {
+  if (changes_take_ > nanoseconds(0)) co_await sleep_for(scheduler_, changes_take_);
   if (behind_) static_cast<void>(at_once(behind_->alter_table(definition)));
-  return late_.alter_table(std::move(definition));
+  auto work = late_.alter_table(std::move(definition));
+  co_return co_await work;
 }
 
 }  // namespace freshet

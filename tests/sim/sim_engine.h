@@ -71,6 +71,8 @@ class SimEngine final : public Tables {
   LateTables& late() { return late_; }
   uint64_t calls() const { return late_.calls(); }
   void set_faults(SimFaults faults) { faults_ = faults; }
+  // From now on, a change of a table is carried out, and answered, that much later.
+  void delay_changes(nanoseconds time) { changes_take_ = time; }
   // For those who ask what the store can do; it can do the same as before.
   void say_traits(StoreTraits traits) { traits_ = traits; }
   uint64_t unknown_outcomes() const { return unknown_; }
@@ -108,6 +110,7 @@ class SimEngine final : public Tables {
   Scheduler& scheduler_;
   Random random_;
   SimFaults faults_;
+  nanoseconds changes_take_{0};
   StoreTraits traits_;
   LateTables late_;
   uint64_t unknown_ = 0;

@@ -10,9 +10,9 @@
 namespace freshet {
 namespace {
 
-constexpr Trait kAll[] = {Trait::kImmediate,    Trait::kSoleWriter,   Trait::kExactIndex,
-                          Trait::kBooks,        Trait::kTransactions, Trait::kStream,
-                          Trait::kSingleStream, Trait::kFullImages,   Trait::kPromptTtl};
+constexpr Trait kAll[] = {Trait::kImmediate,    Trait::kSoleWriter, Trait::kExactIndex,   Trait::kBooks,
+                          Trait::kTransactions, Trait::kStream,     Trait::kSingleStream, Trait::kFullImages,
+                          Trait::kPromptTtl,    Trait::kAllSettings};
 
 TEST(Traits, TheEmbeddedStoreHasAll) {
   for (const Trait trait : kAll) EXPECT_TRUE(kEmbeddedTraits.has(trait)) << trait_name(trait);

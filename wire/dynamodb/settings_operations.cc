@@ -1,5 +1,6 @@
 // Tags and continuous backups.
 #include "base/limits.h"
+#include "tables/traits.h"
 #include "tables/value/json.h"
 #include "wire/dynamodb/operation.h"
 #include "wire/dynamodb/table_input.h"
@@ -12,11 +13,19 @@ namespace {
 constexpr size_t kTagsAtOnce = 10;
 constexpr std::string_view kTable = ":table/";
 
+// Settings that a store does not read back would be told wrongly.
+Result<void> keeps_all_settings(const Tables& tables) {
+  if (tables.traits().has(Trait::kAllSettings)) return {};
+  return invalid(
+      "The tables of this daemon are in an engine: ask the engine itself for tags and for point-in-time recovery");
+}
+
 // A table by its ARN, and an operation on its tags.
 class TagOperation : public Operation {
  public:
   explicit TagOperation(std::string arn) : arn_(std::move(arn)) {}
   Async<Result<void>> run(Tables& tables) override {
+    if (auto ok = keeps_all_settings(tables); !ok) co_return ok;
     std::string name = table_name_of(arn_).value_or("");
     if (name.empty() || is_system_table(name)) co_return missing();
     Result<TableDescription> found = co_await tables.describe_table(std::move(name));
@@ -117,6 +126,7 @@ class ContinuousBackups final : public Operation {
  public:
   ContinuousBackups(std::string name, std::optional<bool> enable) : name_(std::move(name)), enable_(enable) {}
   Async<Result<void>> run(Tables& tables) override {
+    if (auto ok = keeps_all_settings(tables); !ok) co_return ok;
     std::string name = name_;
     Result<TableDescription> found = co_await tables.describe_table(std::move(name));
     if (is_system_table(name_) || (!found && found.error().code == ErrorCode::kResourceNotFound)) {

@@ -12,6 +12,7 @@ namespace freshet::remote {
 namespace {
 
 constexpr seconds kLongestChange{600};
+constexpr seconds kToldEach{60};
 constexpr seconds kLongestUnseen{60};  // An engine shows an old description for no longer than that.
 constexpr seconds kLongestDoubt{10};   // A change without an answer that the table does not show by then is unknown.
 constexpr milliseconds kFirstLook{20};
@@ -23,8 +24,32 @@ tl::unexpected<Error> not_in_time(const std::string& table, const std::string& w
 
 Result<void> can_be_made(const TableDefinition& definition) {
   if (definition.books) return invalid("table '" + definition.name + "' cannot have books: a remote store keeps none");
+  if (definition.settings.point_in_time_recovery) {
+    return invalid("table '" + definition.name + "': point-in-time recovery is switched on at the engine itself");
+  }
   if (!definition.ttl_attribute || !definition.ttl_in_milliseconds) return {};
   return invalid("table '" + definition.name + "' cannot have a ttl in milliseconds: a remote store reads seconds");
+}
+
+Result<void> can_be_altered(const TableDefinition& definition) {
+  if (definition.settings.tags.empty()) return can_be_made(definition);
+  return invalid("table '" + definition.name + "': its tags are changed at the engine itself");
+}
+
+std::string_view class_of(const TableDefinition& table) {
+  return table.settings.table_class.empty() ? "STANDARD" : std::string_view(table.settings.table_class);
+}
+
+// Billing and throughput, those of the indexes that both have included.
+bool is_same_capacity(const TableDefinition& a, const TableDefinition& b) {
+  if (a.settings.throughput != b.settings.throughput) return false;
+  const auto units = [](const TableDefinition& table, const std::string& index) {
+    const auto own = table.settings.index_throughput.find(index);
+    return own == table.settings.index_throughput.end() ? table.settings.throughput : own->second;
+  };
+  return std::all_of(a.indexes.begin(), a.indexes.end(), [&](const IndexDefinition& index) {
+    return index.local || b.index(index.name) == nullptr || units(a, index.name) == units(b, index.name);
+  });
 }
 
 // Amazon DynamoDB refuses a second change of a ttl within an hour, whatever it shows meanwhile.
@@ -101,7 +126,8 @@ Async<Result<TableDescription>> RemoteTables::change_table(const char* operation
 // or if all takes too long.
 Async<Result<TableDescription>> RemoteTables::when(std::string table, Shown shown, nanoseconds patience) {
   Scheduler& scheduler = caller_.scheduler();
-  const BootTime end = scheduler.clock().boot() + kLongestChange;
+  BootTime end = scheduler.clock().boot() + kLongestChange;
+  BootTime told = scheduler.clock().boot();
   std::optional<BootTime> still_since;
   for (milliseconds look = kFirstLook;; look = std::min(look * 2, kLongestLook)) {
     auto request = table_request(table);
@@ -110,9 +136,11 @@ Async<Result<TableDescription>> RemoteTables::when(std::string table, Shown show
     const bool unknown = !answer && answer.error().code == ErrorCode::kResourceNotFound;
     if (!answer && !unknown) co_return fail(answer.error());
     bool still = unknown;
+    bool is_building = false;
     if (!unknown) {
       auto seen = description_of(*answer);
       if (!seen) co_return fail(seen.error());
+      is_building = !seen->indexes_ready;
       still = seen->status == "ACTIVE" && seen->indexes_ready;
       if (still) {
         auto described = co_await describe_table(table);
@@ -120,6 +148,12 @@ Async<Result<TableDescription>> RemoteTables::when(std::string table, Shown show
       }
     }
     const BootTime now = scheduler.clock().boot();
+    // A large table's index takes hours.
+    if (is_building) end = now + kLongestChange;
+    if (is_building && options_.on_building && now - told >= kToldEach) {
+      told = now;
+      options_.on_building(table);
+    }
     if (!still) still_since.reset();
     if (still && !still_since) still_since = now;
     if (now >= end) co_return not_in_time(table, "is still not active after ten minutes");
@@ -192,6 +226,33 @@ Async<Result<void>> RemoteTables::set_stream(std::string table, std::optional<St
   co_return Result<void>();
 }
 
+// One kind of setting in each UpdateTable.
+Async<Result<void>> RemoteTables::set_settings(TableDefinition now, TableDefinition wanted) {
+  struct Step {
+    std::string request;
+    Shown shown;
+  };
+  std::vector<Step> steps;
+  if (!is_same_capacity(now, wanted)) {
+    steps.push_back({throughput_request(now, wanted),
+                     [wanted](const TableDefinition& there) { return is_same_capacity(there, wanted); }});
+  }
+  if (class_of(now) != class_of(wanted)) {
+    steps.push_back({class_request(wanted),
+                     [wanted](const TableDefinition& there) { return class_of(there) == class_of(wanted); }});
+  }
+  if (now.settings.deletion_protection != wanted.settings.deletion_protection) {
+    steps.push_back({protection_request(wanted), [wanted](const TableDefinition& there) {
+                       return there.settings.deletion_protection == wanted.settings.deletion_protection;
+                     }});
+  }
+  for (Step& step : steps) {
+    auto done = co_await change_table("UpdateTable", std::move(step.request), wanted.name, std::move(step.shown));
+    if (!done) co_return fail(done.error());
+  }
+  co_return Result<void>();
+}
+
 // One index in each UpdateTable: the protocol takes no more.
 Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefinition wanted) {
   for (const IndexDefinition& index : now.indexes) {
@@ -212,13 +273,15 @@ Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefiniti
 }
 
 Async<Result<TableDescription>> RemoteTables::alter_table(TableDefinition definition) {
-  if (auto ok = can_be_made(definition); !ok) co_return fail(ok.error());
+  if (auto ok = can_be_altered(definition); !ok) co_return fail(ok.error());
   auto known = co_await describe_table(definition.name);
   if (!known) co_return known;
   Shown any = [](const TableDefinition&) { return true; };
   auto described = co_await when(definition.name, std::move(any), kLongestChange);  // Somebody may just have made it.
   if (!described) co_return described;
   const TableDefinition& now = described->definition;
+  auto settings = co_await set_settings(now, definition);
+  if (!settings) co_return fail(settings.error());
   auto stream = co_await set_stream(now.name, now.stream, definition.stream);
   if (!stream) co_return fail(stream.error());
   auto indexes = co_await set_indexes(now, definition);

@@ -3,7 +3,8 @@
 //
 // Every call may fail with kUnavailable, kTimeout, kThroughputExceeded or kAccessDenied after it was repeated in vain
 // (caller.h); writes instead with kUnknownOutcome if one may have been carried out. What the protocol has no words for
-// is kValidation: books, a ttl in milliseconds, and tables of Freshet itself. Answers of writes have no cost; sizes are
+// is kValidation: books, a ttl in milliseconds, tables of Freshet itself, and changes of tags and of point-in-time
+// recovery. Answers of writes have no cost; sizes are
 // of what was read. Streams are not read yet: the traits say so. A request whose answer is lost is sent again, so only
 // writes with a condition, or of the same value, are safe: others may be carried out twice.
 //
@@ -31,6 +32,8 @@ struct RemoteOptions {
   // GetItem and Query are sent again if they are not answered for so long, and the first answer counts (hedge.h).
   // Empty: never.
   std::optional<milliseconds> hedged_after;
+  // Called each minute while a change of a table waits for an index that the engine builds.
+  std::function<void(const std::string& table)> on_building{};
 };
 
 class RemoteTables final : public Tables {
@@ -40,9 +43,9 @@ class RemoteTables final : public Tables {
   const StoreTraits& traits() const override { return traits_; }
 
   // Each step of these waits until the table shows it, with its indexes ready. kTimeout after a minute in which nothing
-  // happens, or ten in all; kUnknownOutcome if no answer came and the table does not show the change within 10 s. The
-  // engine goes on. kLimitExceeded for a ttl that was changed within the last hour: Amazon DynamoDB changes it once an
-  // hour. The ttl is changed last, so all else is as wanted then.
+  // happens, or ten in all, beside the time in which indexes are built; kUnknownOutcome if no answer came and the table
+  // does not show the change within 10 s. The engine goes on. kLimitExceeded for a ttl that was changed within the last
+  // hour: Amazon DynamoDB changes it once an hour. The ttl is changed last, so all else is as wanted then.
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;
   Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
   // Waits until it is gone.
@@ -89,6 +92,7 @@ class RemoteTables final : public Tables {
   Async<Result<void>> change(const char* operation, std::string body);
   Async<Result<void>> set_ttl(std::string table, std::optional<std::string> now, std::optional<std::string> wanted);
   Async<Result<void>> set_indexes(TableDefinition now, TableDefinition wanted);
+  Async<Result<void>> set_settings(TableDefinition now, TableDefinition wanted);
   Async<Result<void>> set_stream(std::string table, std::optional<StreamView> now, std::optional<StreamView> wanted);
   using Shown = std::function<bool(const TableDefinition&)>;
   Async<Result<TableDescription>> change_table(const char* operation, std::string body, std::string table, Shown shown);

@@ -68,6 +68,33 @@ void append_write(JsonWriter& json, const ConditionCheckInput& input) {
   append_condition(json, input);
 }
 
+// Empty: billed by request.
+std::optional<Throughput> units_of(const TableDefinition& table, const IndexDefinition& index) {
+  const auto own = table.settings.index_throughput.find(index.name);
+  return own == table.settings.index_throughput.end() ? table.settings.throughput : own->second;
+}
+
+void append_units(JsonWriter& json, const Throughput& units) {
+  JsonWriter throughput(json.member("ProvisionedThroughput"));
+  throughput.number("ReadCapacityUnits", static_cast<uint64_t>(units.read));
+  throughput.number("WriteCapacityUnits", static_cast<uint64_t>(units.write));
+}
+
+void append_provisioned(JsonWriter& json, const TableDefinition& now, const TableDefinition& wanted) {
+  if (now.settings.throughput != wanted.settings.throughput) append_units(json, *wanted.settings.throughput);
+  std::string indexes;
+  for (const IndexDefinition& index : now.indexes) {
+    const auto units = units_of(wanted, index);
+    if (wanted.index(index.name) == nullptr || index.local || units == units_of(now, index)) continue;
+    if (!indexes.empty()) indexes += ',';
+    JsonWriter change(indexes);
+    JsonWriter update(change.member("Update"));
+    update.text("IndexName", index.name);
+    append_units(update, *units);
+  }
+  if (!indexes.empty()) json.member("GlobalSecondaryIndexUpdates") += '[' + indexes + ']';
+}
+
 std::string_view action_of(const WriteInput& input) {
   constexpr std::string_view kNames[] = {"Put", "Update", "Delete", "ConditionCheck"};
   return kNames[input.index()];
@@ -219,6 +246,16 @@ std::string batch_get_request(const GetItemInput& like, std::span<const Item> ke
 std::string create_request(const TableDefinition& definition) {
   std::string out;
   dynamodb::append_asked_definition(out, definition);
+  if (definition.settings.tags.empty()) return out;
+  out.pop_back();
+  out += ",\"Tags\":[";
+  for (const auto& [key, value] : definition.settings.tags) {
+    if (!out.ends_with('[')) out += ',';
+    JsonWriter tag(out);
+    tag.text("Key", key);
+    append_json_string(tag.member("Value"), value);
+  }
+  out += "]}";
   return out;
 }
 
@@ -260,6 +297,37 @@ std::string stream_request(const std::string& table, std::optional<StreamView> v
     JsonWriter specification(json.member("StreamSpecification"));
     specification.member("StreamEnabled") += view ? "true" : "false";
     if (view) specification.text("StreamViewType", stream_view_name(*view));
+  }
+  return out;
+}
+
+std::string throughput_request(const TableDefinition& now, const TableDefinition& wanted) {
+  std::string out;
+  {
+    JsonWriter json(out);
+    json.text("TableName", wanted.name);
+    json.text("BillingMode", wanted.settings.throughput ? "PROVISIONED" : "PAY_PER_REQUEST");
+    if (wanted.settings.throughput) append_provisioned(json, now, wanted);
+  }
+  return out;
+}
+
+std::string class_request(const TableDefinition& wanted) {
+  std::string out;
+  {
+    JsonWriter json(out);
+    json.text("TableName", wanted.name);
+    json.text("TableClass", wanted.settings.table_class.empty() ? "STANDARD" : wanted.settings.table_class);
+  }
+  return out;
+}
+
+std::string protection_request(const TableDefinition& wanted) {
+  std::string out;
+  {
+    JsonWriter json(out);
+    json.text("TableName", wanted.name);
+    json.member("DeletionProtectionEnabled") += wanted.settings.deletion_protection ? "true" : "false";
   }
   return out;
 }

@@ -26,12 +26,16 @@ std::string request_of(const std::vector<GetItemInput>& transaction);
 // BatchGetItem for keys of one table, which all have the projection and the consistency of `like`. No key occurs twice.
 std::string batch_get_request(const GetItemInput& like, std::span<const Item> keys);
 
-// Tables. A definition's books and its other settings than billing, class and protection are not part of the protocol.
+// Tables. A definition's books and its point-in-time recovery are not part of these requests.
 std::string create_request(const TableDefinition& definition);
 std::string table_request(const std::string& table);  // DescribeTable, DeleteTable, DescribeTimeToLive.
 std::string list_request(const std::string& after);   // ListTables: the page behind the table `after`; "": the first.
 std::string ttl_request(const std::string& table, const std::string& attribute, bool enabled);
 std::string stream_request(const std::string& table, std::optional<StreamView> view);  // Empty switches it off.
+// Billing and throughput of the table and of the indexes that both have.
+std::string throughput_request(const TableDefinition& now, const TableDefinition& wanted);
+std::string class_request(const TableDefinition& wanted);
+std::string protection_request(const TableDefinition& wanted);
 std::string add_index_request(const TableDefinition& definition, const IndexDefinition& index);
 std::string drop_index_request(const std::string& table, const std::string& index);
 

@@ -120,16 +120,28 @@ Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, std:
 // A client may delete the table and create it again, at any time. Until it is a queue's table again, whatever is asked
 // is answered with why it is not.
 Async<void> QueueTable::look_for_table() {
+  const bool was_mending = is_mending_;  // Then the answer may be of before the end of that.
   auto described = co_await services_.tables.describe_table(table_);
-  if (described && described->id == id_) {
-    co_await mend_table(std::move(*described));
-    co_return;
-  }
   if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return;
-  lose_table(fail(ErrorCode::kResourceNotFound,
-                  "the table of queue '" + table_ + "' has been deleted; it is a queue again when it is created again")
-                 .value());
-  if (!described) co_return;
+  const bool is_same = described && described->id == id_;
+  if (!is_same) {
+    lose_table(
+        fail(ErrorCode::kResourceNotFound,
+             "the table of queue '" + table_ + "' has been deleted; it is a queue again when it is created again")
+            .value());
+  }
+  if (described && !was_mending && !is_mending_) scope_.spawn(mend(std::move(*described)));
+}
+
+Async<void> QueueTable::mend(TableDescription there) {
+  is_mending_ = true;
+  const bool is_same = there.id == id_;
+  auto work = is_same ? mend_table(std::move(there)) : become_queue_again();
+  co_await work;
+  is_mending_ = false;
+}
+
+Async<void> QueueTable::become_queue_again() {
   auto prepared = co_await prepare(services_, table_);
   if (!prepared) {
     // Another try at the next look around.
@@ -154,10 +166,10 @@ Async<void> QueueTable::mend_table(TableDescription there) {
   wanted.stream = there.definition.stream;
   if (wanted != there.definition && !FRESHET_PLANTED("dropped-index-stays")) {
     const std::string lost = lacking(wanted, there.definition);
-    TableDefinition change = wanted;
-    auto altered = co_await services_.tables.alter_table(std::move(change));
+    auto altered = co_await alter(std::move(wanted), lost);
+    if (gone_) co_return;
     if (!altered) co_return cannot_mend("lacks " + lost + ", and cannot have it again: " + altered.error().message);
-    log_.warn("QUEUE_INDEX_LOST", {{"queue", table_}, {"lost", lost}});
+    if (!broken_) log_.warn("QUEUE_INDEX_LOST", {{"queue", table_}, {"lost", lost}});
     there = std::move(*altered);
   }
   auto index = status_index(there.definition);
@@ -171,6 +183,7 @@ Async<void> QueueTable::mend_table(TableDescription there) {
   if (building != there.indexes.end()) {
     broken_ = trouble("has lost its index '" + building->name + "', which is built again: try again in a moment");
     core_.agenda.look_by(boot() + kBuildingLook);
+    if (!core_.agenda.is_ticking()) parts_.timer.arm();
   } else if (broken_) {
     broken_.reset();
     log_.info("QUEUE_TABLE_MENDED", {{"queue", table_}});
@@ -179,6 +192,15 @@ Async<void> QueueTable::mend_table(TableDescription there) {
     parts_.takes.wake_all();
     parts_.timer.start_soon(nanoseconds(0));
   }
+}
+
+Async<Result<TableDescription>> QueueTable::alter(TableDefinition wanted, const std::string& lost) {
+  auto work = services_.tables.alter_table(std::move(wanted));
+  if (!work.is_ready() && !broken_) {
+    broken_ = trouble("has lost " + lost + ", and it is made again: try again when it is there");
+    log_.warn("QUEUE_INDEX_LOST", {{"queue", table_}, {"lost", lost}});
+  }
+  return work;
 }
 
 Error QueueTable::trouble(const std::string& what) const {

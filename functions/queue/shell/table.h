@@ -35,7 +35,8 @@ class QueueTable : QueuePart {
   // Describes what the queue needs and its table currently lacks.
   const std::optional<Error>& broken() const { return broken_; }
 
-  // Checks that the table exists, and restores what it lacks.
+  // Checks that the table exists, and begins to restore what it lacks. That takes minutes on an engine, so the answer
+  // does not wait for it.
   Async<void> look_for_table();
   // Reads a page for one of the queue's own queries. If the store refuses the query as invalid, the index has changed,
   // and is looked for.
@@ -51,7 +52,10 @@ class QueueTable : QueuePart {
  private:
   static Result<std::string> status_index(const TableDefinition& definition);
   void tell_core();
+  Async<void> mend(TableDescription there);
+  Async<void> become_queue_again();
   Async<void> mend_table(TableDescription there);
+  Async<Result<TableDescription>> alter(TableDefinition wanted, const std::string& lost);
   Error trouble(const std::string& what) const;
   void cannot_mend(const std::string& what);
   Async<Result<Page>> when_read(Async<Result<Page>> work);
@@ -63,6 +67,7 @@ class QueueTable : QueuePart {
   std::string id_;
   std::optional<Error> gone_;
   std::optional<Error> broken_;
+  bool is_mending_ = false;
 };
 
 }  // namespace freshet

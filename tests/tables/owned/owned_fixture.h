@@ -11,19 +11,20 @@
 #include "tables/engine/embedded.h"
 #include "tables/owned/owned_tables.h"
 #include "tests/sim/sim_engine.h"
+#include "tests/tables/things.h"
 
 namespace freshet {
 
 class OwnedWorld {
  public:
-  OwnedWorld(uint64_t seed, SimFaults faults, milliseconds lag)
+  OwnedWorld(uint64_t seed, SimFaults faults, milliseconds lag, size_t recent_bytes = RecentWritesLimits{}.bytes)
       : scheduler(clock),
         random(seed),
         store(open()),
         behind(open()),
         memory(open()),
         engine(*store, scheduler, seed, faults, *behind, lag),
-        owned(*store_engine(), *memory, scheduler, options()) {
+        owned(*store_engine(), *memory, scheduler, options(recent_bytes)) {
     EXPECT_TRUE(wait(owned.create_table(things())));
   }
   ~OwnedWorld() {
@@ -38,20 +39,10 @@ class OwnedWorld {
   }
   void pass(nanoseconds time) { scheduler.run_for(time); }
 
-  static TableDefinition things() {
-    TableDefinition d;
-    d.name = "Things";
-    d.keys.partition = {"id", Type::kString};
-    IndexDefinition index;
-    index.name = "by-state";
-    index.keys.partition = {"state", Type::kString};
-    index.keys.sort = KeyAttribute{"rank", Type::kNumber};
-    d.indexes.push_back(index);
-    d.books = BooksDefinition{"state", "TAKEN"};
-    return d;
-  }
   static Item thing(const std::string& id, const std::string& state, int64_t rank, int64_t rev = 0) {
-    return Item{{"id", Value(id)}, {"state", Value(state)}, {"rank", Value::number(rank)}, {"rev", Value::number(rev)}};
+    Item item = freshet::thing(id, state, rank);
+    item.set("rev", Value::number(rev));
+    return item;
   }
 
   Result<WriteOutput> create(const std::string& id, const std::string& state, int64_t rank) {
@@ -82,13 +73,13 @@ class OwnedWorld {
   Result<WriteOutput> remove(const std::string& id) {
     DeleteItemInput gone;
     gone.table = "Things";
-    gone.key = Item{{"id", Value(id)}};
+    gone.key = id_key(id);
     return wait(owned.delete_item(std::move(gone)));
   }
   ItemRef read(Tables& tables, const std::string& id) {
     GetItemInput get;
     get.table = "Things";
-    get.key = Item{{"id", Value(id)}};
+    get.key = id_key(id);
     auto item = wait(tables.get_item(std::move(get)));
     return item ? *item : ItemRef();
   }
@@ -142,8 +133,9 @@ class OwnedWorld {
     engine.say_traits(traits);
     return &engine;
   }
-  static OwnedOptions options() {
+  static OwnedOptions options(size_t recent_bytes) {
     OwnedOptions out;
+    out.recent.bytes = recent_bytes;
     out.version = "rev";
     out.recount = seconds(5);
     return out;

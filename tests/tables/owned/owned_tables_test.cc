@@ -83,7 +83,7 @@ TEST(OwnedTables, AClientsDeleteIsKnownOnceAWriteIsRefused) {
   const ItemRef seen = world.read(world.owned, "a");
   DeleteItemInput gone;
   gone.table = "Things";
-  gone.key = Item{{"id", Value("a")}};
+  gone.key = id_key("a");
   ASSERT_TRUE(world.wait(world.engine.delete_item(std::move(gone))));
   world.pass(2 * kLag);
   ASSERT_FALSE(world.move(seen, "TAKEN"));
@@ -138,7 +138,7 @@ TEST(OwnedTables, WhatOthersRemoveIsFoundByTheNextCount) {
   world.pass(seconds(6));
   DeleteItemInput gone;
   gone.table = "Things";
-  gone.key = Item{{"id", Value("a")}};
+  gone.key = id_key("a");
   ASSERT_TRUE(world.wait(world.engine.delete_item(std::move(gone))));
   world.pass(seconds(12));
   const auto books = world.wait(world.owned.books("Things"));
@@ -159,11 +159,44 @@ TEST(OwnedTables, ARefusalDoesNotMoveWhatOnlyALaggingIndexShowed) {
   EXPECT_FALSE(books->stock.contains("PENDING") && books->stock.at("PENDING") > 0);
 }
 
+TEST(OwnedTables, AnIndexThatIsFarBehindIsToldOfUntilItHasCaughtUp) {
+  OwnedWorld world(1, {}, seconds(900));
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "a ");
+  for (int i = 0; i < 85; ++i) {
+    world.pass(seconds(10));
+    ASSERT_EQ(world.ids(world.owned, "PENDING"), "a ") << "remembered as long as the index lacks it";
+    EXPECT_EQ(world.owned.trouble().empty(), i < 6) << i;
+  }
+  EXPECT_EQ(world.owned.trouble(),
+            "index 'by-state' of table 'Things' is far behind: the engine has not shown a write in it for more than a "
+            "minute\n");
+  world.pass(seconds(200));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "a ");
+  EXPECT_EQ(world.owned.trouble(), "");
+}
+
+TEST(OwnedTables, WhatAClientHasChangedIsNoLag) {
+  OwnedWorld world(1, {}, milliseconds(1500));
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  world.pass(seconds(5));
+  DeleteItemInput gone;
+  gone.table = "Things";
+  gone.key = id_key("a");
+  ASSERT_TRUE(world.wait(world.engine.delete_item(std::move(gone))));
+  for (int i = 0; i < 10; ++i) {
+    world.pass(seconds(10));
+    static_cast<void>(world.ids(world.owned, "PENDING"));
+    EXPECT_EQ(world.owned.trouble(), "");
+  }
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
+}
+
 class Recent : public ::testing::Test {
  protected:
-  Recent() { writes_.know(OwnedWorld::things(), "an id"); }
+  Recent() { writes_.know(things(), "an id"); }
 
-  static Item key(const std::string& id) { return Item{{"id", Value(id)}}; }
+  static Item key(const std::string& id) { return id_key(id); }
   static ItemRef thing(const std::string& id, const char* state, int64_t rank, int64_t rev = 0) {
     return ItemRef::encode(OwnedWorld::thing(id, state, rank, rev));
   }
@@ -241,26 +274,74 @@ TEST_F(Recent, OverlappingWritesAreOrderedByTheirVersionOrNotAtAll) {
 
 TEST_F(Recent, AnotherTableOfThatNameHasNothingOfTheOldOne) {
   ASSERT_TRUE(wrote("x", thing("x", "PENDING", 1)));
-  writes_.know(OwnedWorld::things(), "an id");
+  writes_.know(things(), "an id");
   EXPECT_EQ(ids(corrected({}, false)), "x ");
-  writes_.know(OwnedWorld::things(), "another id");
+  writes_.know(things(), "another id");
   EXPECT_EQ(ids(corrected({}, false)), "");
   EXPECT_EQ(writes_.size(), 0u);
 }
 
-TEST_F(Recent, AFullMemoryForgetsTheOldestFirst) {
-  RecentWritesLimits limits;
-  limits.bytes = 2000;
-  RecentWrites writes(*world_.memory, "rev", limits);
-  writes.know(OwnedWorld::things(), "an id");
-  for (int i = 0; i < 10; ++i) {
-    const std::string id = "t" + std::to_string(i);
-    ASSERT_TRUE(writes.wrote("Things", key(id), thing(id, "PENDING", i), writes.begin_call(), BootTime{}));
+class Full : public Recent {
+ protected:
+  Full() {
+    writes_.know(things(), "an id");
+    for (int i = 0; i < 10; ++i) {
+      const std::string id = "t" + std::to_string(i);
+      EXPECT_TRUE(writes_.wrote("Things", key(id), thing(id, "PENDING", i), writes_.begin_call(), BootTime{}));
+    }
   }
-  EXPECT_LT(writes.size(), 5u);
-  EXPECT_GT(writes.size(), 2u);
-  EXPECT_TRUE(writes.find("Things", key("t9")));
-  EXPECT_FALSE(writes.find("Things", key("t0")));
+  bool knows(const char* id) const { return writes_.find("Things", key(id)).has_value(); }
+
+  static RecentWritesLimits limits() {
+    RecentWritesLimits out;
+    out.bytes = 2000;
+    return out;
+  }
+  RecentWrites writes_{*world_.memory, "rev", limits()};
+};
+
+TEST_F(Full, NothingIsForgottenBeforeIndexesHadTimeToShowIt) {
+  EXPECT_EQ(writes_.size(), 10u);
+  EXPECT_FALSE(writes_.make_room(BootTime(seconds(4))));
+  EXPECT_EQ(writes_.size(), 10u);
+  EXPECT_TRUE(writes_.make_room(BootTime(seconds(6))));
+  EXPECT_LT(writes_.size(), 5u);
+  EXPECT_GT(writes_.size(), 2u);
+  EXPECT_LT(writes_.bytes(), 2000u);
+  EXPECT_TRUE(knows("t9"));
+  EXPECT_FALSE(knows("t0")) << "the oldest first";
+}
+
+TEST_F(Full, AnIndexThatLagsMoreGetsMoreTime) {
+  QueryInput query;
+  query.table = "Things";
+  query.index = "by-state";
+  query.key_condition = "#s = :s";
+  query.placeholders.names = {{"#s", "state"}};
+  query.placeholders.values.set(":s", Value("PENDING"));
+  size_t masked = 0;
+  EXPECT_EQ(writes_.corrected(query, Page(), BootTime(seconds(4)), masked).items.size(), 10u)
+      << "it shows none of them";
+  EXPECT_FALSE(writes_.make_room(BootTime(seconds(7)))) << "8 s are needed";
+  EXPECT_FALSE(writes_.make_room(BootTime(seconds(33)))) << "those that were missing are kept for 30 s more";
+  EXPECT_TRUE(writes_.make_room(BootTime(seconds(35))));
+}
+
+TEST(OwnedTables, WithoutRoomWritesWaitAndAreRefusedAndNothingIsWrong) {
+  OwnedWorld world(1, {}, milliseconds(4000), 3000);
+  Result<WriteOutput> last;
+  int made = 0;
+  const BootTime began = world.clock.boot();
+  for (; made < 100 && last; ++made) last = world.create("t" + std::to_string(made), "PENDING", made);
+  ASSERT_FALSE(last);
+  EXPECT_EQ(last.error().code, ErrorCode::kThroughputExceeded);
+  EXPECT_GE(world.clock.boot() - began, seconds(2)) << "it has waited";
+  EXPECT_LE(world.owned.memory_bytes(), 4000u);
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), world.ids(*world.store, "PENDING"));
+  EXPECT_TRUE(world.move(world.read(world.owned, "t0"), "TAKEN")) << "it is remembered already";
+  world.pass(seconds(5));
+  EXPECT_TRUE(world.create("one more", "PENDING", 1000));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), world.ids(*world.store, "PENDING"));
 }
 
 // Random work of one process, several calls at a time, on an engine that is late and loses answers. Whenever nothing is
@@ -319,7 +400,7 @@ class OwnedRandomly {
     const std::string id = "t" + std::to_string(random_.below(30));
     GetItemInput get;
     get.table = "Things";
-    get.key = Item{{"id", Value(id)}};
+    get.key = id_key(id);
     const auto read = co_await world_.owned.get_item(std::move(get));
     if (!read) co_return;
     const ItemRef seen = *read;
@@ -336,7 +417,7 @@ class OwnedRandomly {
     } else if (random_.below(6) == 0) {
       DeleteItemInput gone;
       gone.table = "Things";
-      gone.key = Item{{"id", Value(id)}};
+      gone.key = id_key(id);
       gone.condition = "rev = :r";
       gone.placeholders.values.set(":r", seen.find("rev")->decode());
       answer = co_await world_.owned.delete_item(std::move(gone));

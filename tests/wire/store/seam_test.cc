@@ -13,6 +13,7 @@
 #include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
 #include "tests/sim/sim_engine.h"
+#include "tests/tables/things.h"
 #include "tests/wire/store/fixed_key.h"
 #include "tests/wire/store/looped_back.h"
 #include "tests/wire/store/real_endpoint.h"
@@ -48,27 +49,13 @@ const Engine kWire{"Wire", false, {}, {}, Engine::Wire::kLoopedBack};
 const Engine kLossyWire{"LossyWire", false, {}, {}, Engine::Wire::kLoopedBack, WireFaults::some()};
 const Engine kEndpoint{"Endpoint", false, {}, {}, Engine::Wire::kEndpoint};
 
-TableDefinition things(const StoreTraits& traits) {
-  TableDefinition d;
-  d.name = "Things";
-  d.keys.partition = {"id", Type::kString};
-  IndexDefinition index;
-  index.name = "by-state";
-  index.keys.partition = {"state", Type::kString};
-  index.keys.sort = KeyAttribute{"rank", Type::kNumber};
-  d.indexes.push_back(index);
+// The table as this store can have it.
+TableDefinition things_on(const StoreTraits& traits) {
+  TableDefinition d = things();
   if (traits.has(Trait::kStream)) d.stream = StreamView::kNewAndOldImages;
   if (traits.has(Trait::kPromptTtl)) d.ttl_attribute = "ttl";
-  if (traits.has(Trait::kBooks)) d.books = BooksDefinition{"state", "TAKEN"};
+  if (!traits.has(Trait::kBooks)) d.books.reset();
   return d;
-}
-
-Item id_key(const std::string& id) {
-  return Item{{"id", Value(id)}};
-}
-
-Item thing(const std::string& id, const std::string& state, int64_t rank) {
-  return Item{{"id", Value(id)}, {"state", Value(state)}, {"rank", Value::number(rank)}};
 }
 
 class Seam : public ::testing::TestWithParam<Engine> {
@@ -107,7 +94,7 @@ class Seam : public ::testing::TestWithParam<Engine> {
   void SetUp() override {
     // The table of the test before.
     if (GetParam().wire == Engine::Wire::kEndpoint) wait(tables().delete_table("Things"));
-    const auto created = wait(tables().create_table(things(tables().traits())));
+    const auto created = wait(tables().create_table(things_on(tables().traits())));
     ASSERT_TRUE(created) << created.error().message;
   }
 

@@ -59,6 +59,7 @@ class TableChangesTest : public testing::Test {
       return refusal("ValidationException", "Time to live has been modified multiple times within a fixed interval");
     }
     before = state;
+    sent.push_back(body);
     old_looks = late_looks;
     if (operation == "CreateTable") {
       if (state.exists) return refusal("ResourceInUseException", "Table already exists: T");
@@ -70,6 +71,16 @@ class TableChangesTest : public testing::Test {
         return refusal("ValidationException", on ? "TimeToLive is already enabled" : "TimeToLive is already disabled");
       }
       state.ttl = {{"TimeToLiveStatus", on ? "ENABLED" : "DISABLED"}, {"AttributeName", wish["AttributeName"]}};
+    } else if (body.contains("DeletionProtectionEnabled")) {
+      state.settings["DeletionProtectionEnabled"] = body["DeletionProtectionEnabled"];
+    } else if (body.contains("TableClass")) {
+      state.settings["TableClassSummary"] = {{"TableClass", body["TableClass"]}};
+    } else if (body.contains("BillingMode")) {
+      state.settings["BillingModeSummary"] = {{"BillingMode", body["BillingMode"]}};
+      state.settings.erase("ProvisionedThroughput");
+      if (body.contains("ProvisionedThroughput")) {
+        state.settings["ProvisionedThroughput"] = body["ProvisionedThroughput"];
+      }
     } else if (body.contains("StreamSpecification")) {
       const bool on = body["StreamSpecification"]["StreamEnabled"].get<bool>();
       if (on == state.streams) return refusal("ValidationException", "Table already has a stream, or none");
@@ -88,6 +99,7 @@ class TableChangesTest : public testing::Test {
                   {"ItemCount", 0},
                   {"TableSizeBytes", 0}};
     if (now.streams) table["StreamSpecification"] = {{"StreamEnabled", true}, {"StreamViewType", "KEYS_ONLY"}};
+    table.update(now.settings);
     return answer_of({{"Table", std::move(table)}});
   }
 
@@ -95,6 +107,7 @@ class TableChangesTest : public testing::Test {
     bool exists = false;
     bool streams = false;
     Json ttl = {{"TimeToLiveStatus", "DISABLED"}};
+    Json settings = Json::object();
   };
   const State& shown() {
     if (old_looks == 0) return state;
@@ -120,7 +133,8 @@ class TableChangesTest : public testing::Test {
   TableDefinition wanted;
   State state, before;
   std::map<std::string, int> calls;
-  std::string lost;  // The first answers to that operation never come.
+  std::vector<Json> sent;  // The changes.
+  std::string lost;        // The first answers to that operation never come.
   int lost_answers = 1;
   int late_looks = 0;  // After a change the table is described as before so many times.
   int old_looks = 0;
@@ -187,6 +201,48 @@ TEST_F(TableChangesTest, ATtlInMillisecondsIsRefused) {
   const auto made = wait(tables.create_table(wanted));
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().message, "table 'T' cannot have a ttl in milliseconds: a remote store reads seconds");
+  EXPECT_TRUE(calls.empty());
+}
+
+TEST_F(TableChangesTest, SettingsGoToTheEngineOneKindAtATime) {
+  state.exists = true;
+  wanted.settings.throughput = Throughput{5, 6};
+  wanted.settings.table_class = "STANDARD_INFREQUENT_ACCESS";
+  wanted.settings.deletion_protection = true;
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(altered->definition.settings, wanted.settings);
+  const Json units = {{"ReadCapacityUnits", 5}, {"WriteCapacityUnits", 6}};
+  const std::vector<Json> all = {{{"TableName", "T"}, {"BillingMode", "PROVISIONED"}, {"ProvisionedThroughput", units}},
+                                 {{"TableName", "T"}, {"TableClass", "STANDARD_INFREQUENT_ACCESS"}},
+                                 {{"TableName", "T"}, {"DeletionProtectionEnabled", true}}};
+  EXPECT_EQ(sent, all);
+  ASSERT_TRUE(wait(tables.alter_table(wanted)));
+  EXPECT_EQ(sent.size(), 3u) << "nothing differs";
+  wanted.settings = {};
+  ASSERT_TRUE(wait(tables.alter_table(wanted)));
+  EXPECT_EQ(sent[3], (Json{{"TableName", "T"}, {"BillingMode", "PAY_PER_REQUEST"}}));
+  EXPECT_EQ(sent.size(), 6u);
+}
+
+TEST_F(TableChangesTest, ANewTableHasItsTags) {
+  wanted.settings.tags = {{"team", "a"}, {"empty", ""}};
+  const auto made = wait(tables.create_table(wanted));
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(sent.at(0)["Tags"], (Json::array({{{"Key", "empty"}, {"Value", ""}}, {{"Key", "team"}, {"Value", "a"}}})));
+}
+
+TEST_F(TableChangesTest, SettingsThatTheRequestsDoNotHaveAreRefused) {
+  state.exists = true;
+  wanted.settings.tags = {{"team", "a"}};
+  auto altered = wait(tables.alter_table(wanted));
+  ASSERT_FALSE(altered);
+  EXPECT_EQ(altered.error().message, "table 'T': its tags are changed at the engine itself");
+  wanted.settings = {};
+  wanted.settings.point_in_time_recovery = true;
+  altered = wait(tables.alter_table(wanted));
+  ASSERT_FALSE(altered);
+  EXPECT_EQ(altered.error().message, "table 'T': point-in-time recovery is switched on at the engine itself");
   EXPECT_TRUE(calls.empty());
 }
 
