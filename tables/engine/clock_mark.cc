@@ -34,23 +34,31 @@ Result<void> ClockMark::open(Files& files, const std::string& directory) {
   if (!size) return fail(size.error());
   believed_ = parse({text, *size});
   file->reset();
-  return believed_ ? Result<void>{} : files.remove(path_);
+  if (!believed_) return files.remove(path_);
+  // An earlier process may have ended before it was durable. On a full disk it stays as it is.
+  auto kept = write(*believed_, OpenMode::kReadWrite);
+  return kept || kept.error().code == ErrorCode::kDiskFull ? Result<void>{} : kept;
 }
 
-Result<void> ClockMark::set(WallTime believed) {
-  if (!files_ || believed_) return {};
-  auto file = files_->open(path_, OpenMode::kCreate);
+Result<void> ClockMark::write(WallTime believed, OpenMode mode) {
+  auto file = files_->open(path_, mode);
   if (!file) return fail(std::move(file.error()));
   auto done = (*file)->write_at(0, std::to_string(believed.time_since_epoch().count()) + "\n");
   if (done) done = (*file)->sync();
   file->reset();
-  if (done) done = files_->sync_directory(directory_);
+  return done ? files_->sync_directory(directory_) : done;
+}
+
+Result<void> ClockMark::set(WallTime believed) {
+  if (!files_ || believed_) return {};
+  auto done = write(believed, OpenMode::kCreate);
   if (done) {
     believed_ = believed;
     return {};
   }
-  auto removed = files_->remove(path_);
-  return removed || done.error().code != ErrorCode::kDiskFull ? done : removed;
+  const auto removed = files_->remove(path_);
+  const bool gone = removed || removed.error().code == ErrorCode::kNotFound;
+  return gone || done.error().code != ErrorCode::kDiskFull ? done : removed;
 }
 
 Result<void> ClockMark::clear() {

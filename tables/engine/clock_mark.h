@@ -12,8 +12,8 @@ namespace freshet {
 
 class ClockMark {
  public:
-  // Reads the mark that the last run left in the store's directory, which must exist. The files outlive this. Errors:
-  // kIo.
+  // Reads the mark that the last run left in the store's directory, which must exist, and makes it durable. The files
+  // outlive this. Errors: kIo.
   Result<void> open(Files& files, const std::string& directory);
   // The time that was believed when the doubt began; empty without a mark.
   std::optional<WallTime> believed() const { return believed_; }
@@ -25,6 +25,8 @@ class ClockMark {
   Result<void> clear();
 
  private:
+  Result<void> write(WallTime believed, OpenMode mode);
+
   Files* files_ = nullptr;
   std::string directory_;
   std::string path_;

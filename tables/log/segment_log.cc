@@ -138,7 +138,9 @@ Result<void> SegmentLog::go_on_in_last_segment() {
   // its allocation, so ask even if it has it.
   const uint64_t whole = std::max(last.allocated, segment_bytes_);
   const uint64_t wanted = whole - last.allocated > room() ? last.allocated : whole;
-  const auto allocated = file_->preallocate(wanted);
+  auto allocated = file_->preallocate(wanted);
+  // The next header says how much of the file is used, perhaps without a sync: a power cut must not make it shorter.
+  if (allocated && wanted > last.allocated) allocated = file_->sync();
   if (allocated) {
     allocated_ += wanted - last.allocated;
     last.allocated = wanted;

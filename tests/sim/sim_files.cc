@@ -483,6 +483,15 @@ uint64_t SimFiles::bytes_allocated() const {
   return total;
 }
 
+uint64_t SimFiles::held_bytes() const {
+  uint64_t total = 0;
+  for (const auto& inode : changed_files()) {
+    total += inode->now.written.capacity() + inode->durable.written.capacity();
+    for (const auto& change : inode->changes) total += sizeof change + change.bytes.capacity();
+  }
+  return total;
+}
+
 void SimSync::begin(File& file) {
   FRESHET_CHECK(file_ == nullptr, "one sync at a time");
   ++begun_;

@@ -94,6 +94,7 @@ class SimFiles final : public Files {
   void set_content(const std::string& path, std::string bytes);  // Durable at once.
   bool exists(const std::string& path) const;
   uint64_t bytes_allocated() const;
+  uint64_t held_bytes() const;               // Memory that the contents of files take.
   uint64_t syncs() const { return syncs_; }  // Successful syncs of files.
   uint64_t open_files() const { return open_files_; }
 

@@ -110,7 +110,12 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
     }
   }
   void arrived(Job job) { begin(std::move(job)); }
-  void arrived(HungUp who) { running_.erase(who.connection); }
+  void arrived(HungUp who) {
+    const auto found = running_.find(who.connection);
+    if (found == running_.end()) return;
+    if (FRESHET_PLANTED("request-of-nobody-kept")) static_cast<void>(found->second.release());
+    running_.erase(found);
+  }
   void arrived(Drained) {
     if (++drained_ == parts_.size() && all_drained_) all_drained_->set(true);
   }

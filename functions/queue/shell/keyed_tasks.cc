@@ -92,6 +92,9 @@ Async<Result<CreatedTask>> KeyedTasks::create_keyed(NewTask task) {
   // The new task first, so that a crash in between leaves one too many and never none.
   // It is the newest of its key: what a store refused to end before ends for it, too.
   const bool replaces = task.replace || core_.keys.has_unreplaced(key);
+  if (replaces && FRESHET_OFTEN("a new task waits before it replaces others")) {
+    co_await sleep_for(services_.scheduler, seconds(1));
+  }
   if (replaces && !FRESHET_PLANTED("nothing-replaced")) co_await replace_waiting(key, out.id, !task.replace);
   parts_.takes.wake();
   co_return out;

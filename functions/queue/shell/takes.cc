@@ -38,7 +38,7 @@ class Takes::Waiter {
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
   ~Waiter() {
-    if (timer_) takes_.services_.scheduler.cancel(timer_);
+    if (timer_ && !FRESHET_PLANTED("wait-timer-left")) takes_.services_.scheduler.cancel(timer_);
     if (listed_) takes_.waiters_.erase(place_);
     if (watches()) takes_.rate_watcher_ = nullptr;
     // A waiter that was woken, or would wake the others, passes that on before it goes.

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tests/sim/machine/quick_json.h"
-#include "tests/sim/source_dir.h"
 
 namespace freshet::sim {
 
@@ -14,12 +13,9 @@ constexpr const char* kHost = "http://127.0.0.1:7070";
 constexpr const char* kSlowHost = "http://127.0.0.2:7070";
 constexpr size_t kShown = 200;
 
-// The beginning of a body, for the trace. A run has the same trace wherever the sources lie, so it names a template
-// without their path.
+// The beginning of a body, for the trace.
 std::string shown(const std::string& body) {
-  static const std::string kFile = R"({"file":")" + source_dir();
-  if (!body.starts_with(kFile)) return body.substr(0, kShown);
-  return R"({"file":")" + body.substr(kFile.size(), kShown);
+  return body.substr(0, kShown);
 }
 
 std::string element(const std::string& body, const std::string& name) {

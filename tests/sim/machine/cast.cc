@@ -102,6 +102,7 @@ void begin_clients(Stage& stage, const std::function<Random()>& fork, Scope& cli
   if (plan.has("run-nows")) clients.spawn(run_delayed_tasks(stage, fork()));
   if (plan.has("priority-hands")) use_priority_queues_further(stage, fork, clients);
   for (int i = 0; i < plan.how_many("slow-readers"); ++i) clients.spawn(read_slowly(stage, fork()));
+  spawn("replacers", replace_tasks);
 }
 
 void set_expectations(Stage& stage) {

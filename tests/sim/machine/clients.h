@@ -131,6 +131,8 @@ Async<void> read_all_items(Stage& stage);
 Async<void> produce_tasks(Stage& stage, Random random, std::string name);
 // Tasks of a key that are as large as a batch of the log. Each replaces the one before.
 Async<void> replace_heavy_tasks(Stage& stage, Random random);
+// Small ones, each sent until it is answered: a daemon may die before it has ended the one that is replaced.
+Async<void> replace_tasks(Stage& stage, Random random, std::string name);
 // Creates that are sent again after their deadline.
 Async<void> repeat_creates_late(Stage& stage, Random random);
 Async<void> work_on_tasks(Stage& stage, Random random, std::string name);

@@ -97,39 +97,60 @@ void judge_created(Stage& stage, const TasksJudge::NewTask& task, const Reply& r
 
 }  // namespace
 
+namespace {
+
+// A client that gets no answer sends the same again, for a while. True if there is such a task now.
+Async<bool> create_until_answered(Stage& stage, Random& random, TasksJudge::NewTask task, Json body, int tries) {
+  stage.tasks.begin_create(task);
+  bool may_be_there = false;
+  const BootTime first_sent = stage.caller.scheduler().clock().boot();
+  const WallTime first_wall_sent = stage.caller.scheduler().clock().wall();
+  for (int i = 0; i < tries && !stage.verdict.is_broken(); ++i) {
+    const milliseconds patience(100 + static_cast<int64_t>(random.below(4'000)));
+    // Later, one with a key might be made beside a newer one.
+    Reply reply = co_await stage.caller.queue("tasks", body, patience, task.key.empty() && !stage.plan.has("purgers"));
+    reply.span.sent = first_sent;  // An earlier try may be the one that made it.
+    reply.span.wall_sent = first_wall_sent;
+    may_be_there = may_be_there || reply.repeated;
+    if (reply.kind == Reply::Kind::kDone) {
+      judge_created(stage, task, reply, may_be_there);
+      ++stage.operations;
+      co_return text_of(reply.body, "taskId") == task.id;
+    }
+    may_be_there = may_be_there || reply.kind == Reply::Kind::kUnknown;
+    if (reply.kind == Reply::Kind::kRefused && reply.status != 0 && !may_be_there) {
+      stage.tasks.create_refused(task.id);
+    }
+    co_await rest(stage, random, milliseconds(20), milliseconds(500));
+  }
+  co_return false;
+}
+
+}  // namespace
+
 Async<void> produce_tasks(Stage& stage, Random random, std::string name) {
   uint64_t number = 0;
   while (!stage.calm && !stage.verdict.is_broken()) {
     Json body;
     const TasksJudge::NewTask task = draw_task(stage, random, name + "-" + std::to_string(++number), body);
-    stage.tasks.begin_create(task);
-    bool may_be_there = false;
-    const BootTime first_sent = stage.caller.scheduler().clock().boot();
-    const WallTime first_wall_sent = stage.caller.scheduler().clock().wall();
-    // A client that gets no answer sends the same again, for a while.
-    for (int i = 0; i < 4 && !stage.verdict.is_broken(); ++i) {
-      const milliseconds patience(100 + static_cast<int64_t>(random.below(4'000)));
-      // Later, one with a key might be made beside a newer one.
-      Reply reply =
-          co_await stage.caller.queue("tasks", body, patience, task.key.empty() && !stage.plan.has("purgers"));
-      reply.span.sent = first_sent;  // An earlier try may be the one that made it.
-      reply.span.wall_sent = first_wall_sent;
-      may_be_there = may_be_there || reply.repeated;
-      if (reply.kind == Reply::Kind::kDone) {
-        judge_created(stage, task, reply, may_be_there);
-        ++stage.operations;
-        const bool made = text_of(reply.body, "taskId") == task.id;
-        if (made && random.below(8) == 0) co_await create_again(stage, task, std::move(body));
-        break;
-      }
-      may_be_there = may_be_there || reply.kind == Reply::Kind::kUnknown;
-      if (reply.kind == Reply::Kind::kRefused && reply.status != 0 && !may_be_there) {
-        stage.tasks.create_refused(task.id);
-      }
-      co_await rest(stage, random, milliseconds(20), milliseconds(500));
-    }
+    const bool made = co_await create_until_answered(stage, random, task, body, 4);
+    if (made && random.below(8) == 0) co_await create_again(stage, task, std::move(body));
     const int64_t pause = random.below(30) == 0 ? 5'000 : random.below(3) == 0 ? 300 : 10;
     co_await rest(stage, random, milliseconds(0), milliseconds(pause));
+  }
+}
+
+Async<void> replace_tasks(Stage& stage, Random random, std::string name) {
+  for (uint64_t number = 1; !stage.calm && !stage.verdict.is_broken(); ++number) {
+    TasksJudge::NewTask task;
+    task.id = name + "-" + std::to_string(number);
+    task.key = name;
+    task.replaces = true;
+    task.delayed = true;  // So that there is one to be replaced.
+    task.delay = milliseconds(5'000 + static_cast<int64_t>(random.below(60'000)));
+    Json body = {{"taskId", task.id}, {"key", task.key}, {"replace", true}, {"delayMs", task.delay.count()}};
+    const bool made = co_await create_until_answered(stage, random, std::move(task), std::move(body), 40);
+    co_await rest(stage, random, milliseconds(10), milliseconds(made ? 50 : 2'000));
   }
 }
 

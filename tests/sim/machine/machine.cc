@@ -15,6 +15,7 @@
 #include "tests/sim/machine/handlers.h"
 #include "tests/sim/machine/points.h"
 #include "tests/sim/machine/progress.h"
+#include "tests/sim/machine/quiet.h"
 #include "tests/sim/machine/released.h"
 #include "tests/sim/machine/run_options.h"
 #include "tests/sim/machine/second_daemon.h"
@@ -227,12 +228,10 @@ class Machine {
   // The last fault: once the daemon works, no space is left for a while, and then there is room again. Work must go on.
   void fill_disk_for_a_while() {
     calm_ = false;
-    const BootTime full = now() + seconds(3);
-    while (goes_on() && !daemon_->loop().stopped() && now() < full) step();
+    go_on_for(seconds(3));
     fault("full-at-last");
     fill_disk(world_.sim_files(), plan_.seed % 4 != 0);
-    const BootTime until = now() + milliseconds(5'000 + static_cast<int64_t>(random_.below(20'000)));
-    while (goes_on() && !daemon_->loop().stopped() && now() < until) step();
+    go_on_for(milliseconds(5'000 + static_cast<int64_t>(random_.below(20'000))));
     empty_disk(world_.sim_files());
     stage_.last_fault = now();
     calm_ = true;
@@ -248,8 +247,7 @@ class Machine {
     if (!files.misdirected()) return;
     fault("misdirected");
     misdirected_ = true;
-    const BootTime end = now() + milliseconds(static_cast<int64_t>(random_.below(1'500)));
-    while (goes_on() && !daemon_->loop().stopped() && now() < end) step();
+    go_on_for(milliseconds(static_cast<int64_t>(random_.below(1'500))));
   }
 
   void read_damaged() {
@@ -351,8 +349,11 @@ class Machine {
       }
       step();
     }
-    if (!goes_on() || rested) return;
-    verdict_.broken("it does not come to rest", "an hour after the last fault");
+    if (goes_on() && !rested) verdict_.broken("it does not come to rest", "an hour after the last fault");
+    if (!goes_on() || !plan_.has("quiet-end") || verdict_.data_is_lost()) return;
+    clients_.clear();
+    stream_.clear();
+    judge_quiet({stage_, world_, daemon_->loop(), [this](milliseconds time) { go_on_for(time); }});
   }
 
   Async<void> judge(bool& rested) {
@@ -384,13 +385,14 @@ class Machine {
       co_await rest(stage_, random, milliseconds(100), milliseconds(500));
     }
     if (plan_.has("stream")) items_.stream_is_over();
-    judge_spares();
-  }
-
-  // Space that the log keeps ready: as much as its reserve, and not ever more.
-  void judge_spares() {
+    // As much as the log's reserve, and not ever more.
     const size_t spares = spares_in(world_.sim_files(), options_.data);
     verdict_.expect(spares < kMostSpares, "the log keeps ever more space", std::to_string(spares) + " spares");
+  }
+
+  void go_on_for(milliseconds time) {
+    const BootTime end = now() + time;
+    while (goes_on() && !daemon_->loop().stopped() && now() < end) step();
   }
 
   // Everything that is to be done at this moment, or a jump to the next one.

@@ -13,6 +13,7 @@
 
 #include "tests/sim/machine/machine.h"
 #include "tests/sim/machine/points.h"
+#include "tests/sim/machine/sources.h"
 
 namespace {
 
@@ -30,6 +31,7 @@ struct Words {
   std::string seeds_file;
   std::string state_file;
   std::string must_see_file;
+  std::string sources;
   RunOptions run;
   bool shrink = false;
   bool twice = false;
@@ -53,6 +55,7 @@ constexpr const char* kHelp =
     "  --stride N        every N-th: N programs side by side share the work\n"
     "  --state FILE      goes on behind the last seed that FILE names, and keeps it there\n"
     "  --seeds-file FILE all that are named there, a line each\n"
+    "  --sources FOLDER  reads the templates of that checkout, and not of the one that it was built in\n"
     "  --with PART       leaves out seeds that have not this fault, setting or kind of client; may be repeated\n"
     "What to do with them:\n"
     "  --trace           prints what happens\n"
@@ -92,6 +95,7 @@ const std::vector<Option>& options() {
       {"--state", [](Words& words, const std::string& value) { words.state_file = value; }},
       {"--seeds-file", [](Words& words, const std::string& value) { words.seeds_file = value; }},
       {"--must-see", [](Words& words, const std::string& value) { words.must_see_file = value; }},
+      {"--sources", [](Words& words, const std::string& value) { words.sources = value; }},
       {"--until", [](Words& words, const std::string& value) { words.run.until = number(value); }},
       {"--with", [](Words& words, const std::string& value) { words.with.insert(value); }},
       {"--without", [](Words& words, const std::string& value) { words.without.insert(value); }},
@@ -276,6 +280,10 @@ int main(int argc, char** argv) {
   if (words.list_often) return list_often();
   if (!freshet::sim::plant(words.plant)) {
     std::fprintf(stderr, "freshet_sim: there is no planted fault '%s' (--planted lists them)\n", words.plant.c_str());
+    return 2;
+  }
+  if (!words.sources.empty() && !freshet::sim::set_sources(words.sources)) {
+    std::fprintf(stderr, "freshet_sim: there is no folder %s\n", words.sources.c_str());
     return 2;
   }
   Seeds seeds(words);

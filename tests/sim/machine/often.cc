@@ -10,6 +10,7 @@ const std::vector<RareBranch>& rare_branches() {
       {"a page of items ends early", "a query or a scan is full after any item"},
       {"a turn of the loop is used up", "the rest of the work has the next turn"},
       {"the slice of requests is used up", "the rest of the requests has the next turn"},
+      {"a new task waits before it replaces others", "a daemon may die between the two writes"},
   };
   return all;
 }

@@ -111,6 +111,9 @@ constexpr Part kLaterParts[] = {
     {"destinations", 8, 1, 2},
     // Rare branches of the product are common.
     {"often", 25, 1, 1},
+    // In the end all clients go, and the daemon holds no more than it must.
+    {"quiet-end", 30, 1, 1},
+    {"replacers", 20, 1, 1},
 };
 
 // Every eighth seed is about the disk: many short lives, most of which end by a power cut within a call, and clients
@@ -165,6 +168,8 @@ void draw_later_parts(Plan& plan, const std::set<std::string>& without) {
     const auto also = plan.seed % 2 == 0 ? std::vector{"pausers", "hasty-pauses"} : std::vector{"hasty-cancels"};
     for (const char* part : also) plan.parts.try_emplace(part, 1);
   }
+  // Between a task and what it replaces, there is time.
+  if (plan.has("replacers")) plan.parts.try_emplace("often", 1);
   if (needs_functions) {
     plan.parts.erase("http-runner");
     if (!without.contains("functions")) plan.parts.try_emplace("functions", 1);

@@ -109,6 +109,8 @@ std::vector<PlantedFault> written() {
       {"event-kept-after-its-outcome", kNew, "an event that has an outcome starts again with the next daemon",
        "destinations"},
       {"outcome-not-sent", kNew, "a destination does not get the outcome of an event", "destinations"},
+      {"wait-timer-left", kNew, "a take whose client has hung up leaves its timer", "quiet-end"},
+      {"request-of-nobody-kept", kNew, "a request that waits stays when its client has hung up", "quiet-end"},
       {"dead-letter-lost", kNew, "an event that failed is no dead letter", "destinations"},
   };
 }

@@ -2,7 +2,7 @@
 
 #include "base/random.h"
 #include "tests/sim/machine/handlers.h"
-#include "tests/sim/source_dir.h"
+#include "tests/sim/machine/sources.h"
 
 namespace freshet::sim {
 
@@ -45,9 +45,9 @@ bool has_further_events(const Plan& plan) {
 
 std::string template_of(const Plan& plan) {
   const bool functions = !plan.has("http-runner") && plan.has("functions");
-  if (has_further_events(plan)) return source_dir() + "/tests/sim/machine/events-further.yaml";
-  if (has_events(plan)) return source_dir() + "/tests/sim/machine/events.yaml";
-  return source_dir() + (functions ? "/tests/sim/machine/functions.yaml" : "/config/lifo.yaml");
+  if (has_further_events(plan)) return sources() + "/tests/sim/machine/events-further.yaml";
+  if (has_events(plan)) return sources() + "/tests/sim/machine/events.yaml";
+  return sources() + (functions ? "/tests/sim/machine/functions.yaml" : "/config/lifo.yaml");
 }
 
 std::string runner_of(const Plan& plan) {
@@ -70,11 +70,11 @@ DaemonOptions options_of(const Plan& plan) {
   options.deploy.parameters = {"TaskRunner=" + runner_of(plan), "MaxAttempts=4", "DefaultTtlSeconds=0", "Concurrency=3",
                                "TaskTimeoutMs=5000"};
   add_policies(plan, options);
-  const std::string own = source_dir() + "/tests/sim/machine/";
-  if (plan.has("priority-queue")) options.priority_queues.push_back(source_dir() + "/config/priority-queue.json");
+  const std::string own = sources() + "/tests/sim/machine/";
+  if (plan.has("priority-queue")) options.priority_queues.push_back(sources() + "/config/priority-queue.json");
   if (plan.has("strict-queue")) options.priority_queues.push_back(own + "strict-queue.json");
   if (plan.has("filtered-queues")) options.filtered_queues = {own + "filtered-queues.json"};
-  if (plan.has("ordered-writes")) options.ordered_writes = {source_dir() + "/config/ordered-writes.json"};
+  if (plan.has("ordered-writes")) options.ordered_writes = {sources() + "/config/ordered-writes.json"};
   options.data = "/simulated/data";
   options.listen = "127.0.0.1:7070";
   options.durability = plan.has("no-syncs") ? "none" : plan.has("interval-durability") ? "interval:50" : "sync";

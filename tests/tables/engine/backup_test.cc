@@ -324,6 +324,34 @@ TEST_F(BackupTest, TheFirstOfAStoreSurvivesALossOfPower) {
   EXPECT_EQ(list().size(), 1u);
 }
 
+// A daemon dies when the file has its name and nobody knows yet if that is durable. The next one says that the backup
+// is there, so it stays.
+TEST_F(BackupTest, OneThatAStartFindsSurvivesALossOfPower) {
+  for (int n = 1; n <= 12; ++n) {
+    SCOPED_TRACE(n);
+    close();
+    options.directory = "data-" + std::to_string(n);
+    open();
+    create(queue_definition());
+    fill(100);
+    files.on_call([this](const std::string& call) {
+      if (call == "sync directory " + options.directory + "/backups") files.crash_at(files.calls() + 1);
+    });
+    const auto made = back_up("Queue");
+    for (int i = 0; i < 100 && !files.crashed(); ++i) step();
+    ASSERT_TRUE(files.crashed());
+    files.on_call(nullptr);
+    close();
+    files.restart_process();
+    open();
+    ASSERT_EQ(list().size(), 1u);
+    close();
+    files.restart();
+    open();
+    ASSERT_EQ(list().size(), 1u);
+  }
+}
+
 // Until the restored table is safe, its backup is all that there is of it.
 TEST_F(BackupTest, CannotBeRemovedBeforeWhatWasRestoredIsSafe) {
   create(queue_definition());

@@ -133,6 +133,37 @@ TEST_F(WallClockTest, ARestartAfterAJumpDoubtsAsTheRunBeforeDid) {
   EXPECT_FALSE(files.exists("data/CLOCK"));
 }
 
+// A start dies before the mark is durable. The next one believes it, and writes doubtful times that need it.
+TEST_F(WallClockTest, AMarkThatAStartFindsSurvivesALossOfPower) {
+  for (int n = 1; n <= 12; ++n) {
+    SCOPED_TRACE(n);
+    close();
+    options.directory = "data-" + std::to_string(n);
+    open();
+    create(queue_definition());
+    ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
+    turn();
+    close();
+    clock.step_wall(kDay);
+    files.restart_process();
+    const std::string mark = options.directory + "/CLOCK";
+    files.on_call([this, mark](const std::string& call) {
+      if (call == "sync " + mark) files.crash_at(files.calls() + 1);
+    });
+    ASSERT_FALSE(try_open());
+    files.on_call(nullptr);
+    files.restart_process();
+    open();
+    ASSERT_TRUE(files.exists(mark));
+    ASSERT_TRUE(put("Queue", task("b", "PENDING", 2)));
+    turn();
+    close();
+    files.restart();
+    open();
+    EXPECT_TRUE(store->stats().ttl_paused) << "a doubtful time passes for a proof";
+  }
+}
+
 TEST_F(WallClockTest, TheMarkOfADoubtGoesWithIt) {
   create(queue_definition());
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));

@@ -378,6 +378,36 @@ TEST_F(LogTest, WhatAFailedSyncLeftIsWrittenAgainWithoutSyncsToo) {
   }
 }
 
+// The last segment may be smaller than segments are now: those were smaller, or it had been cut and its header does not
+// say how large it was. A start makes it larger, and the next header says how much of it is used. If a power cut took
+// back only the size, the start after it would look like one of a log that somebody cut.
+TEST_F(LogTest, TheSizeThatAStartGivesToTheLastSegmentIsDurable) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    log.reset();
+    SimFiles disk(seed);
+    const auto reopen = [&](uint64_t segment_bytes) {
+      log.reset();
+      options.durability = {DurabilityMode::kNone, {}};
+      options.segment_bytes = segment_bytes;
+      auto opened = open_log(disk, options, [](const LogBatch&) -> Result<void> { return {}; });
+      ASSERT_TRUE(opened) << opened.error().message;
+      log = std::move(*opened);
+    };
+    reopen(4096);
+    append("of before");
+    disk.restart_process();
+    reopen(16'384);
+    for (int i = 0; i < 8; ++i) append(std::string(1'000, 'x'));
+    ASSERT_EQ(log->segments().size(), 1u);
+    ASSERT_TRUE(log->roll());
+    log.reset();
+    disk.restart();
+    reopen(16'384);
+    log.reset();
+  }
+}
+
 TEST_F(LogTest, AFailedWriteIsFinalAndItsPartIsCut) {
   open();
   append("kept");
