@@ -272,7 +272,7 @@ RecordUpdate TableQueue::aside(const RecordFacts& facts) const {
   return update;
 }
 
-// What was read may be old, and clients that complete a record leave its version as it is.
+// The image that was read may be old, and clients that complete a record leave its version as it is.
 void require_status(UpdateItemInput& write, const ItemRef& item, const std::string& system_info) {
   const auto info = item.find(system_info);
   if (!info || info->type() != Type::kMap) return;
