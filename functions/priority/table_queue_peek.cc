@@ -3,6 +3,7 @@
 
 #include "base/points.h"
 #include "functions/priority/table_queue.h"
+#include "tables/traits.h"
 
 namespace freshet::priority {
 namespace {
@@ -271,6 +272,19 @@ RecordUpdate TableQueue::aside(const RecordFacts& facts) const {
   return update;
 }
 
+// The image that was read may be old, and clients that complete a record leave its version as it is.
+void require_status(UpdateItemInput& write, const ItemRef& item, const std::string& system_info) {
+  const auto info = item.find(system_info);
+  if (!info || info->type() != Type::kMap) return;
+  const Value decoded = info->decode();
+  const Value* status = decoded.get_if<Map>()->find(info::kStatus);
+  if (status == nullptr) return;
+  write.condition += " AND #seenInfo.#seenStatus = :seenStatus";
+  write.placeholders.names.emplace_back("#seenInfo", system_info);
+  write.placeholders.names.emplace_back("#seenStatus", info::kStatus);
+  write.placeholders.values.set(":seenStatus", *status);
+}
+
 // At most one write for one item of the queue's index.
 void TableQueue::plan_item(const ItemRef& item, Peeking& peeking, std::vector<Plan>& plans,
                            std::vector<WriteInput>& writes) {
@@ -305,7 +319,9 @@ void TableQueue::plan_item(const ItemRef& item, Peeking& peeking, std::vector<Pl
     update.emplace(claim(plan, peeking.visibility, stamp()));
     if (over) update->set_info(info::kFailures, Value::number(plan.facts.failures + 1));
   }
-  writes.emplace_back(std::move(*update).finish(std::move(*key)));
+  UpdateItemInput write = std::move(*update).finish(std::move(*key));
+  if (!services_.tables.traits().has(Trait::kImmediate)) require_status(write, item, settings_.names.system_info);
+  writes.emplace_back(std::move(write));
 }
 
 Async<Result<void>> TableQueue::take_from(std::vector<ItemRef> items, Peeking& peeking) {

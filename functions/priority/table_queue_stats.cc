@@ -2,6 +2,7 @@
 
 #include "functions/priority/table_queue.h"
 #include "functions/priority/timestamp.h"
+#include "tables/traits.h"
 
 namespace freshet::priority {
 namespace {
@@ -41,9 +42,9 @@ Async<Result<uint64_t>> TableQueue::count(std::string index, std::string attribu
   co_return n;
 }
 
-// The index has nothing but dead letters, unless another queue shares it.
+// The index has nothing but dead letters, unless another queue shares it. An engine counts it now and then only.
 Async<Result<uint64_t>> TableQueue::count_dead() const {
-  if (!shares_dead_index_) {
+  if (!shares_dead_index_ && services_.tables.traits().has(Trait::kImmediate)) {
     auto described = co_await services_.tables.describe_table(settings_.states_in());
     if (!described) co_return fail(described.error());
     for (const auto& index : described->indexes) {

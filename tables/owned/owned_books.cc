@@ -8,12 +8,26 @@ namespace freshet {
 
 namespace {
 
-constexpr std::string_view kNoStatus = "?";  // As in Arrow.
 constexpr int kCountShare = 20;           // A count is followed by a pause that is so many times longer.
 constexpr int kDoubtShare = 10;           // In doubt the least pause is that much shorter.
 constexpr seconds kLongestWrite{600};     // A count that waits for one any longer is begun anew.
 constexpr milliseconds kFirstPause{200};  // After a page that failed; then doubled.
 constexpr milliseconds kLongestPause{30'000};
+
+// As in the books of the embedded store: tables/engine/books_keeper.h.
+std::string state_of(const std::optional<ValueView>& status) {
+  constexpr size_t kLongestStatus = 64;
+  constexpr int64_t kLargestNumber = 999;
+  const std::string unknown = "?";
+  if (status && status->type() == Type::kNumber) {
+    bool fits = false;
+    const int64_t number = status->number().to_int64(fits);
+    return fits && number >= 0 && number <= kLargestNumber ? std::to_string(number) : unknown;
+  }
+  if (!status || status->type() != Type::kString) return unknown;
+  const std::string_view text = status->bytes();
+  return text.empty() || text.size() > kLongestStatus ? unknown : std::string(text);
+}
 
 }  // namespace
 
@@ -66,8 +80,7 @@ std::optional<KeptBooks::At> OwnedTables::place_of(const std::string& table, con
   if (!item || kept == kept_.end()) return std::nullopt;
   if (!*item) return KeptBooks::At();
   const auto status = item->find(kept->second->definition.status_attribute);
-  const bool is_text = status && status->type() == Type::kString;
-  return KeptBooks::Place{std::string(is_text ? status->bytes() : kNoStatus), item->encoded().size()};
+  return KeptBooks::Place{state_of(status), item->encoded().size()};
 }
 
 void OwnedTables::know(TableDescription& description) {

@@ -255,6 +255,7 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::write_many(std::vector<Writ
   Writing writing(*this, std::move(writes));
   auto answers = co_await store_.write_many(std::move(sent));
   std::vector<Written> unseen;
+  std::vector<Written> others;  // They are not what was remembered.
   for (size_t i = 0; i < answers.size(); ++i) {
     Written& write = writing.next();
     const bool checks_only = std::holds_alternative<ConditionCheckInput>(images[i]);
@@ -264,9 +265,11 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::write_many(std::vector<Writ
     if (answers[i] && gives_before && !write.before) write.before = answers[i]->attributes;
     if (!checks_only) note(write, answers[i], after);
     if (answers[i] && !checks_only && !after) unseen.push_back(write);
+    if (is_refused(answers[i]) && !write.is_new && !answers[i].error().detail) others.push_back(write);
     if (answers[i] && wanted_by(inputs[i]) == ReturnValues::kNone) answers[i]->attributes = ItemRef();
     writing.over();
   }
+  if (!others.empty()) scope_.spawn(look_again(std::move(others)));
   if (!unseen.empty()) co_await look_again(std::move(unseen));
   co_return answers;
 }

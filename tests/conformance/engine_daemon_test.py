@@ -7,6 +7,7 @@ Everything is started on free ports and stopped. An engine that is not installed
 import collections
 import contextlib
 import http.server
+import importlib.util
 import json
 import os
 import pathlib
@@ -24,6 +25,7 @@ sys.path.insert(0, str(ROOT / "tests" / "faults"))
 import dynamodb_local  # noqa: E402
 import engines_test  # noqa: E402
 import extenddb  # noqa: E402
+import ordered_test  # noqa: E402
 from daemon import Daemon, Refused, check_books  # noqa: E402
 from engine_commands_test import BINARY, Between, freshet  # noqa: E402
 
@@ -206,6 +208,17 @@ class EngineDaemon(unittest.TestCase):
         said = json.loads(line)
         self.assertEqual((said["table"], said["tasks"]), ("QueueTable", 3), said)
         self.assertIn(f"freshet copy {daemon.store} {self.url} --table QueueTable", said["what"])
+
+    def test_the_other_queues_do_the_same_there(self):
+        options = [("--priority-queue", "priority-queue"), ("--filtered-queue", "filtered-queue"), ("--ordered-writes", "ordered-writes")]
+        words = [word for option, name in options for word in (option, ROOT / f"config/{name}.json")]
+        daemon = self.daemon("others", "--create-tables", *words).start()
+        for name in ("priority_test", "filtered_test"):  # This folder has tests of these names, too.
+            spec = importlib.util.spec_from_file_location(f"faults_{name}", ROOT / f"tests/faults/{name}.py")
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            module.routes(daemon)
+        ordered_test.calls(daemon)
 
     def test_settings_of_tables_go_to_the_engine_or_are_refused(self):
         daemon = self.daemon("settings", "--create-tables").start()

@@ -42,38 +42,42 @@ def said(error):
 def routes(binary, folder):
     daemon = started(binary, folder)
     try:
-        assert daemon.call("GET", "/ordered") == {"tables": ["Devices", "Ratings"]}
-        at = now_ms()
-        put = daemon.call("POST", PATH + "/put", {"item": {**KEY, "Rating": 5}, "timestamp": at})
-        assert put == {"applied": True, "outcome": "APPLIED", "timestamp": at}, put
-        late = daemon.call("POST", PATH + "/put", {"item": {**KEY, "Rating": 1}, "timestamp": at - 1})
-        assert late["outcome"] == "OLDER" and late["found"]["Rating"] == 5 and "Movie#A" in late["detail"], late
-        assert daemon.call("POST", PATH + "/get", {"key": KEY}) == {"item": {**KEY, "Rating": 5, "Timestamp": at}}
-        typed_key = {"PK": {"S": "User#1"}, "SK": {"S": "Movie#A"}}
-        typed = daemon.call("POST", PATH + "/get", {"key": typed_key, "typed": True})
-        assert typed["item"]["Rating"] == {"N": "5"}, typed
-        other = {"PK": "User#1", "SK": "Movie#B"}
-        assert daemon.call("POST", PATH + "/put", {"item": {**other, "Rating": 3}})["timestamp"] >= at
-        assert daemon.call("POST", PATH + "/delete", {"key": KEY, "timestamp": at + 1})["applied"]
-        tombstone = {**KEY, "Timestamp": at + 1, "Deleted": True, "TTL": -(-(at + 1) // 1000) + 7 * 86400}
-        assert daemon.call("POST", PATH + "/get", {"key": KEY}) == {"item": None}
-        assert daemon.call("POST", PATH + "/get", {"key": KEY, "tombstones": True}) == {"item": tombstone}
-        batch = daemon.call("POST", PATH + "/batch-get", {"keys": [KEY, other]})["items"]
-        assert batch[0] is None and batch[1]["Rating"] == 3, batch
-        assert daemon.call("POST", PATH + "/query", {"partition": "User#1"})["count"] == 1
-        assert daemon.call("POST", PATH + "/query", {"partition": "User#1", "tombstones": True})["count"] == 2
-        page = daemon.call("POST", PATH + "/query", {"keyCondition": "PK = :p", "values": {":p": "User#1"}, "limit": 1})
-        assert page["items"] == [] and page["scanned"] == 1 and page["cursor"], page
-        page = daemon.call("POST", PATH + "/query", {"partition": "User#1", "cursor": page["cursor"]})
-        assert [item["SK"] for item in page["items"]] == ["Movie#B"], page
-        scan = daemon.call("POST", PATH + "/scan", {"filter": "#r = :r", "names": {"#r": "Rating"}, "values": {":r": 3}})
-        assert scan["count"] == 1 and scan["items"][0]["SK"] == "Movie#B", scan
-        assert daemon.call("POST", "/ordered/Devices/put", {"item": {"device": "d", "reading": {"at": at}}})["timestamp"] == at
-        assert daemon.call("POST", "/ordered/Devices/update", {"key": {"device": "d"}, "set": {"label": "x"}, "timestamp": at})["applied"]
-        the_rows_of_the_post(daemon)
-        bad_input(daemon, at)
+        calls(daemon)
     finally:
         daemon.kill()
+
+
+def calls(daemon):
+    assert daemon.call("GET", "/ordered") == {"tables": ["Devices", "Ratings"]}
+    at = now_ms()
+    put = daemon.call("POST", PATH + "/put", {"item": {**KEY, "Rating": 5}, "timestamp": at})
+    assert put == {"applied": True, "outcome": "APPLIED", "timestamp": at}, put
+    late = daemon.call("POST", PATH + "/put", {"item": {**KEY, "Rating": 1}, "timestamp": at - 1})
+    assert late["outcome"] == "OLDER" and late["found"]["Rating"] == 5 and "Movie#A" in late["detail"], late
+    assert daemon.call("POST", PATH + "/get", {"key": KEY}) == {"item": {**KEY, "Rating": 5, "Timestamp": at}}
+    typed_key = {"PK": {"S": "User#1"}, "SK": {"S": "Movie#A"}}
+    typed = daemon.call("POST", PATH + "/get", {"key": typed_key, "typed": True})
+    assert typed["item"]["Rating"] == {"N": "5"}, typed
+    other = {"PK": "User#1", "SK": "Movie#B"}
+    assert daemon.call("POST", PATH + "/put", {"item": {**other, "Rating": 3}})["timestamp"] >= at
+    assert daemon.call("POST", PATH + "/delete", {"key": KEY, "timestamp": at + 1})["applied"]
+    tombstone = {**KEY, "Timestamp": at + 1, "Deleted": True, "TTL": -(-(at + 1) // 1000) + 7 * 86400}
+    assert daemon.call("POST", PATH + "/get", {"key": KEY}) == {"item": None}
+    assert daemon.call("POST", PATH + "/get", {"key": KEY, "tombstones": True}) == {"item": tombstone}
+    batch = daemon.call("POST", PATH + "/batch-get", {"keys": [KEY, other]})["items"]
+    assert batch[0] is None and batch[1]["Rating"] == 3, batch
+    assert daemon.call("POST", PATH + "/query", {"partition": "User#1"})["count"] == 1
+    assert daemon.call("POST", PATH + "/query", {"partition": "User#1", "tombstones": True})["count"] == 2
+    page = daemon.call("POST", PATH + "/query", {"keyCondition": "PK = :p", "values": {":p": "User#1"}, "limit": 1})
+    assert page["items"] == [] and page["scanned"] == 1 and page["cursor"], page
+    page = daemon.call("POST", PATH + "/query", {"partition": "User#1", "cursor": page["cursor"]})
+    assert [item["SK"] for item in page["items"]] == ["Movie#B"], page
+    scan = daemon.call("POST", PATH + "/scan", {"filter": "#r = :r", "names": {"#r": "Rating"}, "values": {":r": 3}})
+    assert scan["count"] == 1 and scan["items"][0]["SK"] == "Movie#B", scan
+    assert daemon.call("POST", "/ordered/Devices/put", {"item": {"device": "d", "reading": {"at": at}}})["timestamp"] == at
+    assert daemon.call("POST", "/ordered/Devices/update", {"key": {"device": "d"}, "set": {"label": "x"}, "timestamp": at})["applied"]
+    the_rows_of_the_post(daemon)
+    bad_input(daemon, at)
 
 
 def the_rows_of_the_post(daemon):

@@ -25,8 +25,8 @@ class BadInputTest : public FilteredFixture {
     return world.wait(std::move(work));
   }
 };
-INSTANTIATE_TEST_SUITE_P(Stores, BadInputTest, ::testing::Values(false, true),
-                         [](const auto& store) { return std::string(store.param ? "late" : "embedded"); });
+INSTANTIATE_TEST_SUITE_P(Stores, BadInputTest,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 TEST_P(BadInputTest, WhatTheCallerGives) {
   open();
@@ -447,7 +447,7 @@ TEST_P(BadInputTest, TablesWithOtherKeys) {
   TableDefinition other;
   other.name = "Other";
   other.keys = {{"id", Type::kString}, {}};
-  ASSERT_TRUE(world.wait(world.store->create_table(other)));
+  ASSERT_TRUE(world.wait(world.client().create_table(other)));
   Settings settings = call_centre();
   settings.queues_table = "Other";
   const auto opened = world.wait(TableQueue::open(*world.services, settings));

@@ -17,9 +17,10 @@ inline Settings call_centre() {
   return settings;
 }
 
-class FilteredFixture : public ::testing::TestWithParam<bool> {
+class FilteredFixture : public ::testing::TestWithParam<StoreKind> {
  protected:
-  World world{GetParam()};
+  std::unique_ptr<World> made_ = make_world(GetParam(), 1);
+  World& world = *made_;
   std::unique_ptr<TableQueue> queue;
 
   TableQueue& open(Settings settings = call_centre()) {

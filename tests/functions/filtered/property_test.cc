@@ -58,8 +58,8 @@ class CallersTest : public FilteredFixture {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(Stores, CallersTest, ::testing::Values(false, true),
-                         [](const auto& store) { return std::string(store.param ? "late" : "embedded"); });
+INSTANTIATE_TEST_SUITE_P(Stores, CallersTest,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 // Takes members until it has asked that often; keeps them.
 Async<bool> assign_many(TableQueue& queue, uint64_t seed, int calls, std::vector<Result<Assigned>>& into) {
@@ -83,7 +83,7 @@ TEST_P(CallersTest, AThousandAssignsOverSixteenCallers) {
     settings.table = "AgentQueueFIFO";
     if (queue) {
       queue.reset();
-      ASSERT_TRUE(world.wait(world.store->delete_table("AgentQueueFIFO")));
+      ASSERT_TRUE(world.wait(world.client().delete_table("AgentQueueFIFO")));
     }
     open(settings);
     Random random(seed);
@@ -205,7 +205,7 @@ TEST_P(CallersTest, WholeDaysOfSixteenCallers) {
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     if (queue) {
       queue.reset();
-      ASSERT_TRUE(world.wait(world.store->delete_table("AgentQueueFIFO")));
+      ASSERT_TRUE(world.wait(world.client().delete_table("AgentQueueFIFO")));
     }
     open();
     Random random(seed);
@@ -288,7 +288,7 @@ TEST_P(CallersTest, CallersThatGoAwayWhereTheyWait) {
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     if (queue) {
       queue.reset();
-      ASSERT_TRUE(world.wait(world.store->delete_table("AgentQueueFIFO")));
+      ASSERT_TRUE(world.wait(world.client().delete_table("AgentQueueFIFO")));
     }
     open();
     Random random(seed);
@@ -317,14 +317,14 @@ TEST_P(CallersTest, CallersThatGoAwayWhereTheyWait) {
     }
     if (HasFailure()) return;
   }
-  if (GetParam()) {
+  if (GetParam() != StoreKind::kEmbedded) {
     EXPECT_GT(gone, 0);  // The embedded store answers at once, so that hardly anybody waits there.
   }
 }
 
 // A plain model: who waits since when, and who asks since when.
 class ModelTest : public FilteredFixture {};
-INSTANTIATE_TEST_SUITE_P(Embedded, ModelTest, ::testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(Embedded, ModelTest, ::testing::Values(StoreKind::kEmbedded));
 
 struct ModelMember {
   std::set<std::string> queues;
@@ -381,7 +381,7 @@ TEST_P(ModelTest, RandomCallsDoWhatTheModelDoes) {
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     if (queue) {
       queue.reset();
-      ASSERT_TRUE(world.wait(world.store->delete_table("AgentQueueFIFO")));
+      ASSERT_TRUE(world.wait(world.client().delete_table("AgentQueueFIFO")));
     }
     open();
     const auto combinations = *Combinations::make(call_centre());

@@ -6,8 +6,8 @@ namespace freshet::filtered {
 namespace {
 
 using FilteredTest = FilteredFixture;
-INSTANTIATE_TEST_SUITE_P(Stores, FilteredTest, ::testing::Values(false, true),
-                         [](const auto& store) { return std::string(store.param ? "late" : "embedded"); });
+INSTANTIATE_TEST_SUITE_P(Stores, FilteredTest,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 TEST_P(FilteredTest, OpeningMakesTheQueuesAndKeepsThoseThatAreThere) {
   open();

@@ -5,8 +5,8 @@ namespace freshet::ordered {
 namespace {
 
 class GuardedTableTest : public OrderedFixture {};
-INSTANTIATE_TEST_SUITE_P(Stores, GuardedTableTest, ::testing::Values(false, true),
-                         [](const auto& given) { return given.param ? "late" : "embedded"; });
+INSTANTIATE_TEST_SUITE_P(Stores, GuardedTableTest,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 TEST_P(GuardedTableTest, OlderNeverOverwritesNewer) {
   open();
@@ -137,7 +137,7 @@ TEST_P(GuardedTableTest, EqualTimestampsByContentEndTheSameInAnyOrder) {
     DeleteItemInput remove;
     remove.table = "Ratings";
     remove.key = key();
-    ASSERT_TRUE(world.wait(world.store->delete_item(remove)));
+    ASSERT_TRUE(world.wait(world.client().delete_item(remove)));
   }
   EXPECT_EQ(ends[0], ends[1]);
   EXPECT_TRUE(erase(same).ok());
@@ -358,7 +358,7 @@ TEST_P(GuardedTableTest, ItemsNotWrittenByUs) {
 
 TEST_P(GuardedTableTest, StoreErrorsArePassedOn) {
   open();
-  ASSERT_TRUE(world.wait(world.store->delete_table("Ratings")));
+  ASSERT_TRUE(world.wait(world.client().delete_table("Ratings")));
   const auto result = put(rating(1), at(0));
   EXPECT_EQ(result.code, Code::kStoreError);
   EXPECT_EQ(result.error, ErrorCode::kResourceNotFound);
@@ -378,8 +378,8 @@ class UpdateTest : public OrderedFixture {
   }
   std::string note() { return std::string(get().string_or("Note", "-")); }
 };
-INSTANTIATE_TEST_SUITE_P(Stores, UpdateTest, ::testing::Values(false, true),
-                         [](const auto& given) { return given.param ? "late" : "embedded"; });
+INSTANTIATE_TEST_SUITE_P(Stores, UpdateTest,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 TEST_P(UpdateTest, OnlyTheDeclaredAttributesAllOfThem) {
   begin();
@@ -464,12 +464,12 @@ TEST_P(UpdateTest, EqualTimestampsByContent) {
 class OpenTest : public OrderedFixture {
  protected:
   void make(TableDefinition definition) {
-    auto made = world.wait(world.store->create_table(std::move(definition)));
+    auto made = world.wait(world.client().create_table(std::move(definition)));
     ASSERT_TRUE(made) << made.error().message;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Stores, OpenTest, ::testing::Values(false, true),
-                         [](const auto& given) { return given.param ? "late" : "embedded"; });
+INSTANTIATE_TEST_SUITE_P(Stores, OpenTest,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 TEST_P(OpenTest, TablesThatAreThere) {
   TableDefinition plain{"Ratings", ratings().keys, {}, {}, {}, false, {}, false, {}};

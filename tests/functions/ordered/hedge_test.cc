@@ -107,7 +107,7 @@ TEST_F(HedgerTest, DestroyedWhereItWaits) {
 }
 
 class HedgedWritesTest : public OrderedFixture {};
-INSTANTIATE_TEST_SUITE_P(Late, HedgedWritesTest, ::testing::Values(true), [](const auto&) { return "late"; });
+INSTANTIATE_TEST_SUITE_P(Late, HedgedWritesTest, ::testing::Values(StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 // The first attempt's write gets stuck on its way; meanwhile somebody else writes; the hedge comes after that.
 TEST_P(HedgedWritesTest, AHedgeCannotOverwriteWhatSomebodyWroteMeanwhile) {

@@ -14,11 +14,12 @@ inline Definition ratings() {
   return definition;
 }
 
-class OrderedFixture : public ::testing::TestWithParam<bool> {
+class OrderedFixture : public ::testing::TestWithParam<StoreKind> {
  protected:
   using Code = OrderedCode;
 
-  World world{GetParam()};
+  std::unique_ptr<World> made_ = make_world(GetParam(), 1);
+  World& world = *made_;
   std::unique_ptr<GuardedTable> table;
   const int64_t start = world.now_ms();
 
@@ -69,7 +70,7 @@ class OrderedFixture : public ::testing::TestWithParam<bool> {
     PutItemInput input;
     input.table = "Ratings";
     input.item = std::move(item);
-    auto put = world.wait(world.store->put_item(std::move(input)));
+    auto put = world.wait(world.client().put_item(std::move(input)));
     ASSERT_TRUE(put) << put.error().message;
   }
   static std::string names_of(const Item& item) {

@@ -31,7 +31,8 @@ struct Delivery {
 
 class Interleaving {
  public:
-  Interleaving(uint64_t seed, bool late) : random_(seed), world_(late, seed), start_ms_(world_.now_ms()) {
+  Interleaving(uint64_t seed, StoreKind kind)
+      : random_(seed), made_(make_world(kind, seed)), start_ms_(world_.now_ms()) {
     Settings& settings = definition_.settings;
     settings.name = settings.table = "Records";
     settings.retention = milliseconds(kRetentionMs);
@@ -218,7 +219,8 @@ class Interleaving {
   }
 
   Random random_;
-  World world_;
+  std::unique_ptr<World> made_;
+  World& world_ = *made_;
   const int64_t start_ms_;
   int64_t end_ms_ = 0;
   Definition definition_{{}, {{"PK", Type::kString}, {}}};
@@ -227,9 +229,9 @@ class Interleaving {
   std::string wrong_outcome_;
 };
 
-class OrderedProperty : public ::testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Stores, OrderedProperty, ::testing::Values(false, true),
-                         [](const auto& given) { return given.param ? "late" : "embedded"; });
+class OrderedProperty : public ::testing::TestWithParam<StoreKind> {};
+INSTANTIATE_TEST_SUITE_P(Stores, OrderedProperty,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 TEST_P(OrderedProperty, AnyInterleavingEndsAsTheOrderOfTimestamps) {
   for (const uint64_t seed : test_seeds(5'000)) {

@@ -8,8 +8,8 @@ namespace freshet::priority {
 namespace {
 
 using BeyondTest = PriorityFixture;
-INSTANTIATE_TEST_SUITE_P(Stores, BeyondTest, ::testing::Values(false, true),
-                         [](const auto& store) { return std::string(store.param ? "late" : "embedded"); });
+INSTANTIATE_TEST_SUITE_P(Stores, BeyondTest,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 std::string ids(const std::vector<PriorityResult>& results) {
   std::string out;
@@ -90,6 +90,7 @@ TEST_P(BeyondTest, AConsumerThatDiesSilentlyLeadsToTheDeadLetterQueue) {
     world.pass(milliseconds(1100));
   }
   EXPECT_EQ(peek().code, Code::kEmptyQueue);
+  world.shown();
   EXPECT_EQ(stats().dead, 1u);
   EXPECT_EQ(in_info("A", "status"), Value("IN_DLQ"));
   EXPECT_EQ(in_info("A", "queue_failure_count"), Value::number(3));
@@ -143,7 +144,7 @@ TEST_P(BeyondTest, AChangeOfAnEarlierLifeIsRefused) {
   EXPECT_EQ(in_info("A", "version"), Value::number(facts.version));
   RecordUpdate update(facts, queue->settings());
   update.set_info(info::kQueued, Value::number(0));
-  const auto written = world.wait(world.store->update_item(std::move(update).finish(Item{{"id", Value("A")}})));
+  const auto written = world.wait(world.client().update_item(std::move(update).finish(Item{{"id", Value("A")}})));
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code, ErrorCode::kConditionalCheckFailed);
 }
@@ -389,7 +390,7 @@ TEST_P(BeyondTest, StateInATableOfItsOwn) {
   DeleteItemInput gone;
   gone.table = "Shipment";
   gone.key.set("id", Value("A"));
-  ASSERT_TRUE(world.wait(world.store->delete_item(gone)));
+  ASSERT_TRUE(world.wait(world.client().delete_item(gone)));
   EXPECT_EQ(world.wait(queue->touch(on("A"))).code, Code::kIdNotFound);
   const auto one = peek();
   ASSERT_EQ(one.id, "B") << "a record that was deleted is no work, and the next one is found at once: " << one.detail;

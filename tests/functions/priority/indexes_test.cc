@@ -41,7 +41,7 @@ class PriorityIndexesTest : public PriorityFixture {
     auto described = world.wait(world.store->describe_table("Shipment"));
     ASSERT_TRUE(described);
     change(described->definition);
-    auto altered = world.wait(world.store->alter_table(described->definition));
+    auto altered = world.wait(world.client().alter_table(described->definition));
     ASSERT_TRUE(altered) << altered.error().message;
   }
   void drop(const std::string& name) {
@@ -51,8 +51,8 @@ class PriorityIndexesTest : public PriorityFixture {
   }
   size_t indexes() { return world.wait(world.store->describe_table("Shipment"))->definition.indexes.size(); }
 };
-INSTANTIATE_TEST_SUITE_P(Stores, PriorityIndexesTest, ::testing::Values(false, true),
-                         [](const auto& store) { return std::string(store.param ? "late" : "embedded"); });
+INSTANTIATE_TEST_SUITE_P(Stores, PriorityIndexesTest,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 TEST_P(PriorityIndexesTest, AnIndexThatIsDroppedIsMadeAgain) {
   run();

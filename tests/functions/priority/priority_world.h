@@ -14,11 +14,12 @@ inline Settings shipment_settings() {
   return settings;
 }
 
-class PriorityFixture : public ::testing::TestWithParam<bool> {
+class PriorityFixture : public ::testing::TestWithParam<StoreKind> {
  protected:
   using Code = PriorityCode;
 
-  World world{GetParam()};
+  std::unique_ptr<World> made_ = make_world(GetParam(), 1);
+  World& world = *made_;
   std::unique_ptr<TableQueue> queue;
 
   TableQueue& open(Settings settings = shipment_settings(), std::optional<TableDefinition> wanted = {}) {
@@ -98,8 +99,9 @@ class PriorityFixture : public ::testing::TestWithParam<bool> {
     PutItemInput input;
     input.table = table;
     input.item = std::move(item);
-    auto put = world.wait(world.store->put_item(std::move(input)));
+    auto put = world.wait(world.client().put_item(std::move(input)));
     ASSERT_TRUE(put) << put.error().message;
+    world.shown();
   }
   Result<WriteOutput> update_item(const std::string& id, const std::string& update, Map values,
                                   std::vector<std::pair<std::string, std::string>> names = {}) {
@@ -108,7 +110,9 @@ class PriorityFixture : public ::testing::TestWithParam<bool> {
     input.key.set("id", Value(id));
     input.update = update;
     input.placeholders = {std::move(names), std::move(values)};
-    return world.wait(world.store->update_item(std::move(input)));
+    auto updated = world.wait(world.client().update_item(std::move(input)));
+    world.shown();
+    return updated;
   }
   // Names of the item's attributes, those of system_info with a dot before them.
   std::string shape(const std::string& id) {

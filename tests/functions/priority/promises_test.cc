@@ -19,8 +19,8 @@ class PriorityPromisesTest : public PriorityFixture {
   PriorityResult complete(const std::string& id) { return world.wait(queue->update_status(on(id), "COMPLETED")); }
   PriorityResult get(const std::string& id) { return world.wait(queue->get(id)); }
 };
-INSTANTIATE_TEST_SUITE_P(Stores, PriorityPromisesTest, ::testing::Values(false, true),
-                         [](const auto& store) { return std::string(store.param ? "late" : "embedded"); });
+INSTANTIATE_TEST_SUITE_P(Stores, PriorityPromisesTest,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 TEST_P(PriorityPromisesTest, AnIdIsNeverTrimmed) {
   open();
@@ -218,7 +218,7 @@ TEST_P(PriorityPromisesTest, TheRoomLookedAtIsEnoughToTheByte) {
     input.key.set("id", Value("A"));
     input.update = "SET filler = :f";
     input.placeholders.values.set(":f", Value(std::string(bytes, 'x')));
-    return world.wait(world.store->update_item(std::move(input))).has_value();
+    return world.wait(world.client().update_item(std::move(input))).has_value();
   };
   size_t least = 0;
   size_t most = limits::kMaxItemBytes;

@@ -273,7 +273,7 @@ class PriorityProperty : public PriorityFixture {
   Model model;
 };
 
-INSTANTIATE_TEST_SUITE_P(Embedded, PriorityProperty, ::testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(Embedded, PriorityProperty, ::testing::Values(StoreKind::kEmbedded));
 
 TEST_P(PriorityProperty, RandomCallsDoWhatTheModelDoes) {
   for (const uint64_t seed : test_seeds(20)) {
@@ -290,7 +290,7 @@ TEST_P(PriorityProperty, RandomCallsDoWhatTheModelDoes) {
 }
 
 using ConsumersTest = PriorityFixture;
-INSTANTIATE_TEST_SUITE_P(Late, ConsumersTest, ::testing::Values(true));
+INSTANTIATE_TEST_SUITE_P(Late, ConsumersTest, ::testing::Values(StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 struct Tally {
   std::map<std::string, int> holders;  // The workers that hold it now.

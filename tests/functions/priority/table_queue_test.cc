@@ -7,8 +7,8 @@ namespace freshet::priority {
 namespace {
 
 using TableQueueTest = PriorityFixture;
-INSTANTIATE_TEST_SUITE_P(Stores, TableQueueTest, ::testing::Values(false, true),
-                         [](const auto& store) { return std::string(store.param ? "late" : "embedded"); });
+INSTANTIATE_TEST_SUITE_P(Stores, TableQueueTest,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 TEST_P(TableQueueTest, PutMakesTheSamplesItem) {
   open();
@@ -120,6 +120,7 @@ TEST_P(TableQueueTest, TheDeadLetterQueue) {
   EXPECT_EQ(shape("A"),
             "DLQ data id last_updated_timestamp system_info .creation_timestamp .dlq_add_timestamp .id "
             ".last_updated_timestamp .queue_added_timestamp .queue_selected .queued .status .version");
+  world.shown();
   const auto dead = *world.wait(queue->dlq_stats());
   EXPECT_EQ(dead.dead, 1u);
   EXPECT_EQ(dead.first_ids, std::vector<std::string>{"A"});

@@ -31,8 +31,8 @@ class PriorityClockTest : public PriorityFixture {
     open(settings);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Stores, PriorityClockTest, ::testing::Values(false, true),
-                         [](const auto& store) { return std::string(store.param ? "late" : "embedded"); });
+INSTANTIATE_TEST_SUITE_P(Stores, PriorityClockTest,
+                         ::testing::Values(StoreKind::kEmbedded, StoreKind::kLate, StoreKind::kEngine), kind_name);
 
 TEST_P(PriorityClockTest, AStartADayAheadEndsNoTimeoutAndNoDelay) {
   Settings settings = shipment_settings();

@@ -91,6 +91,27 @@ TEST(OwnedTables, AClientsDeleteIsKnownOnceAWriteIsRefused) {
   EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
 }
 
+TEST(OwnedTables, AClientsChangeIsKnownOnceAnUpdateIsRefused) {
+  OwnedWorld world(1, {}, kLag);
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  PutItemInput put;
+  put.table = "Things";
+  put.item = OwnedWorld::thing("a", "CANCELLED", 1);
+  ASSERT_TRUE(world.wait(world.engine.put_item(std::move(put))));
+  UpdateItemInput update;
+  update.table = "Things";
+  update.key = id_key("a");
+  update.update = "SET #s = :new";
+  update.condition = "#s = :old";
+  update.placeholders.names = {{"#s", "state"}};
+  update.placeholders.values.set(":new", Value("TAKEN"));
+  update.placeholders.values.set(":old", Value("PENDING"));
+  ASSERT_FALSE(world.wait(world.owned.update_item(std::move(update))));
+  world.pass(milliseconds(100));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
+  EXPECT_EQ(world.ids(world.owned, "CANCELLED"), "a ");
+}
+
 TEST(OwnedTables, ForgetsWhatIndexesHaveShownForLong) {
   OwnedWorld world(1, {}, kLag);
   ASSERT_TRUE(world.create("a", "PENDING", 1));
@@ -129,6 +150,24 @@ TEST(OwnedTables, CountsWhatIsThereAndFollowsItsWrites) {
   EXPECT_EQ(books->stock["PENDING"], 0u);
   EXPECT_EQ(books->stock["TAKEN"], 3u);
   EXPECT_TRUE(check_balance(*books));
+}
+
+TEST(OwnedTables, NumbersAreStatesAsInTheStoresOwnBooks) {
+  OwnedWorld world(1, {}, kLag);
+  TableDefinition numbered = things();
+  numbered.name = "Numbered";
+  numbered.books = BooksDefinition{"rank", ""};
+  ASSERT_TRUE(world.wait(world.owned.create_table(numbered)));
+  for (const int64_t rank : {2, 2, 1000}) {
+    PutItemInput put;
+    put.table = "Numbered";
+    put.item = OwnedWorld::thing("t" + std::to_string(world.random.below(1000)), "PENDING", rank);
+    ASSERT_TRUE(world.wait(world.owned.put_item(std::move(put))));
+  }
+  const auto books = world.wait(world.owned.books("Numbered"));
+  ASSERT_TRUE(books);
+  EXPECT_EQ(books->stock.at("2"), 2u);
+  EXPECT_EQ(books->stock.at("?"), 1u) << "larger than the store counts by itself";
 }
 
 TEST(OwnedTables, WhatOthersRemoveIsFoundByTheNextCount) {
