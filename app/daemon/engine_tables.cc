@@ -43,6 +43,7 @@ struct EngineParts {
     loop.add(*memory);
     daemon.memory_of_engine = [this] { return owned.memory_bytes(); };
     daemon.trouble_of_engine = [this] { return owned.trouble(); };
+    daemon.start_over = [this](const std::string& table) { owned.start_over(table); };
   }
   EngineParts(const EngineParts&) = delete;
   EngineParts& operator=(const EngineParts&) = delete;
@@ -104,8 +105,7 @@ class EngineTables final : private EngineParts, public SplitTables {
  public:
   EngineTables(DaemonParts& parts, std::unique_ptr<EmbeddedTables> recent)
       : EngineParts(parts, std::move(recent)),
-        SplitTables(*parts.store, owned,
-                    parts.options.create_tables ? TableChanges::kAllowed : TableChanges::kRefused,
+        SplitTables(*parts.store, owned, parts.options.create_tables ? TableChanges::kAllowed : TableChanges::kRefused,
                     parts.options.fleet ? std::set<std::string>{kQueueStates} : std::set<std::string>()) {}
 };
 

@@ -100,6 +100,8 @@ struct DaemonParts {
   std::function<uint64_t()> memory_held = nullptr;
   // Why an engine does not do as it should, a line each; "": it does. From join() on, as is the next.
   std::function<std::string()> trouble_of_engine = nullptr;
+  // Another daemon has served the queue on this table until now.
+  std::function<void(const std::string& table)> start_over = nullptr;
   // The bytes that count against the memory limit for the sake of an engine.
   std::function<uint64_t()> memory_of_engine = nullptr;
 };

@@ -129,6 +129,7 @@ Async<void> QueueUnits::open(std::string queue) {
     if (settings == settings_.end()) break;
     std::string name = queue;
     QueueSettings with = settings->second;
+    parts_.start_over(queue);
     auto opened = co_await parts_.queues.open(std::move(name), std::move(with));
     const auto wanted = wanted_.find(queue);
     if (wanted == wanted_.end()) {  // The unit was given up meanwhile.

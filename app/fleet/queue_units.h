@@ -2,6 +2,7 @@
 // Loop thread. What it refers to outlives it, and it outlives every Async that it returned.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +23,8 @@ struct QueueUnitsParts {
   EventLog log;
   Queues& queues;
   MemberCalls& calls;
+  // Called before a queue is opened that others may have served until now.
+  std::function<void(const std::string& table)> start_over;
 };
 
 class QueueUnits final : private FleetHooks {

@@ -111,6 +111,18 @@ void OwnedTables::keep_books(const TableDefinition& wanted, const std::string& i
   scope_.spawn(count(wanted.name, kept));
 }
 
+void OwnedTables::start_over(const std::string& table) {
+  recent_.forget_items(table);
+  const auto kept = kept_.find(table);
+  if (kept == kept_.end()) return;
+  const std::string id = kept->second->table_id;
+  TableDefinition again;
+  again.name = table;
+  again.books = kept->second->definition;
+  end_books(table);
+  keep_books(again, id);
+}
+
 Async<Result<TableDescription>> OwnedTables::create_table(TableDefinition definition) {
   TableDefinition plain = definition;
   plain.books.reset();

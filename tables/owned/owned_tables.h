@@ -74,6 +74,9 @@ class OwnedTables final : public Tables {
   Async<Result<void>> durable() override { return store_.durable(); }
   Async<void> lull(BootTime latest) override { return store_.lull(latest); }
 
+  // From now on this process owns the table again, which others have written meanwhile: forgets what it remembers of
+  // items, and counts the table anew.
+  void start_over(const std::string& table);
   // True if the table has books, and all its items have been counted at least once.
   bool is_counted(const std::string& table) const;
   // Memory of recent writes, and of counts while they last: 16 bytes for each item of the table.

@@ -155,13 +155,19 @@ std::string RecentWrites::id(const std::string& table) const {
   return there == tables_.end() ? "" : there->second.id;
 }
 
-void RecentWrites::forget_table(const std::string& table) {
+void RecentWrites::forget_items(const std::string& table) {
   const auto there = tables_.find(table);
   if (there == tables_.end()) return;
   while (!there->second.entries.empty()) {
     const std::string key = there->second.entries.begin()->first;
     forget(there->second, key);
   }
+}
+
+void RecentWrites::forget_table(const std::string& table) {
+  forget_items(table);
+  const auto there = tables_.find(table);
+  if (there == tables_.end()) return;
   static_cast<void>(at_once(memory_.delete_table(table)));
   tables_.erase(there);
 }
@@ -344,10 +350,22 @@ void RecentWrites::lags(const QueryInput& query, const KnownTable& table, const 
   doubts_.push_back({query.table, query.index, key_in(item, table.definition.keys)});
 }
 
+// An item that an index shows with a higher version was written by somebody else since.
+void RecentWrites::forget_overtaken(KnownTable& table, const Page& page) {
+  for (const ItemRef& item : page.items) {
+    const std::string key = encoded(key_in(item, table.definition.keys));
+    const auto entry = table.entries.find(key);
+    if (entry == table.entries.end() || entry->second.unsure) continue;
+    const ItemRef& its = *entry->second.now;
+    if (its && version_of(item) > version_of(its)) forget(table, key);
+  }
+}
+
 Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, size_t& masked) {
   KnownTable* table = table_of(query.table);
   const IndexDefinition* index = table == nullptr ? nullptr : table->definition.index(query.index);
   if (!can_correct(query, index) || table->entries.empty()) return page;
+  forget_overtaken(*table, page);
   QueryInput again = query;
   again.limit = 0;
   auto remembered = at_once(memory_.query(std::move(again)));

@@ -48,6 +48,8 @@ class RecentWrites {
   // remembered. A table that cannot be made in memory stays unknown.
   void know(const TableDefinition& definition, const std::string& id);
   void forget_table(const std::string& table);
+  // Its items only: others may have written them since.
+  void forget_items(const std::string& table);
   // Null: not known.
   const TableDefinition* definition(const std::string& table) const;
   std::string id(const std::string& table) const;
@@ -121,6 +123,7 @@ class RecentWrites {
   void renew(Entry& entry, BootTime at);
   bool show(KnownTable& table, const Item& key, const ItemRef& now);
   void forget(KnownTable& table, const std::string& key);
+  void forget_overtaken(KnownTable& table, const Page& page);
   void keep_longer(Entry& entry, BootTime now);
   void lags(const QueryInput& query, const KnownTable& table, const ItemRef& item, Entry& entry, BootTime now);
   nanoseconds least(BootTime now) const;

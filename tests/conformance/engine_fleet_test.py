@@ -4,14 +4,16 @@
   tests/conformance/engine_fleet_test.py freshet|extenddb|dynamodb_local
 
 Everything is started on free ports and stopped. An engine that is not installed is skipped by name."""
+import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
 import unittest
 
-from engine_daemon_test import EngineDaemon, Handler, Refused, check_books, dynamodb_local, extenddb, freshet
+from engine_daemon_test import BINARY, KEYS, ROOT, EngineDaemon, Handler, Refused, check_books, dynamodb_local, extenddb, freshet
 from daemon import SLOWER
 
 LEASE_MS = 3000
@@ -175,6 +177,28 @@ class EngineFleet(EngineDaemon):
         with self.assertRaises(Refused) as refused:
             first.call("GET", "/readyz")
         self.assertIn("another daemon has joined the fleet", str(refused.exception))
+
+    def test_the_commands_of_the_page(self):
+        page = (ROOT / "docs/fleet.md").read_text()
+        serve, = [line for line in page.splitlines() if line.startswith("    freshet serve ")]
+        show, = [line for line in page.splitlines() if line == "    freshet fleet"]
+        words = serve.replace("http://127.0.0.1:8000", self.url).split()[1:]
+        ready = self.place / "ready"
+        process = subprocess.Popen([BINARY, *words, "--data", self.place / "page", "--listen", "127.0.0.1:0", "--ready-file", ready],
+                                   env={**os.environ, **KEYS}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            for said in process.stdout:
+                if ready.exists():
+                    break
+            self.assertTrue(ready.exists(), said)
+            while "queue/jobs" not in (shown := freshet(*show.split()[1:], "--url", ready.read_text().strip()).stdout):
+                self.assertIsNone(process.poll())
+                time.sleep(0.05)
+            self.assertIn("alive", shown)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+        self.assertEqual(process.returncode, 0)
 
     def test_options_that_contradict(self):
         for words, text in (

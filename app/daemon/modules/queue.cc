@@ -166,7 +166,7 @@ class QueueModule final : public Module {
     FleetOptions options;
     options.id = parts.node;
     options.lease = milliseconds(parts.options.fleet_lease_ms);
-    QueueUnitsParts with{*parts.tables, parts.loop, parts.random, parts.log, *queues_, *calls_};
+    QueueUnitsParts with{*parts.tables, parts.loop, parts.random, parts.log, *queues_, *calls_, parts.start_over};
     units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
   }
   Async<Result<void>> open_all(const PlannedDeployment& planned) {

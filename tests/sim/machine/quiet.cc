@@ -21,7 +21,7 @@ constexpr int kMostTimes = 4;
 constexpr size_t kMostTimers = 25;
 constexpr int64_t kMostGrowth = 12 << 10;  // Two hundred bytes a round.
 
-struct Held {
+struct HeldAtRest {
   int64_t timers = 0;
   int64_t connections = 0;
   int64_t files = 0;
@@ -100,7 +100,7 @@ void judge_timers(QuietWorld& quiet) {
   quiet.stage.verdict.expect(timers <= kMostTimers, "timers of work that is over are left", std::to_string(timers));
 }
 
-Held count(QuietWorld& quiet) {
+HeldAtRest count(QuietWorld& quiet) {
   Figures figures;
   {
     Scope asking;
@@ -109,7 +109,7 @@ Held count(QuietWorld& quiet) {
   }
   Verdict& verdict = quiet.stage.verdict;
   verdict.expect(figures.requests <= 1, "a request of nobody is in flight", std::to_string(figures.requests));
-  Held held;
+  HeldAtRest held;
   held.timers = static_cast<int64_t>(quiet.daemon.timers());
   held.connections = static_cast<int64_t>(quiet.world.sim_network().connections());
   held.files = static_cast<int64_t>(quiet.world.sim_files().open_files());
@@ -122,7 +122,7 @@ Held count(QuietWorld& quiet) {
 }
 
 // Clients come, and go.
-Held hold_after(QuietWorld& quiet) {
+HeldAtRest hold_after(QuietWorld& quiet) {
   Scope clients;
   bool gone = false;
   clients.spawn(come_and_go(quiet.stage, !has_runner(quiet.stage.plan), gone));
@@ -133,8 +133,8 @@ Held hold_after(QuietWorld& quiet) {
   return count(quiet);
 }
 
-// What has become more; "" if nothing has.
-std::string grown(const Held& before, const Held& after) {
+// Names the figures that have grown; "" if none has.
+std::string grown(const HeldAtRest& before, const HeldAtRest& after) {
   const auto text = [](const char* what, int64_t from, int64_t to) {
     return std::string(what) + " " + std::to_string(from) + ", and then " + std::to_string(to);
   };
@@ -153,10 +153,10 @@ std::string grown(const Held& before, const Held& after) {
 void judge_quiet(QuietWorld quiet) {
   Stage& stage = quiet.stage;
   judge_timers(quiet);
-  Held before = hold_after(quiet);
+  HeldAtRest before = hold_after(quiet);
   std::string more;
   for (int times = 0; times < kMostTimes && !stage.verdict.is_broken(); ++times) {
-    const Held after = hold_after(quiet);
+    const HeldAtRest after = hold_after(quiet);
     more = grown(before, after);
     if (more.empty()) break;
     before = after;

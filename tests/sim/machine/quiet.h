@@ -1,4 +1,4 @@
-// What a daemon holds when nobody asks it for anything: no timer, request or memory of work that is over.
+// Judges a daemon at rest: it holds no timer, request or memory of work that is over.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace freshet::sim {
 
-// What the machine lends to the judge. All of it outlives the call.
+// The parts of the machine that the judge uses. All of them outlive the call.
 struct QuietWorld {
   Stage& stage;
   SimWorld& world;

@@ -215,6 +215,41 @@ TEST(OwnedTables, AnIndexThatIsFarBehindIsToldOfUntilItHasCaughtUp) {
   EXPECT_EQ(world.owned.trouble(), "");
 }
 
+TEST(OwnedTables, AnItemThatAnotherDaemonMovedOnIsShownOnceTheIndexHasIt) {
+  OwnedWorld world(1, {}, milliseconds(50));
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  ASSERT_TRUE(world.move(world.read(*world.store, "a"), "TAKEN"));
+  world.pass(seconds(1));
+  // Another daemon takes the queue over and gives the task back.
+  std::vector<EditItemInput> back{OwnedWorld::moving(world.read(*world.store, "a"), "PENDING")};
+  ASSERT_TRUE(world.wait(world.engine.edit_many(std::move(back)))[0]);
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "") << "neither the index nor this process knows of it";
+  world.pass(milliseconds(100));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "a ");
+  EXPECT_EQ(world.ids(world.owned, "TAKEN"), "");
+}
+
+TEST(OwnedTables, ADaemonThatOwnsATableAgainStartsOver) {
+  OwnedWorld world(1, {}, milliseconds(50));
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  ASSERT_TRUE(world.create("b", "PENDING", 2));
+  world.pass(seconds(1));
+  for (const char* id : {"a", "b"}) {
+    std::vector<EditItemInput> done{OwnedWorld::moving(world.read(*world.store, id), "SUCCESS")};
+    ASSERT_TRUE(world.wait(world.engine.edit_many(std::move(done)))[0]);
+  }
+  world.pass(milliseconds(100));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "b a ") << "as this process remembers them";
+  world.owned.start_over("Things");
+  EXPECT_FALSE(world.owned.is_counted("Things"));
+  EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
+  world.pass(seconds(2));
+  EXPECT_TRUE(world.owned.is_counted("Things"));
+  const auto books = world.wait(world.owned.books("Things"));
+  ASSERT_TRUE(books);
+  EXPECT_EQ(books->stock.at("SUCCESS"), 2u);
+}
+
 TEST(OwnedTables, WhatAClientHasChangedIsNoLag) {
   OwnedWorld world(1, {}, milliseconds(1500));
   ASSERT_TRUE(world.create("a", "PENDING", 1));
