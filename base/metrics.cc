@@ -150,7 +150,7 @@ std::string Metrics::text() const {
   std::vector<prometheus::MetricFamily> collected;
   {
     const MutexLock lock(registry_->mutex);
-    const auto is_hidden = [&hidden = registry_->hidden](const auto& label) { return hidden.contains(label); };
+    const auto is_hidden = [hidden = registry_->hidden](const auto& label) { return hidden.contains(label); };
     for (const auto& [name, family] : registry_->families) {
       prometheus::MetricFamily& out = collected.emplace_back();
       out.name = name;

@@ -1,7 +1,6 @@
 #include "app/daemon/daemon.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -144,13 +143,7 @@ class DaemonPage final : public Daemon {
     RuntimePorts ports{
         between_ ? *between_ : *store_, loop_, random_, *http_, *spawner_, natives_, parts_.runtime_api, parts_.tracer,
         &store_->wall_guard()};
-    RuntimeOptions runtime_options;
-    runtime_options.processes.max_processes = options_.max_processes;
-    runtime_options.processes.times.idle = milliseconds(options_.process_idle_ms);
-    runtime_options.account = options_.deploy.account;
-    runtime_options.log = log_;
-    runtime_options.on_code_left = parts_.on_code_left;
-    runtime_ = std::make_unique<Runtime>(ports, std::move(runtime_options));
+    runtime_ = std::make_unique<Runtime>(ports, runtime_options(parts_));
     parts_.runtime = runtime_.get();
     deployments_ = std::make_unique<Deployments>(
         parts_, [this](const PlannedDeployment& planned) { return modules_.deployed(planned); });
@@ -239,37 +232,23 @@ class DaemonPage final : public Daemon {
     const bool returned = co_await modules_.returned(deadline);
     if (server_) {
       const auto left = std::chrono::duration_cast<milliseconds>(deadline - loop_.clock().boot());
-      const milliseconds patience = std::max(left, kLastStep);
-      co_await server_->stop(patience);
+      co_await server_->stop(std::max(left, kLastStep));
     }
     auto releasing = modules_.each(&Module::release);
-    co_await over_by(end_of_step(deadline, kLastStep), std::move(releasing), loop_, scope_);
+    co_await over_by(later_of(deadline, kLastStep, loop_), std::move(releasing), loop_, scope_);
     const bool durable = co_await durable_within(*store_, loop_, scope_, kLastSync);
     auto finishing = modules_.each(&Module::finish);
-    co_await over_by(end_of_step(deadline, kLastReports), std::move(finishing), loop_, scope_);
+    co_await over_by(later_of(deadline, kLastReports, loop_), std::move(finishing), loop_, scope_);
     auto counting = count_tasks();
-    const bool counted = co_await over_by(end_of_step(deadline, kLastStep), std::move(counting), loop_, scope_);
+    const bool counted = co_await over_by(later_of(deadline, kLastStep, loop_), std::move(counting), loop_, scope_);
     if (!counted) farewell_.counted = Farewell::Counted::kNoAnswer;
-    say_farewell(ended && returned, durable);
+    say_farewell(std::move(farewell_), options_, log_, ended && returned, durable);
     loop_.stop();
-  }
-  BootTime end_of_step(BootTime deadline, milliseconds least) const {
-    return std::max(deadline, loop_.clock().boot() + least);
   }
 
   Async<void> count_tasks() {
     farewell_.counted = was_ready_ ? Farewell::Counted::kNoQueue : Farewell::Counted::kStartCutShort;
     if (was_ready_ && parts_.task_queues) farewell_ = co_await farewell_of(*parts_.task_queues);
-  }
-
-  void say_farewell(bool drained, bool durable) {
-    const bool is_kept = options_.data != kMemoryDirectory;  // A store in memory ends with the daemon.
-    Farewell farewell = farewell_;
-    if (is_kept) farewell.data = std::filesystem::absolute(options_.data).lexically_normal().string();
-    farewell.durable = durable;
-    const std::string what = farewell_text(farewell);
-    log_.info("STOPPED", {{"what", what}, {"drained", drained}, {"durable", durable && is_kept}});
-    if (options_.on_stopped) options_.on_stopped(what);
   }
 
   World& world_;

@@ -1,7 +1,11 @@
 #include "app/daemon/farewell.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 #include <vector>
+
+#include "tables/engine/embedded.h"
 
 namespace freshet {
 
@@ -15,6 +19,7 @@ uint64_t depth_of(const QueueStats& stats, const char* state) {
 std::string counts_text(const Farewell& farewell) {
   if (farewell.counted == Farewell::Counted::kStartCutShort) return "the start was not over yet";
   if (farewell.counted == Farewell::Counted::kNoQueue) return "there was no queue of tasks";
+  if (farewell.counted == Farewell::Counted::kHandedOver) return "the other daemons of the fleet have its queues now";
   if (farewell.counted == Farewell::Counted::kNoAnswer) return "the store did not answer, so nothing was counted";
   const auto number = [](uint64_t count, const char* one, const char* several) {
     return std::to_string(count) + (count == 1 ? one : several);
@@ -37,6 +42,18 @@ std::string farewell_text(const Farewell& farewell) {
   if (!farewell.durable) return out + ". The disk did not take the last writes: what they changed may be lost";
   return out + ". All is kept in " + farewell.data +
          (left == 0 ? "" : ": a start with this folder goes on with what is left");
+}
+
+void say_farewell(Farewell farewell, const DaemonOptions& options, const EventLog& log, bool drained, bool durable) {
+  farewell.durable = durable;
+  const bool is_kept = options.data != kMemoryDirectory;  // A store in memory ends with the daemon.
+  if (is_kept) farewell.data = std::filesystem::absolute(options.data).lexically_normal().string();
+  if (options.fleet && farewell.counted == Farewell::Counted::kNoQueue) {
+    farewell.counted = Farewell::Counted::kHandedOver;
+  }
+  const std::string what = farewell_text(farewell);
+  log.info("STOPPED", {{"what", what}, {"drained", drained}, {"durable", farewell.durable && is_kept}});
+  if (options.on_stopped) options.on_stopped(what);
 }
 
 Async<Farewell> farewell_of(TaskQueues& queues) {

@@ -4,13 +4,15 @@
 #include <cstdint>
 #include <string>
 
+#include "app/daemon/options.h"
 #include "base/async.h"
+#include "base/log.h"
 #include "runtime/api/task_queue.h"
 
 namespace freshet {
 
 struct Farewell {
-  enum class Counted { kTasks, kNoQueue, kStartCutShort, kNoAnswer };
+  enum class Counted { kTasks, kNoQueue, kStartCutShort, kNoAnswer, kHandedOver };
   Counted counted = Counted::kTasks;  // If not kTasks, the numbers that follow are unknown.
   uint64_t done = 0;                  // Tasks that succeeded since the start, in all queues.
   uint64_t failed = 0;                // FAILURE or DEAD since the start, and not redriven since.
@@ -27,5 +29,8 @@ std::string farewell_text(const Farewell& farewell);
 // The counts of all queues, kNoQueue if there is none. A queue that no longer answers counts nothing. The queues
 // outlive it. Loop thread.
 Async<Farewell> farewell_of(TaskQueues& queues);
+
+// Says it in the log, and to options.on_stopped. `drained`: all work ended in time. `durable`: all writes are on disk.
+void say_farewell(Farewell farewell, const DaemonOptions& options, const EventLog& log, bool drained, bool durable);
 
 }  // namespace freshet

@@ -173,6 +173,16 @@ TemplateOptions template_options(const DaemonOptions& options) {
   return out;
 }
 
+RuntimeOptions runtime_options(const DaemonParts& parts) {
+  RuntimeOptions out;
+  out.processes.max_processes = parts.options.max_processes;
+  out.processes.times.idle = milliseconds(parts.options.process_idle_ms);
+  out.account = parts.options.deploy.account;
+  out.log = parts.log;
+  out.on_code_left = parts.on_code_left;
+  return out;
+}
+
 Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<ModuleKind>& modules) {
   DaemonPlan plan;
   if (!options.credentials.empty()) {

@@ -51,6 +51,8 @@ struct PlannedDeployment {
 // Also plans further queues (--queue) and warns about probable mistakes. Errors as read_deployment().
 Result<PlannedDeployment> plan_deployment_of(const TemplateOptions& options, std::string text,
                                              const std::vector<std::string>& queues);
+// The runtime's options, as those of the daemon say.
+RuntimeOptions runtime_options(const DaemonParts& parts);
 // The settings of each queue of the deployment, and of `more`: those of the function that works on it.
 Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment& deployment,
                                                                 const std::vector<std::string>& more = {});

@@ -47,6 +47,10 @@ void Upkeep::keep_watchdog(milliseconds interval) {
   loop_.call_after(interval, [this, interval] { keep_watchdog(interval); });
 }
 
+BootTime later_of(BootTime deadline, milliseconds least, const Scheduler& scheduler) {
+  return std::max(deadline, scheduler.clock().boot() + least);
+}
+
 Async<bool> over_by(BootTime end, Async<void> work, Scheduler& scheduler, Scope& scope) {
   Promise<bool> over(scheduler);
   scope.spawn(tell_over(std::move(work), over));

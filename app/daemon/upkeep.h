@@ -30,6 +30,9 @@ class Upkeep {
 // may wait for space that never comes: that wait continues in the scope.
 Async<bool> durable_within(Tables& store, Scheduler& scheduler, Scope& scope, milliseconds limit);
 
+// The deadline, or `least` from now if that is later.
+BootTime later_of(BootTime deadline, milliseconds least, const Scheduler& scheduler);
+
 // Waits for `work` until `end` at most; returns false if it goes on, in the scope.
 Async<bool> over_by(BootTime end, Async<void> work, Scheduler& scheduler, Scope& scope);
 

@@ -40,6 +40,23 @@ bool is_list(const HttpRequest& request) {
   return request.method == "GET" && target && target->segments.size() == 1 && target->segments[0] == "queues";
 }
 
+// The name of a queue, as a list has it; empty for anything else.
+std::string name_of(const Json& one) {
+  if (one.is_string()) return one.get<std::string>();
+  if (!one.is_object()) return {};
+  const auto name = one.find("name");
+  return name != one.end() && name->is_string() ? name->get<std::string>() : "";
+}
+
+constexpr milliseconds kLongestTake{75'000};  // It waits for up to a minute.
+constexpr milliseconds kLongestAnswer{10'000};
+constexpr milliseconds kLongestList{1000};
+
+milliseconds timeout_of(const HttpRequest& request) {
+  const std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
+  return path.ends_with("/take") ? kLongestTake : kLongestAnswer;
+}
+
 // Adds the queues of another member's list.
 void add_queues(Json& list, const std::string& body) {
   const Json other = Json::parse(body, nullptr, false);
@@ -47,18 +64,18 @@ void add_queues(Json& list, const std::string& body) {
   for (const char* member : {"queues", "details"}) {
     const auto found = other.find(member);
     if (found == other.end() || !found->is_array()) continue;
-    for (const Json& one : *found) list[member].push_back(one);
+    for (const Json& one : *found) {
+      if (!name_of(one).empty()) list[member].push_back(one);
+    }
   }
 }
 void sort_queues(Json& list) {
-  const auto name = [](const Json& one) {
-    return one.is_object() ? one.value("queue", one.value("name", "")) : one.get<std::string>();
-  };
   for (const char* member : {"queues", "details"}) {
     Json& all = list[member];
-    std::sort(all.begin(), all.end(), [&](const Json& a, const Json& b) { return name(a) < name(b); });
-    all.erase(std::unique(all.begin(), all.end(), [&](const Json& a, const Json& b) { return name(a) == name(b); }),
-              all.end());
+    std::sort(all.begin(), all.end(), [](const Json& a, const Json& b) { return name_of(a) < name_of(b); });
+    all.erase(
+        std::unique(all.begin(), all.end(), [](const Json& a, const Json& b) { return name_of(a) == name_of(b); }),
+        all.end());
   }
 }
 
@@ -87,7 +104,7 @@ class ForwardExchange final : public Exchange {
     return inner_->run();
   }
   Async<void> pass_on(std::string queue, std::string url) {
-    auto answer = co_await calls_.pass_on(request_, url, units_.id());
+    auto answer = co_await calls_.pass_on(request_, url, units_.id(), timeout_of(request_));
     answer_ = answer ? std::move(*answer) : no_answer(queue, url, answer.error());
   }
   Async<void> list() {
@@ -98,7 +115,7 @@ class ForwardExchange final : public Exchange {
     if (mine.status == 200 && list.is_object()) {
       const std::vector<std::string> others = units_.others();
       for (const std::string& url : others) {
-        auto answer = co_await calls_.pass_on(request_, url, units_.id());
+        auto answer = co_await calls_.pass_on(request_, url, units_.id(), kLongestList);
         if (answer && answer->status == 200) add_queues(list, answer->body);
       }
       sort_queues(list);

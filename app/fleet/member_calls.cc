@@ -1,16 +1,17 @@
 #include "app/fleet/member_calls.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/url.h"
 #include "wire/auth/actor.h"
 #include "wire/auth/sigv4.h"
+#include "wire/http/target.h"
 
 namespace freshet {
 
 namespace {
 
-constexpr milliseconds kLongestAnswer{75'000};  // A take waits for up to a minute.
 constexpr milliseconds kNudgeTimeout{1000};
 constexpr const char* kNudgePath = "/fleet/nudge";
 
@@ -20,25 +21,41 @@ void copy_header(const HttpHeaders& from, HttpHeaders& to, const char* name) {
   if (!value.empty()) to.emplace_back(name, value);
 }
 
+// A presigned request is signed anew.
+std::string without_signature(const std::string& target) {
+  const size_t query = target.find('?');
+  if (query == std::string::npos) return target;
+  std::string out = target.substr(0, query);
+  char between = '?';
+  for (size_t begin = query + 1; begin <= target.size();) {
+    const size_t end = std::min(target.find('&', begin), target.size());
+    const std::string member = target.substr(begin, end - begin);
+    const auto name = form_decode(std::string_view(member).substr(0, member.find('=')));
+    if (!member.empty() && !(name && is_signature_member(*name))) out += std::exchange(between, '&') + member;
+    begin = end + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 Async<Result<HttpResponse>> MemberCalls::pass_on(const HttpRequest& request, const std::string& url,
-                                                 const std::string& me) {
+                                                 const std::string& me, milliseconds timeout) {
   HttpRequest sent;
   sent.method = request.method;
-  sent.target = request.target;
+  sent.target = without_signature(request.target);
   sent.body = request.body;
   copy_header(request.headers, sent.headers, "Content-Type");
-  copy_header(request.headers, sent.headers, "Content-Encoding");
+  copy_header(request.headers, sent.headers, "X-Request-Id");
   sent.headers.emplace_back(kForwardedBy, me);
   const AccessKey* key = credentials_ ? credentials_->find(actor_of(request, true).who) : nullptr;
-  auto answer = co_await send(std::move(sent), url, key, kLongestAnswer);
+  auto answer = co_await send(std::move(sent), url, key, timeout);
   if (!answer) co_return fail(std::move(answer.error()));
   HttpResponse out;
   out.status = answer->status;
   out.content_type = std::move(answer->content_type);
   out.body = std::move(answer->body);
-  copy_header(answer->headers, out.headers, "Retry-After");
+  for (const char* name : {"Retry-After", "X-Freshet-Next"}) copy_header(answer->headers, out.headers, name);
   co_return out;
 }
 

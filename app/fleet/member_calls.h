@@ -23,7 +23,8 @@ class MemberCalls {
 
   // Passes the request on to the member at that URL, in the name of its caller. The answer has only what a client needs
   // of the headers. Errors as HttpClient::send().
-  Async<Result<HttpResponse>> pass_on(const HttpRequest& request, const std::string& url, const std::string& me);
+  Async<Result<HttpResponse>> pass_on(const HttpRequest& request, const std::string& url, const std::string& me,
+                                      milliseconds timeout);
   // Tells a member that it should read the fleet.
   Async<Result<HttpResponse>> nudge(const std::string& url);
 

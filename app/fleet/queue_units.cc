@@ -56,21 +56,19 @@ void QueueUnits::begin(std::string url) {
 Async<void> QueueUnits::join() {
   for (;;) {
     auto joined = co_await fleet_->join();
-    if (joined) break;
+    if (joined || joined.error().code == ErrorCode::kCancelled) break;
     join_trouble_ = "this daemon cannot join its fleet: " + joined.error().message;
     co_await sleep_for(parts_.scheduler, kRetry);
   }
   join_trouble_.clear();
 }
 
-namespace {
-Async<void> ended(Async<bool> leaving) {
-  static_cast<void>(co_await leaving);
-}
-}  // namespace
-
-void QueueUnits::leave(BootTime deadline) {
-  if (fleet_) scope_.spawn(ended(fleet_->leave(deadline)));
+Async<bool> QueueUnits::leave(BootTime deadline) {
+  if (!fleet_) co_return true;
+  const bool told = co_await fleet_->leave(deadline);
+  constexpr milliseconds kLook{5};
+  while (nudges_ > 0 && parts_.scheduler.clock().boot() < deadline) co_await sleep_for(parts_.scheduler, kLook);
+  co_return told;
 }
 
 QueueUnits::Place QueueUnits::place_of(const std::string& queue) const {
@@ -112,8 +110,9 @@ std::string QueueUnits::broken() const {
 }
 
 void QueueUnits::start(const std::string& unit) {
-  Wanted& wanted = wanted_[queue_of(unit)];
-  if (!wanted.opening) scope_.spawn(open(queue_of(unit)));
+  const std::string queue = queue_of(unit);
+  wanted_[queue] = Wanted{++starts_, {}};
+  scope_.spawn(open(queue, starts_));
 }
 
 void QueueUnits::stop(const std::string& unit) {
@@ -122,27 +121,34 @@ void QueueUnits::stop(const std::string& unit) {
   parts_.queues.close(queue);
 }
 
-Async<void> QueueUnits::open(std::string queue) {
-  wanted_.at(queue).opening = true;
+// Null: the unit was given up since that start.
+QueueUnits::Wanted* QueueUnits::wanted(const std::string& queue, uint64_t number) {
+  const auto found = wanted_.find(queue);
+  return found != wanted_.end() && found->second.number == number ? &found->second : nullptr;
+}
+
+Async<void> QueueUnits::open(std::string queue, uint64_t number) {
+  parts_.start_over(queue);
   for (;;) {
     const auto settings = settings_.find(queue);
-    if (settings == settings_.end()) break;
+    if (settings == settings_.end()) co_return;
     std::string name = queue;
     QueueSettings with = settings->second;
-    parts_.start_over(queue);
     auto opened = co_await parts_.queues.open(std::move(name), std::move(with));
-    const auto wanted = wanted_.find(queue);
-    if (wanted == wanted_.end()) {  // The unit was given up meanwhile.
-      parts_.queues.close(queue);
+    Wanted* now = wanted(queue, number);
+    if (!now) {  // Others may have served it meanwhile: a later start opens it anew.
+      if (opened) parts_.queues.close(queue);
       co_return;
     }
-    wanted->second.trouble = opened ? "" : opened.error().message;
-    if (opened) break;
-    parts_.log.warn("FLEET_QUEUE_NOT_OPENED", {{"queue", queue}, {"message", opened.error().message}});
+    const std::string trouble = opened ? "" : opened.error().message;
+    if (!opened && trouble != now->trouble) {
+      parts_.log.warn("FLEET_QUEUE_NOT_OPENED", {{"queue", queue}, {"message", trouble}});
+    }
+    now->trouble = trouble;
+    if (opened) co_return;
     co_await sleep_for(parts_.scheduler, kRetry);
-    if (!wanted_.contains(queue)) co_return;
+    if (!wanted(queue, number)) co_return;
   }
-  if (const auto wanted = wanted_.find(queue); wanted != wanted_.end()) wanted->second.opening = false;
 }
 
 void QueueUnits::tell_others() {

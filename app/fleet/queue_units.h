@@ -51,8 +51,8 @@ class QueueUnits final : private FleetHooks {
   Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues);
   // At readiness: joins the fleet, as the member that others reach at `url`.
   void begin(std::string url);
-  // Gives up all queues; others may have them once left() is true.
-  void leave(BootTime deadline);
+  // Gives up all queues at once. True once other members can read that, and have been told; false at the deadline.
+  Async<bool> leave(BootTime deadline);
 
   Place place_of(const std::string& queue) const;
   // URLs of the other living members.
@@ -66,7 +66,7 @@ class QueueUnits final : private FleetHooks {
  private:
   static constexpr seconds kRetry{1};
   struct Wanted {
-    bool opening = false;
+    uint64_t number = 0;  // Rises with each start.
     std::string trouble;  // Why it cannot be opened.
   };
 
@@ -74,7 +74,8 @@ class QueueUnits final : private FleetHooks {
   void stop(const std::string& unit) override;
   void tell_others() override;
   Async<void> join();
-  Async<void> open(std::string queue);
+  Async<void> open(std::string queue, uint64_t number);
+  Wanted* wanted(const std::string& queue, uint64_t number);
   Async<void> tell(std::string url);
 
   QueueUnitsParts parts_;
@@ -82,6 +83,7 @@ class QueueUnits final : private FleetHooks {
   std::unique_ptr<Fleet> fleet_;
   std::map<std::string, QueueSettings> settings_;
   std::map<std::string, Wanted> wanted_;  // Queues that this member serves.
+  uint64_t starts_ = 0;
   std::string join_trouble_;
   size_t nudges_ = 0;  // Under way.
   Scope scope_;        // Last.

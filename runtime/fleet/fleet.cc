@@ -26,6 +26,7 @@ Async<Result<void>> Fleet::join() {
 }
 
 Async<Result<void>> Fleet::begin() {
+  if (leaving_) co_return fail(ErrorCode::kCancelled, "this daemon leaves its fleet");
   MemberBeat me;
   me.id = options_.id;
   me.url = options_.url;
@@ -42,6 +43,8 @@ void Fleet::begin_life_of(MemberBeat me, BootTime sent) {
   log_.info("FLEET_JOINED", {{"member", me.id}, {"epoch", me.epoch}, {"leaseMs", me.lease.count()}});
   core_ = std::make_shared<FleetCore>(std::move(me), sent);
   core_->serve(serves_);
+  if (leaving_) obey(core_->leave());
+  read_at_ = now();
   said_ = Membership::kJoined;
   next_read_ = now();
   next_beat_ = sent + options_.lease / 3;
@@ -61,13 +64,15 @@ void Fleet::nudge() {
 }
 
 Async<bool> Fleet::leave(BootTime deadline) {
+  leaving_ = true;
   if (!core_) co_return true;
   obey(core_->leave());
   next_beat_ = now();
   kick();
   constexpr milliseconds kLook{5};
-  while (!core_->has_let_go() && now() < deadline) co_await sleep_for(scheduler_, kLook);
-  co_return core_->has_let_go();
+  const auto is_told = [this] { return core_->has_let_go() && leaving_told_; };
+  while (!is_told() && now() < deadline) co_await sleep_for(scheduler_, kLook);
+  co_return is_told();
 }
 
 std::string Fleet::broken() const {
@@ -130,9 +135,10 @@ void Fleet::obey(FleetCore::Orders orders) {
   if (orders.look_again) next_read_ = now();
 }
 
+// A member that cannot read the plan must not look alive: nobody would take its units over.
 void Fleet::send_beat() {
   next_beat_ = std::max(next_beat_ + options_.lease / 3, now());
-  if (beats_ < kMostBeats) scope_.spawn(beat(core_));
+  if (beats_ < kMostBeats && now() - read_at_ < options_.lease) scope_.spawn(beat(core_));
 }
 
 Async<void> Fleet::beat(std::shared_ptr<FleetCore> core) {
@@ -145,7 +151,9 @@ Async<void> Fleet::beat(std::shared_ptr<FleetCore> core) {
   note(written);
   if (!written) co_return;  // A read tells whether it was written, and what is in its way.
   core->beat_confirmed(sent);
-  if (leaving) hooks_.tell_others();
+  if (!leaving) co_return;
+  leaving_told_ = true;
+  hooks_.tell_others();
 }
 
 Async<void> Fleet::read(std::shared_ptr<FleetCore> core) {
@@ -159,6 +167,7 @@ Async<void> Fleet::read(std::shared_ptr<FleetCore> core) {
     arm();
     co_return;
   }
+  read_at_ = std::max(read_at_, begun);
   obey(core->saw(*view, begun, now()));
   check_membership();
   if (next_read_ <= now() || (core->units_to_write() && !writing_units_)) {
@@ -195,7 +204,8 @@ Async<void> Fleet::write_plan_of(std::shared_ptr<FleetCore> core, FleetPlan plan
     if (is_new_leader) log_.info("FLEET_LEADER", {{"member", options_.id}, {"term", term}});
     hooks_.tell_others();
   }
-  nudge();
+  // Any other refusal would be the same again.
+  if (written || written.error().code == ErrorCode::kConditionalCheckFailed) nudge();
 }
 
 Async<void> Fleet::forget(std::vector<MemberBeat> members) {
@@ -224,7 +234,7 @@ Async<void> Fleet::begin_again() {
   beginning_ = true;
   for (;;) {
     auto begun = co_await begin();
-    if (begun) break;
+    if (begun || leaving_) break;
     last_error_ = begun.error().message;
     co_await sleep_for(scheduler_, kRetry);
   }

@@ -44,7 +44,7 @@ class Fleet {
   Fleet& operator=(const Fleet&) = delete;
   ~Fleet();
 
-  // Makes the table where there is none, and becomes a member. Once. The store's errors.
+  // Makes the table where there is none, and becomes a member. The store's errors; kCancelled after leave().
   Async<Result<void>> join();
   // The units that this member can serve from now on. It need not have joined.
   void serve(std::set<std::string> units);
@@ -96,6 +96,9 @@ class Fleet {
   size_t written_holds_ = 0;
   bool writing_plan_ = false;
   bool beginning_ = false;
+  bool leaving_ = false;
+  bool leaving_told_ = false;  // The store has a heartbeat that says so.
+  BootTime read_at_{};         // The beginning of the last read that was answered.
   BootTime next_beat_{};
   BootTime next_read_{};
   TimerId timer_ = 0;

@@ -234,7 +234,7 @@ std::map<std::string, std::set<std::string>> FleetCore::candidates() const {
       continue;
     }
     const auto units = view_.units.find(id);
-    if (units == view_.units.end() || units->second.epoch != member.epoch) continue;
+    if (units == view_.units.end()) continue;  // Those of its last life stand for it until it has written its own.
     out[id].insert(units->second.serves.begin(), units->second.serves.end());
   }
   return out;

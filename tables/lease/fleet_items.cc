@@ -1,5 +1,7 @@
 #include "tables/lease/fleet_items.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace freshet {
@@ -106,26 +108,25 @@ Async<Result<void>> put(Tables& tables, PutItemInput input) {
   co_return Result<void>();
 }
 
-Async<Result<void>> remove_of_epoch(Tables& tables, std::string id, uint64_t epoch) {
+Async<Result<void>> remove(Tables& tables, std::string id, uint64_t epoch, std::optional<uint64_t> beat) {
   DeleteItemInput gone;
   gone.table = kFleetTable;
   gone.key = key_of(std::move(id));
-  gone.condition = "epoch = :e";
+  gone.condition = beat ? "epoch = :e AND beat = :b" : "epoch <= :e";
   gone.placeholders.values.set(":e", number(epoch));
+  if (beat) gone.placeholders.values.set(":b", number(*beat));
   auto answer = co_await tables.delete_item(std::move(gone));
   if (!answer) co_return fail(std::move(answer.error()));
   co_return Result<void>();
 }
 
-// The member's last heartbeat, of whichever life; none: it is new.
-Async<Result<std::optional<MemberBeat>>> read_beat(Tables& tables, std::string id) {
+Async<Result<Item>> read_item(Tables& tables, std::string id) {
   GetItemInput get;
   get.table = kFleetTable;
-  get.key = key_of(beat_id(id));
+  get.key = key_of(std::move(id));
   auto item = co_await tables.get_item(std::move(get));
   if (!item) co_return fail(std::move(item.error()));
-  if (!*item) co_return std::optional<MemberBeat>();
-  co_return std::optional<MemberBeat>(beat_in(item->decode()));
+  co_return *item ? item->decode() : Item();
 }
 
 }  // namespace
@@ -157,11 +158,14 @@ Async<Result<void>> provide_fleet_table(Tables& tables) {
 
 Async<Result<MemberBeat>> begin_life(Tables& tables, MemberBeat beat) {
   for (int reads = 0; reads < kMostReads; ++reads) {
-    auto before = co_await read_beat(tables, beat.id);
+    auto before = co_await read_item(tables, beat_id(beat.id));
     if (!before) co_return fail(std::move(before.error()));
-    if (*before && (*before)->life == beat.life) co_return **before;
-    const uint64_t seen = *before ? (*before)->epoch : 0;
-    beat.epoch = seen + 1;
+    if (before->string_or("life") == beat.life) co_return beat_in(*before);
+    // Its heartbeat may have been removed, and its units not yet.
+    auto units = co_await read_item(tables, units_id(beat.id));
+    if (!units) co_return fail(std::move(units.error()));
+    const uint64_t seen = number_in(*before, "epoch");
+    beat.epoch = std::max(seen, number_in(*units, "epoch")) + 1;
     beat.beat = 1;
     PutItemInput input = put_of(item_of(beat));
     input.condition = seen == 0 ? "attribute_not_exists(id)" : "epoch = :seen";
@@ -215,10 +219,10 @@ Async<Result<void>> write_plan(Tables& tables, FleetPlan plan, uint64_t seen) {
 }
 
 Async<Result<void>> forget_member(Tables& tables, MemberBeat beat) {
-  auto units = co_await remove_of_epoch(tables, units_id(beat.id), beat.epoch);
-  if (!units && units.error().code != ErrorCode::kConditionalCheckFailed) co_return units;
-  auto member = remove_of_epoch(tables, beat_id(beat.id), beat.epoch);
-  co_return co_await member;
+  auto member = co_await remove(tables, beat_id(beat.id), beat.epoch, beat.beat);
+  if (!member) co_return member;
+  auto units = remove(tables, units_id(beat.id), beat.epoch, std::nullopt);
+  co_return co_await units;
 }
 
 Async<Result<FleetView>> read_fleet(Tables& tables) {

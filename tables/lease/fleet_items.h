@@ -72,7 +72,7 @@ Async<Result<void>> write_beat(Tables& tables, MemberBeat beat);
 Async<Result<void>> write_units(Tables& tables, MemberUnits units);
 // `seen`: the version of the plan that it replaces; 0: there is none.
 Async<Result<void>> write_plan(Tables& tables, FleetPlan plan, uint64_t seen);
-// Removes the items of a member, if they are still those of this heartbeat's epoch.
+// Removes the items of a member, if this is still its last heartbeat.
 Async<Result<void>> forget_member(Tables& tables, MemberBeat beat);
 
 // All items. Each is read at some time between the call and the answer; together they are no snapshot.

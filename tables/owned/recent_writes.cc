@@ -350,22 +350,10 @@ void RecentWrites::lags(const QueryInput& query, const KnownTable& table, const 
   doubts_.push_back({query.table, query.index, key_in(item, table.definition.keys)});
 }
 
-// An item that an index shows with a higher version was written by somebody else since.
-void RecentWrites::forget_overtaken(KnownTable& table, const Page& page) {
-  for (const ItemRef& item : page.items) {
-    const std::string key = encoded(key_in(item, table.definition.keys));
-    const auto entry = table.entries.find(key);
-    if (entry == table.entries.end() || entry->second.unsure) continue;
-    const ItemRef& its = *entry->second.now;
-    if (its && version_of(item) > version_of(its)) forget(table, key);
-  }
-}
-
 Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, size_t& masked) {
   KnownTable* table = table_of(query.table);
   const IndexDefinition* index = table == nullptr ? nullptr : table->definition.index(query.index);
   if (!can_correct(query, index) || table->entries.empty()) return page;
-  forget_overtaken(*table, page);
   QueryInput again = query;
   again.limit = 0;
   auto remembered = at_once(memory_.query(std::move(again)));

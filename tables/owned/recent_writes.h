@@ -123,7 +123,6 @@ class RecentWrites {
   void renew(Entry& entry, BootTime at);
   bool show(KnownTable& table, const Item& key, const ItemRef& now);
   void forget(KnownTable& table, const std::string& key);
-  void forget_overtaken(KnownTable& table, const Page& page);
   void keep_longer(Entry& entry, BootTime now);
   void lags(const QueryInput& query, const KnownTable& table, const ItemRef& item, Entry& entry, BootTime now);
   nanoseconds least(BootTime now) const;

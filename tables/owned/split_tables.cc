@@ -158,9 +158,33 @@ Async<std::vector<Result<WriteOutput>>> SplitTables::edit_many(std::vector<EditI
   return split<EditItemInput, WriteOutput>(std::move(inputs), &Tables::edit_many);
 }
 
+// A line of the audit log, which is each daemon's own, may come before the change that it tells of.
 Async<Result<TransactWriteOutput>> SplitTables::transact_write(TransactWriteInput input) {
+  const bool all_own = std::all_of(input.actions.begin(), input.actions.end(),
+                                   [this](WriteInput& action) { return is_own(table_in(action)); });
   if (Tables* store = store_of_all(input.actions)) return store->transact_write(std::move(input));
-  return Result<TransactWriteOutput>(is_in_both());
+  if (!all_own) return Result<TransactWriteOutput>(is_in_both());
+  TransactWriteInput mine;
+  TransactWriteInput theirs;
+  std::vector<bool> is_mine;
+  for (WriteInput& action : input.actions) {
+    is_mine.push_back(is_own(table_in(action)));
+    (is_mine.back() ? mine : theirs).actions.push_back(std::move(action));
+  }
+  return write_in_both(std::move(mine), std::move(theirs), std::move(is_mine));
+}
+
+Async<Result<TransactWriteOutput>> SplitTables::write_in_both(TransactWriteInput mine, TransactWriteInput theirs,
+                                                              std::vector<bool> is_mine) {
+  auto first = co_await own_.transact_write(std::move(mine));
+  if (!first) co_return first;
+  auto second = co_await others_.transact_write(std::move(theirs));
+  if (!second) co_return second;
+  TransactWriteOutput out;
+  auto of_first = first->outputs.begin();
+  auto of_second = second->outputs.begin();
+  for (const bool one : is_mine) out.outputs.push_back(std::move(one ? *of_first++ : *of_second++));
+  co_return out;
 }
 
 Async<Result<ItemRef>> SplitTables::get_item(GetItemInput input) {

@@ -1,7 +1,8 @@
 // SplitTables: Freshet's own tables (`freshet.*`: definitions, topics, pauses, logs) in one store, everybody's in
 // another. Own tables that several daemons share are in everybody's store, too, as `freshet-*`: names with the dot are
-// reserved where that store is Freshet's. A transaction must be wholly in one of the stores. Loop thread. Both stores
-// outlive it, and it outlives every Async that it returned.
+// reserved where that store is Freshet's. A transaction must be wholly in one of the stores; one of own tables, of
+// which some are shared, is two: those that are not shared come first, and stay if the others fail. Loop thread. Both
+// stores outlive it, and it outlives every Async that it returned.
 #pragma once
 
 #include <set>
@@ -52,6 +53,8 @@ class SplitTables : public Tables {
 
  private:
   Async<Result<TableDescription>> if_it_is(TableDefinition wanted);
+  Async<Result<TransactWriteOutput>> write_in_both(TransactWriteInput mine, TransactWriteInput theirs,
+                                                   std::vector<bool> is_mine);
   bool is_own(const std::string& table) const { return table.starts_with(kOwnTables); }
   // Gives a shared table the name that it has there.
   Tables& store_of(std::string& table);

@@ -4,6 +4,8 @@
   tests/conformance/engine_fleet_test.py freshet|extenddb|dynamodb_local
 
 Everything is started on free ports and stopped. An engine that is not installed is skipped by name."""
+import gzip
+import json
 import os
 import shutil
 import signal
@@ -12,6 +14,7 @@ import sys
 import threading
 import time
 import unittest
+import urllib.request
 
 from engine_daemon_test import BINARY, KEYS, ROOT, EngineDaemon, Handler, Refused, check_books, dynamodb_local, extenddb, freshet
 from daemon import SLOWER
@@ -71,6 +74,20 @@ class EngineFleet(EngineDaemon):
         self.assertEqual([one["depth"]["SUCCESS"] for one in stats], [9, 9, 9])
         lists = [daemon.call("GET", "/queues")["queues"] for daemon in daemons]
         self.assertEqual(lists, [["QueueTable"]] * 3)
+        # A pause goes with the queue, and each member answers for it.
+        daemons[0].call("POST", QUEUE + "/pause", {"reason": "a test"})
+        self.assertEqual([daemon.stats()["state"] for daemon in daemons], ["paused"] * 3)
+        daemons[1].call("POST", QUEUE + "/resume", {})
+        self.assertEqual([daemon.stats()["state"] for daemon in daemons], ["running"] * 3)
+        job = daemons[2].call("POST", QUEUE + "/jobs", {"do": "purge", "state": "SUCCESS"})
+        while daemons[0].call("GET", f"{QUEUE}/jobs/{job['job']}")["state"] == "running":
+            time.sleep(0.02)
+        packed = gzip.compress(json.dumps({"taskId": "packed", "payload": 1}).encode())
+        for daemon in daemons:
+            request = urllib.request.Request(f"http://127.0.0.1:{daemon.port}{QUEUE}/tasks", packed,
+                                             {"Content-Type": "application/json", "Content-Encoding": "gzip"})
+            with urllib.request.urlopen(request) as answer:
+                self.assertEqual(answer.status, 200)
         with self.assertRaises(Refused) as refused:
             daemons[0].call("GET", "/queues/Nothing/stats")
         self.assertEqual(refused.exception.status, 404)

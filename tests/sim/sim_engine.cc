@@ -260,7 +260,7 @@ Async<Result<Page>> SimEngine::query(QueryInput input) {
 }
 
 Async<Result<Page>> SimEngine::scan(ScanInput input) {
-  if (faults_.everywhere && refuses()) return Result<Page>(fail(no_capacity()));
+  if (faults_.no_scans || (faults_.everywhere && refuses())) return Result<Page>(fail(no_capacity()));
   if (!behind_ || input.index.empty()) return late_.scan(std::move(input));
   return behind_->scan(std::move(input));
 }

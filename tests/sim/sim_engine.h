@@ -24,6 +24,7 @@ struct SimFaults {
   milliseconds timeout{20};   // After this time the caller gets kUnknownOutcome.
   milliseconds late_by{200};  // A late write is carried out within this time after the timeout.
   milliseconds latest{10};    // Each way of any call takes from 0 to this.
+  bool no_scans = false;      // Scans are refused.
   bool everywhere = false;    // Also for other puts, deletes and scans: their callers are prepared for it.
 
   // Some of each kind of unknown outcome.

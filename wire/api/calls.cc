@@ -71,7 +71,7 @@ constexpr ApiLine kLines[] = {
     {ApiCall::kFleet, "fleet", "GET", "/fleet", kRead, "The daemons of the fleet, and who serves which queue", "", "",
      "Fleet"},
     {ApiCall::kNudge, "nudge", "POST", "/fleet/nudge", kRead, "Read the fleet's table now: sent by other members", "",
-     "", "Nudged"},
+     "Nudge", "Nudged"},
 
     {ApiCall::kListPriorityQueues, "listPriorityQueues", "GET", "/priority", kRead, "All priority queues", "", "",
      "QueueNames"},

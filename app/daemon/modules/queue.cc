@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "app/cli/checks.h"
@@ -95,13 +96,12 @@ class QueueModule final : public Module {
   }
 
   void add_routes(Routes& routes) override {
-    routes.push_back(make_recording_route(*queues_, recorder_.get(), parts_->loop.clock()));
-    routes.push_back(
-        make_whatif_route(*queues_, recorder_.get(), comparisons_, parts_->loop, parts_->runtime->services().spawner));
-    auto tasks =
-        make_task_route(*queues_, parts_->loop.clock(),
-                        {parts_->audit, parts_->plan.credentials.has_value(), &history_->book(), parts_->spans});
-    routes.push_back(units_ ? make_forward_route(std::move(tasks), *units_, *calls_) : std::move(tasks));
+    add_route(routes, make_recording_route(*queues_, recorder_.get(), parts_->loop.clock()));
+    add_route(routes, make_whatif_route(*queues_, recorder_.get(), comparisons_, parts_->loop,
+                                        parts_->runtime->services().spawner));
+    add_route(routes,
+              make_task_route(*queues_, parts_->loop.clock(),
+                              {parts_->audit, parts_->plan.credentials.has_value(), &history_->book(), parts_->spans}));
     if (units_) {
       for (auto& route : make_fleet_routes(*units_)) routes.push_back(std::move(route));
     }
@@ -128,13 +128,24 @@ class QueueModule final : public Module {
 
   void drain() override {
     comparisons_.end();
-    if (units_) units_->leave(parts_->loop.clock().boot() + milliseconds(parts_->options.drain_ms));
+    if (units_) {
+      const auto most = std::min(parts_->options.drain_ms, parts_->options.fleet_lease_ms);
+      leaving_.emplace(units_->leave(parts_->loop.clock().boot() + milliseconds(most)));
+    }
     queues_->drain();
   }
-  Async<bool> returned(BootTime deadline) override { return queues_->all_returned(deadline); }
+  Async<bool> returned(BootTime deadline) override {
+    if (leaving_) {
+      Async<bool> leaving = std::move(*leaving_);
+      static_cast<void>(co_await leaving);
+    }
+    auto returning = queues_->all_returned(deadline);
+    co_return co_await returning;
+  }
   Async<void> release() override { return queues_->release_held(); }
   void leave() override {
     starts_.clear();
+    leaving_.reset();
     units_.reset();
     history_.reset();
     if (recorder_) {
@@ -178,6 +189,10 @@ class QueueModule final : public Module {
     }
     co_return Result<void>();
   }
+  // Requests for queues that other members of the fleet serve go there.
+  void add_route(Routes& routes, std::unique_ptr<Route> route) {
+    routes.push_back(units_ ? make_forward_route(std::move(route), *units_, *calls_) : std::move(route));
+  }
   // Where other members of the fleet reach this daemon.
   std::string own_url() const {
     std::string url = parts_->options.advertise;
@@ -216,6 +231,7 @@ class QueueModule final : public Module {
   std::unique_ptr<Queues> queues_;
   std::unique_ptr<MemberCalls> calls_;  // Null without a fleet, as is the next.
   std::unique_ptr<QueueUnits> units_;
+  std::optional<Async<bool>> leaving_;
   std::set<std::string> measured_;  // Queues that this daemon has ever served.
   std::unique_ptr<FlightRecorder> recorder_;
   std::unique_ptr<QueueHistory> history_;

@@ -4,6 +4,7 @@
 
 #include "base/points.h"
 #include "functions/queue/hand_over.h"
+#include "functions/queue/served_elsewhere.h"
 #include "functions/queue/shell/parts.h"
 
 namespace freshet {
@@ -107,6 +108,7 @@ Async<Result<Pause>> Pausing::pause_now(PauseInput input, Actor actor) {
   if (auto error = wrong_pause(input)) co_return fail(std::move(*error));
   co_await turns_.wait(std::string());
   const NamedTurns::Turn turn(turns_, std::string());  // While it lives, no other pause of the queue changes.
+  if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));
   const auto slot = core_.pauses.slot_for(input.of, input.name);
   if (!slot) {
     co_return fail(ErrorCode::kLimitExceeded, "queue '" + table_ + "' has " + std::to_string(Pauses::kMost) +
@@ -136,6 +138,7 @@ Async<Result<Pause>> Pausing::pause_now(PauseInput input, Actor actor) {
 Async<Result<void>> Pausing::resume_now(Pause::Of of, std::string name, Actor actor) {
   co_await turns_.wait(std::string());
   const NamedTurns::Turn turn(turns_, std::string());  // While it lives, no other pause of the queue changes.
+  if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));
   const Pause* pause = core_.pauses.find(of, name);
   if (pause == nullptr) co_return fail(ErrorCode::kConflict, not_paused(of, name));
   AuditLine line{"resume", std::move(actor), table_, {}, {}, {}};

@@ -91,6 +91,48 @@ TEST(Fleet, AMemberThatIsCutOffStopsBeforeAnotherStarts) {
   }
 }
 
+TEST(Fleet, AMemberThatCannotReadDoesNotLookAlive) {
+  FleetWorld world(11);
+  for (const char* id : {"a", "b"}) world.start(id, units_named(4));
+  world.until_served(units_named(4), seconds(5));
+  world.pass(seconds(4));
+  world.forbid_scans("a");
+  world.pass(seconds(10));
+  EXPECT_EQ(world.served_by("b").size(), 4u);
+  EXPECT_TRUE(world.served_by("a").empty());
+  EXPECT_NE(world.fleet("a").broken(), "");
+  world.mend("a");
+  world.pass(seconds(5));
+  EXPECT_EQ(world.served_by("a").size(), 2u);
+}
+
+TEST(Fleet, WhoLeavesBeforeItHasJoinedDoesNotJoin) {
+  FleetWorld world(12);
+  world.start("a", units_named(2));
+  world.until_served(units_named(2), seconds(5));
+  world.start("b", units_named(2));
+  world.leave("b");
+  world.pass(seconds(5));
+  EXPECT_TRUE(world.has_left("b"));
+  EXPECT_EQ(world.served_by("a").size(), 2u);
+}
+
+TEST(Fleet, AMemberWhoseHeartbeatIsGoneButNotItsUnitsServesAgain) {
+  FleetWorld world(13);
+  world.start("a", units_named(1));
+  world.until_served(units_named(1), seconds(5));
+  world.pass(seconds(1));
+  world.kill("a");
+  DeleteItemInput gone;
+  gone.table = kFleetTable;
+  gone.key = Item{{"id", Value("member#a")}};
+  ASSERT_TRUE(world.store->delete_item(std::move(gone)).take());
+  MemberUnits old{"a", 9, 9, {}, {}};
+  ASSERT_TRUE(write_units(*world.store, std::move(old)).take());
+  world.start("a", units_named(1));
+  EXPECT_LT(world.until_served(units_named(1), seconds(10)), seconds(4));
+}
+
 TEST(Fleet, AStoppedProcessThatGoesOnFindsThatItServesNothing) {
   FleetWorld world(6);
   for (const char* id : {"a", "b"}) world.start(id, {"queue/0"});

@@ -46,6 +46,12 @@ class FleetWorld {
     faults.timeout = milliseconds(500);
     members_.at(id)->engine.set_faults(faults);
   }
+  // It may write, and read single items, but not all of them.
+  void forbid_scans(const std::string& id) {
+    SimFaults faults;
+    faults.no_scans = true;
+    members_.at(id)->engine.set_faults(faults);
+  }
   void mend(const std::string& id) { members_.at(id)->engine.set_faults(members_.at(id)->faults); }
   // SIGTERM: true once others can read that it has let go.
   void leave(const std::string& id) { members_.at(id)->scope.spawn(go(*members_.at(id))); }

@@ -215,20 +215,6 @@ TEST(OwnedTables, AnIndexThatIsFarBehindIsToldOfUntilItHasCaughtUp) {
   EXPECT_EQ(world.owned.trouble(), "");
 }
 
-TEST(OwnedTables, AnItemThatAnotherDaemonMovedOnIsShownOnceTheIndexHasIt) {
-  OwnedWorld world(1, {}, milliseconds(50));
-  ASSERT_TRUE(world.create("a", "PENDING", 1));
-  ASSERT_TRUE(world.move(world.read(*world.store, "a"), "TAKEN"));
-  world.pass(seconds(1));
-  // Another daemon takes the queue over and gives the task back.
-  std::vector<EditItemInput> back{OwnedWorld::moving(world.read(*world.store, "a"), "PENDING")};
-  ASSERT_TRUE(world.wait(world.engine.edit_many(std::move(back)))[0]);
-  EXPECT_EQ(world.ids(world.owned, "PENDING"), "") << "neither the index nor this process knows of it";
-  world.pass(milliseconds(100));
-  EXPECT_EQ(world.ids(world.owned, "PENDING"), "a ");
-  EXPECT_EQ(world.ids(world.owned, "TAKEN"), "");
-}
-
 TEST(OwnedTables, ADaemonThatOwnsATableAgainStartsOver) {
   OwnedWorld world(1, {}, milliseconds(50));
   ASSERT_TRUE(world.create("a", "PENDING", 1));
