@@ -2,18 +2,20 @@
 
 #include <algorithm>
 
+#include "runtime/invoke/destinations.h"
 #include "tables/traits.h"
 
 namespace freshet {
 
 namespace {
 
-constexpr milliseconds kLook{100};
+constexpr seconds kLookAtEngine{2};  // Each look is a request, and building takes minutes there.
 
 Async<bool> is_building(Services& services, std::string table) {
   std::string copy = table;
   const auto described = co_await services.tables.describe_table(std::move(copy));
-  if (!described) co_return false;
+  // An engine that does not answer for a while goes on building.
+  if (!described) co_return is_passing(described.error());
   const auto building = [](const IndexState& index) { return index.building; };
   if (std::any_of(described->indexes.begin(), described->indexes.end(), building)) co_return true;
   const auto books = co_await services.tables.books(std::move(table));
@@ -29,7 +31,7 @@ Async<void> table_built(Services& services, std::string table) {
     if (!building) co_return;
     // The embedded store builds a part in each turn.
     const bool is_immediate = services.tables.traits().has(Trait::kImmediate);
-    co_await sleep_for(services.scheduler, is_immediate ? nanoseconds(0) : nanoseconds(kLook));
+    co_await sleep_for(services.scheduler, is_immediate ? nanoseconds(0) : nanoseconds(kLookAtEngine));
   }
 }
 

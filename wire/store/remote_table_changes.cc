@@ -12,9 +12,10 @@ namespace freshet::remote {
 namespace {
 
 constexpr seconds kLongestChange{600};
-constexpr seconds kToldEach{60};
-constexpr seconds kLongestUnseen{60};  // An engine shows an old description for no longer than that.
-constexpr seconds kLongestDoubt{10};   // A change without an answer that the table does not show by then is unknown.
+constexpr seconds kReportedEach{60};
+constexpr seconds kLongestUnseen{30};  // An engine shows an old description for no longer than that.
+constexpr int kSendings = 2;  // An engine may lose a change that it accepted: DynamoDB Local does when it is busy.
+constexpr seconds kLongestDoubt{10};  // A change without an answer that the table does not show by then is unknown.
 constexpr milliseconds kFirstLook{20};
 constexpr milliseconds kLongestLook{2'000};
 
@@ -60,6 +61,13 @@ Error refusal_of_ttl(const std::string& table, Error error) {
           "the ttl of table '" + table + "' was changed within the last hour, and the store changes it once an hour (" +
               error.message + ")",
           nullptr};
+}
+
+// Errors of an engine that may answer again soon. The caller has repeated the request before.
+bool may_pass(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
+         error.code == ErrorCode::kThroughputExceeded || error.code == ErrorCode::kRequestLimitExceeded ||
+         error.code == ErrorCode::kInternal;
 }
 
 bool has(const TableDefinition& definition, const IndexDefinition& index) {
@@ -111,54 +119,67 @@ Async<Result<TableDescription>> RemoteTables::describe_table(std::string table) 
 }
 
 // Sends a change and waits until the table shows it: an engine may answer before that, and describe the table as it was
-// for a while. If the outcome is unknown, the change was made if the table shows it soon.
+// for a while. If the outcome is unknown, the change was made if the table shows it soon. A change that was accepted
+// and is never shown is sent again.
 Async<Result<TableDescription>> RemoteTables::change_table(const char* operation, std::string body, std::string table,
                                                            Shown shown) {
-  auto changed = co_await change(operation, std::move(body));
-  const bool unknown = !changed && changed.error().code == ErrorCode::kUnknownOutcome;
-  if (!changed && !unknown) co_return fail(changed.error());
-  auto described = co_await when(std::move(table), std::move(shown), unknown ? kLongestDoubt : kLongestUnseen);
-  if (!described && unknown && described.error().code == ErrorCode::kTimeout) co_return fail(changed.error());
-  co_return described;
+  for (int sent = 1;; ++sent) {
+    std::string request = body;
+    auto changed = co_await change(operation, std::move(request));
+    const bool unknown = !changed && changed.error().code == ErrorCode::kUnknownOutcome;
+    // An engine that has made the change by now refuses to make it again.
+    if (!changed && !unknown && sent == 1) co_return fail(changed.error());
+    Shown wanted = shown;
+    auto described = co_await when(table, std::move(wanted), unknown ? kLongestDoubt : kLongestUnseen);
+    const bool is_late = !described && described.error().code == ErrorCode::kTimeout;
+    if (unknown && (is_late || (described && !*described))) co_return fail(changed.error());
+    if (!described) co_return fail(described.error());
+    if (*described) co_return std::move(**described);
+    if (sent == kSendings) co_return not_in_time(table, "does not show a change that was accepted");
+  }
 }
 
-// The table once it is active and `shown`. kTimeout if it does not exist, or is active and not shown, for `patience`,
-// or if all takes too long.
-Async<Result<TableDescription>> RemoteTables::when(std::string table, Shown shown, nanoseconds patience) {
+// The table once it is active and `shown`. Nothing if it does not exist, or is active and not shown, for `patience`.
+// kTimeout if all takes too long.
+Async<Result<std::optional<TableDescription>>> RemoteTables::when(std::string table, Shown shown,
+                                                                  nanoseconds patience) {
   Scheduler& scheduler = caller_.scheduler();
   BootTime end = scheduler.clock().boot() + kLongestChange;
-  BootTime told = scheduler.clock().boot();
-  std::optional<BootTime> still_since;
+  BootTime reported = scheduler.clock().boot();
+  std::optional<BootTime> still_since, failing_since;
   for (milliseconds look = kFirstLook;; look = std::min(look * 2, kLongestLook)) {
     auto request = table_request(table);
     auto answer = co_await caller_.call("DescribeTable", std::move(request), Caller::Kind::kRead);
+    const BootTime now = scheduler.clock().boot();
     // A table that has just been made may not be known everywhere.
     const bool unknown = !answer && answer.error().code == ErrorCode::kResourceNotFound;
-    if (!answer && !unknown) co_return fail(answer.error());
+    const bool failed = !answer && !unknown;
+    if (!failed) failing_since.reset();
+    if (failed && !failing_since) failing_since = now;
+    if (failed && (!may_pass(answer.error()) || now >= *failing_since + kLongestUnseen)) co_return fail(answer.error());
     bool still = unknown;
     bool is_building = false;
-    if (!unknown) {
+    if (answer) {
       auto seen = description_of(*answer);
       if (!seen) co_return fail(seen.error());
       is_building = !seen->indexes_ready;
       still = seen->status == "ACTIVE" && seen->indexes_ready;
       if (still) {
         auto described = co_await describe_table(table);
-        if (!described || shown(described->definition)) co_return described;
+        if (!described) co_return fail(described.error());
+        if (shown(described->definition)) co_return std::move(*described);
       }
     }
-    const BootTime now = scheduler.clock().boot();
     // A large table's index takes hours.
     if (is_building) end = now + kLongestChange;
-    if (is_building && options_.on_building && now - told >= kToldEach) {
-      told = now;
+    if (is_building && options_.on_building && now - reported >= kReportedEach) {
+      reported = now;
       options_.on_building(table);
     }
     if (!still) still_since.reset();
     if (still && !still_since) still_since = now;
     if (now >= end) co_return not_in_time(table, "is still not active after ten minutes");
-    if (still && now >= *still_since + patience)
-      co_return not_in_time(table, "does not show a change that was accepted");
+    if (still && now >= *still_since + patience) co_return std::nullopt;
     co_await sleep_for(scheduler, look);
   }
 }
@@ -278,8 +299,9 @@ Async<Result<TableDescription>> RemoteTables::alter_table(TableDefinition defini
   if (!known) co_return known;
   Shown any = [](const TableDefinition&) { return true; };
   auto described = co_await when(definition.name, std::move(any), kLongestChange);  // Somebody may just have made it.
-  if (!described) co_return described;
-  const TableDefinition& now = described->definition;
+  if (!described) co_return fail(described.error());
+  if (!*described) co_return fail(ErrorCode::kResourceNotFound, "table '" + definition.name + "' does not exist");
+  const TableDefinition& now = (*described)->definition;
   auto settings = co_await set_settings(now, definition);
   if (!settings) co_return fail(settings.error());
   auto stream = co_await set_stream(now.name, now.stream, definition.stream);

@@ -96,7 +96,7 @@ class RemoteTables final : public Tables {
   Async<Result<void>> set_stream(std::string table, std::optional<StreamView> now, std::optional<StreamView> wanted);
   using Shown = std::function<bool(const TableDefinition&)>;
   Async<Result<TableDescription>> change_table(const char* operation, std::string body, std::string table, Shown shown);
-  Async<Result<TableDescription>> when(std::string table, Shown shown, nanoseconds patience);
+  Async<Result<std::optional<TableDescription>>> when(std::string table, Shown shown, nanoseconds patience);
 
   Caller& caller_;
   Random& random_;

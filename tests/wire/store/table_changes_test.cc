@@ -46,6 +46,10 @@ class TableChangesTest : public testing::Test {
     const std::string operation = target.substr(target.find('.') + 1);
     ++calls[operation];
     const Json body = Json::parse(request.body);
+    if (operation == "DescribeTable" && failed_looks > 0 && calls["UpdateTable"] > 0) {
+      --failed_looks;
+      return fail(ErrorCode::kUnavailable, "the engine starts again");
+    }
     if (operation == "DescribeTable") return describe();
     if (operation == "DescribeTimeToLive") return answer_of({{"TimeToLiveDescription", shown().ttl}});
     const auto made = change(operation, body);
@@ -54,7 +58,7 @@ class TableChangesTest : public testing::Test {
   }
 
   HttpResponse change(const std::string& operation, const Json& body) {
-    if (is_deaf) return answer_of(Json::object());
+    if (is_deaf || lost_changes-- > 0) return answer_of(Json::object());
     if (operation == "UpdateTimeToLive" && ttl_was_changed) {
       return refusal("ValidationException", "Time to live has been modified multiple times within a fixed interval");
     }
@@ -138,6 +142,8 @@ class TableChangesTest : public testing::Test {
   int lost_answers = 1;
   int late_looks = 0;  // After a change the table is described as before so many times.
   int old_looks = 0;
+  int lost_changes = 0;          // It accepts so many changes, and does not make them.
+  int failed_looks = 0;          // After the first UpdateTable, so many requests to describe the table fail.
   bool ttl_was_changed = false;  // Within the last hour.
   bool is_deaf = false;          // It answers changes and makes none.
 };
@@ -251,6 +257,40 @@ TEST_F(TableChangesTest, ARefusalIsTold) {
   const auto made = wait(tables.create_table(wanted));
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, ErrorCode::kResourceInUse);
+}
+
+TEST_F(TableChangesTest, AChangeThatTheEngineLostIsSentAgain) {
+  state.exists = true;
+  lost_changes = 1;
+  wanted.stream = StreamView::kKeysOnly;
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(altered->definition.stream, StreamView::kKeysOnly);
+  EXPECT_EQ(calls["UpdateTable"], 2);
+}
+
+TEST_F(TableChangesTest, TheRefusalOfAChangeThatIsSentAgainIsNotItsOutcome) {
+  state.exists = true;
+  late_looks = 90;  // The first is made, and shown after it was sent again.
+  wanted.stream = StreamView::kKeysOnly;
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(altered->definition.stream, StreamView::kKeysOnly);
+  EXPECT_EQ(calls["UpdateTable"], 2);
+}
+
+TEST_F(TableChangesTest, AnEngineThatStartsAgainDuringAChangeIsWaitedFor) {
+  state.exists = true;
+  failed_looks = 9;
+  wanted.stream = StreamView::kKeysOnly;
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(calls["UpdateTable"], 1);
+  failed_looks = 100'000;
+  wanted.stream.reset();
+  const auto again = wait(tables.alter_table(wanted));
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, ErrorCode::kUnavailable);
 }
 
 TEST_F(TableChangesTest, AChangeThatIsNeverMadeEndsInAnError) {
