@@ -3,10 +3,22 @@
 #include <algorithm>
 
 #include "functions/functions.h"
+#include "tables/owned/split_tables.h"
 #include "tests/functions/queue_fixture.h"
 
 namespace freshet {
 namespace {
+
+// An engine that says for a while that a table of its does not exist.
+class ForgetfulTables final : public SplitTables {
+ public:
+  explicit ForgetfulTables(Tables& tables) : SplitTables(tables, tables) {}
+  Async<Result<TableDescription>> describe_table(std::string table) override {
+    if (!has_forgotten) return SplitTables::describe_table(std::move(table));
+    return Result<TableDescription>(fail(ErrorCode::kResourceNotFound, "no such table"));
+  }
+  bool has_forgotten = false;
+};
 
 class QueueTableTest : public QueueFixture {
  protected:
@@ -132,6 +144,22 @@ TEST_P(QueueTableTest, ATableThatIsReplacedAtOnceIsNoticed) {
   EXPECT_EQ(world.wait(queue.stats())->running, 1u);
 }
 
+TEST_P(QueueTableTest, ATableThatTheStoreDidNotKnowForAWhileIsAQueueAgain) {
+  ForgetfulTables tables(*world.tables);
+  Services& there = *world.services;
+  world.services = std::make_unique<Services>(
+      Services{tables, there.topics, there.scheduler, there.random, there.http, there.spawner});
+  Queue& queue = world.start();
+  create(queue, {"a"});
+  tables.has_forgotten = true;
+  world.pass(milliseconds(3'000));
+  EXPECT_EQ(take(queue).error().code, ErrorCode::kResourceNotFound);
+  tables.has_forgotten = false;
+  world.pass(milliseconds(3'000));
+  EXPECT_EQ(ids(take(queue)), "a");
+  world.queues.reset();  // Before its store.
+}
+
 TEST_P(QueueTableTest, ATableThatCannotBeAQueueIsToldAndWaitedFor) {
   Queue& queue = world.start();
   delete_table();
@@ -255,7 +283,7 @@ TEST_P(QueueTableTest, UntilAnIndexIsThereAgainWhoNeedsItIsToldToComeBack) {
   EXPECT_EQ(ids(take(queue)), "a") << "at once, not at the next look around";
   drop_index("freshet-key-index");
   EXPECT_EQ(create(queue, keyed("b")).error().code, ErrorCode::kUnavailable);
-  world.pass(milliseconds(200));
+  world.pass(milliseconds(GetParam() ? 2'500 : 200));  // An engine is asked less often.
   EXPECT_TRUE(create(queue, keyed("b"))->created);
 }
 

@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::string_view kStatusIndex = "task-status-created-index";
 constexpr std::string_view kOwnPrefix = "freshet-";
-constexpr milliseconds kBuildingLook{50};  // While an index is being built.
+// Between two looks at a table whose index is being built.
+constexpr milliseconds kBuildingLook{50};
+constexpr seconds kBuildingLookAtEngine{2};  // Each look is a request, and building takes minutes there.
 
 IndexDefinition queue_index(std::string_view name, std::string_view partition, std::string_view sort) {
   KeySchema keys{{std::string(partition), Type::kString}, KeyAttribute{std::string(sort), Type::kNumber}};
@@ -135,7 +137,7 @@ Async<void> QueueTable::look_for_table() {
 
 Async<void> QueueTable::mend(TableDescription there) {
   is_mending_ = true;
-  const bool is_same = there.id == id_;
+  const bool is_same = there.id == id_ && !gone_;  // An engine may have said for a moment that there is none.
   auto work = is_same ? mend_table(std::move(there)) : become_queue_again();
   co_await work;
   is_mending_ = false;
@@ -182,7 +184,8 @@ Async<void> QueueTable::mend_table(TableDescription there) {
   });
   if (building != there.indexes.end()) {
     broken_ = trouble("has lost its index '" + building->name + "', which is built again: try again in a moment");
-    core_.agenda.look_by(boot() + kBuildingLook);
+    const bool is_immediate = services_.tables.traits().has(Trait::kImmediate);
+    core_.agenda.look_by(boot() + (is_immediate ? kBuildingLook : milliseconds(kBuildingLookAtEngine)));
     if (!core_.agenda.is_ticking()) parts_.timer.arm();
   } else if (broken_) {
     broken_.reset();
