@@ -12,7 +12,7 @@ namespace freshet {
 // client's own and is no reason, unless it differs from a known one only by case and blanks. Empty: the task will be
 // served, or has ended.
 std::optional<Reason> unserved_because(const ItemRef& task);
-// The same for somebody who asks about this task: here every unknown state is a reason.
+// Like unserved_because, for a request that asks about this task: every unknown state is a reason.
 std::optional<Reason> unserved_in_any_case(const ItemRef& task);
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// The mark of a task that was cancelled while it was held: its worker is told, and its claim ends as CANCELLED unless
-// it succeeds.
+// Marks a task that was cancelled while it was held: its worker learns of it, and its claim ends as CANCELLED unless it
+// succeeds.
 #pragma once
 
 #include <string_view>

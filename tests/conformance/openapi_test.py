@@ -57,7 +57,7 @@ def send(method, path, body=None):
 
 
 def served():
-    """What this daemon serves: it is in no fleet. engine_fleet_test.py calls the rest."""
+    """The routes of a daemon that is in no fleet. engine_fleet_test.py calls the others."""
     return {path: methods for path, methods in document["paths"].items() if not path.startswith("/fleet")}
 
 

@@ -232,7 +232,7 @@ void Explainer::claim(Explanation& out, const ExplainFacts& at) {
                                    : "another daemon's, timed here since it was seen"));
   }
   if (is_cancel_requested(task)) {
-    say("cancel-requested", "its cancellation was requested; its holder is told at the next heartbeat");
+    say("cancel-requested", "its cancellation was requested; its holder learns of it at the next heartbeat");
   }
   if (const auto by = text_of(task, attribute::kReplacedBy); at.makes_room) {
     say("makes-room", joined_text("a newer task of its key waits for it, so that it will not be tried again: ", by));
