@@ -42,7 +42,7 @@ class SystemClock final : public Clock {
   BootTime boot() const override;
 };
 
-// A clock that moves only when told to. For tests, replay and the overload lab. One thread.
+// A clock that moves only when advance() is called. For tests, replay and the overload lab. One thread.
 class SimClock final : public Clock {
  public:
   explicit SimClock(WallTime start) : wall_(start) {}

@@ -135,7 +135,7 @@ class Runtime {
 
   // Programs can be started from now on; until then, invocations that need one wait. Call it once.
   void serve_processes(ProgramSettings settings);
-  // Starts a process of the function, which stays warm for its first invocation. The outcome tells why it cannot be
+  // Starts a process of the function, which stays warm for its first invocation. The outcome says why it cannot be
   // started or cannot load its handler. Nothing happens for a function that runs in no process, or is not there. It
   // counts as no invocation. The Async goes before the runtime.
   Async<InvokeOutcome> make_ready(std::string function);

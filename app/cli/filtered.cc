@@ -45,7 +45,7 @@ int tell(const FilteredOptions& options, const std::string& method, const std::s
   return answer.contains("right") && !answer.value("right", true) ? kDifferent : kDone;
 }
 
-// Every member in that status, one answer a line; what is refused is told and the rest is done all the same.
+// Every member in that status, one answer a line; what is refused is reported and the rest is done all the same.
 int tell_all(const FilteredOptions& options, const std::string& status, const std::string& path, Json body) {
   Session session(options.remote);
   int worst = kDone;

@@ -300,7 +300,8 @@ void add_replay_command(Command parent, int& exit_status) {
   replay.footer(
       "In simulated time, in memory. First the lines in their order, then random interleavings by parallel writers; "
       "exit\n"
-      "status 7: an end is not that of the order of timestamps, and the seed that shows it is told. The shipped one:\n"
+      "status 7: an end is not that of the order of timestamps, and the seed that shows it is printed. The shipped "
+      "one:\n"
       "  freshet ordered replay streams/fixtures/ordered-ratings.jsonl");
   replay.add_option("fixture", command->fixture, "File written by freshet record, or by hand")
       .shipped_file()

@@ -23,7 +23,7 @@ struct SimulateOptions {
   std::string trace;
   std::vector<std::string> policies;
   std::vector<std::string> settings;  // NAME=VALUE
-  std::string downstream;             // As lab::parse_downstream() reads it; empty: not told.
+  std::string downstream;             // As lab::parse_downstream() reads it; empty: not given.
   int slots = 0;
   uint64_t seed = 1;
   bool json = false;

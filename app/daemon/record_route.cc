@@ -61,7 +61,7 @@ Result<uint64_t> whole_number(const std::string& text, const char* name) {
 // Where a recording goes on: the next change of the table, and the next one of its queue's policy.
 struct RecordCursor {
   uint64_t change = 0;             // 0: the recording begins.
-  std::optional<uint64_t> policy;  // Not told: the client wants none.
+  std::optional<uint64_t> policy;  // Not given: the client wants none.
   // When the queue was opened that numbers its changes so, in epoch milliseconds. Older daemons did not tell it.
   uint64_t opened = 0;
 

@@ -31,7 +31,7 @@ class QueueClient {
   // `http` outlives it. `base` is http://HOST:PORT.
   QueueClient(HttpClient& http, std::string base) : http_(http), base_(std::move(base)) {}
 
-  // An error if no response came, or none that tells the fate of the tasks.
+  // An error if no response came, or none that says what became of the tasks.
   Async<Result<CreationAnswer>> create(std::string body);
   // Reads states and sheds of the queue, and the life of a task that was shed, into `run`.
   Async<Result<void>> read_books(Run& run);

@@ -57,7 +57,7 @@ std::string books(const Shown& shown) {
 
 std::string explained_text(const Run& run) {
   if (run.explained.empty()) return {};
-  std::string out = "\nOne of the tasks that were shed, as `freshet explain` tells it:\n";
+  std::string out = "\nOne of the tasks that were shed, as `freshet explain` shows it:\n";
   for (const std::string& sentence : run.explained) out += "  " + plain_text(sentence) + "\n";
   return out;
 }

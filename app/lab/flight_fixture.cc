@@ -153,7 +153,7 @@ class FixtureWriter {
   static constexpr std::string_view kQueueName = "queue";
 
  private:
-  // Tasks that were there before the first event: those of which a move tells, and those that still wait.
+  // Tasks that were there before the first event: those that an event names, and those that still wait.
   void find_older_tasks() {
     std::unordered_set<uint64_t> seen;
     uint64_t newest = 0;  // The last task that came.

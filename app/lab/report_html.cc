@@ -130,7 +130,7 @@ class Section {
 
   std::string events() const {
     auto step = some(cells_, [](const Cell& one) { return one.scenario.shape == Shape::kStep; });
-    // The story has two steps, and one of them tells it.
+    // The story has two steps, and one of them shows it.
     const auto three = some(step, [](const Cell& one) { return one.scenario.load == 3; });
     if (!three.empty()) step = three;
     const auto stall = some(cells_, [](const Cell& one) { return one.scenario.shape == Shape::kStall; });
@@ -171,7 +171,7 @@ class Section {
     });
   }
 
-  // A plot for each scenario. `draw` also gets what tells it from the others, like ", step 3 x".
+  // A plot for each scenario. `draw` also gets what distinguishes it from the others, like ", step 3 x".
   template <class Draw>
   static std::string each_scenario(const Cells& cells, Draw draw) {
     std::vector<std::string> names;

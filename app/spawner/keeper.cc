@@ -81,7 +81,7 @@ void take_files(const Program& program) {
   syscall(SYS_close_range, 4U, ~0U, 0U);
 }
 
-// Until the program has ended or we are told to end it.
+// Until the program has ended or has to be ended.
 void watch(pid_t program, const Reaped& reaped, const Report& report) {
   sigset_t awaited;
   sigemptyset(&awaited);
@@ -100,7 +100,7 @@ void keep(const Program& program, pid_t spawner) {
   prctl(PR_SET_NAME, "freshet-keeper");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, kEndSignal);
-  if (getppid() != spawner) _exit(1);  // It was gone before we asked to be told.
+  if (getppid() != spawner) _exit(1);  // It was gone before we asked for its signal.
   take_files(program);
   Report report;
   const pid_t pid = start(program, report.start_error);

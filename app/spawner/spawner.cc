@@ -41,7 +41,7 @@ Result<ProcessResult> result_of(const Answer& answer) {
   return fail(answer.try_again ? ErrorCode::kUnavailable : ErrorCode::kIo, answer.start_error);
 }
 
-// A watcher may end its own program, or another one, while it is told.
+// A watcher may end its own program, or another one, while it is called.
 void take(Waiting& waiting, const Answer& answer) {
   if (const auto run = waiting.runs.find(answer.id); run != waiting.runs.end()) {
     const Promise<Answer> promise = run->second;

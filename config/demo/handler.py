@@ -8,7 +8,7 @@ object; a 2xx answer is SUCCESS, 429 and 503 put the task back, anything else is
 
 It says on a terminal what it is and where; to a program that reads its output it prints the port alone.
 
-GET /report tells what it has done: how many tasks, and how old each was when it was finished.
+GET /report says what it has done: how many tasks, and how old each was when it was finished.
 """
 import http.server
 import json

@@ -11,7 +11,7 @@
 // file when the records are delivered again. A file without lines is closed after limits.age, so that former streams
 // hold no descriptors.
 //
-// The open file exists even without lines: its name tells which records were written before, even if somebody has moved
+// The open file exists even without lines: its name says which records were written before, even if somebody has moved
 // the finished files away. Loop thread.
 #pragma once
 

@@ -34,7 +34,7 @@ class CounterTable {
   CounterTable(Tables& tables, std::string table, std::string counted)
       : tables_(tables), table_(std::move(table)), counted_(std::move(counted)) {}
 
-  // kValidation if the table does not exist or has other keys: the message tells how to make it.
+  // kValidation if the table does not exist or has other keys: the message says how to make it.
   Async<Result<void>> check();
   // Empty if nothing was counted yet.
   Async<Result<std::optional<CountPosition>>> position();

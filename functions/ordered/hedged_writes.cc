@@ -39,7 +39,7 @@ bool batch_again(const std::vector<Result<ItemRef>>& results) {
 template <class Input>
 Async<OrderedResult> HedgedWrites::write(Input input, Async<OrderedResult> (GuardedTable::*call)(Input),
                                          std::variant<Value, Refusal> (GuardedTable::*stamp)(const Input&)) {
-  // One that cannot be told is refused by the call itself.
+  // A key that cannot be found in the input is refused by the call itself.
   auto stamped = (table_.*stamp)(input);
   if (auto* value = std::get_if<Value>(&stamped)) input.timestamp = std::move(*value);
   std::function<Async<OrderedResult>()> begin = [this, call, input = std::move(input)] {

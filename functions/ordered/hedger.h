@@ -43,8 +43,8 @@ class Hedger {
   // The time after which a call would be hedged now; empty until enough calls were observed.
   std::optional<nanoseconds> delay() const;
 
-  // `begin` makes one attempt each time it is called; `again` tells by an answer if the call should be tried again. The
-  // attempt that loses is ended where it waits.
+  // `begin` makes one attempt each time it is called; `again` decides by an answer if the call should be tried again.
+  // The attempt that loses is ended where it waits.
   template <class T>
   Async<T> call(std::function<Async<T>()> begin, bool (*again)(const T&)) {
     for (int attempt = 1;; ++attempt) {

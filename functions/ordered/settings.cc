@@ -31,7 +31,7 @@ Result<void> check_names(const Settings& s) {
   return {};
 }
 
-// Tombstones are in an index if all that its keys need is in them; then they must be told apart there.
+// Tombstones are in an index if all that its keys need is in them; then they must differ from other items there.
 Result<void> check_index(const TableDefinition& table, const IndexDefinition& index, const Settings& s) {
   std::vector<std::string> in_tombstones = kept_names(s.names);
   for (const KeyAttribute* key : table.keys.attributes()) in_tombstones.push_back(key->name);

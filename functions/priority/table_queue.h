@@ -29,7 +29,7 @@ namespace freshet::priority {
 class TableQueue final : public PriorityQueue {
  public:
   // Makes the tables with these keys (nothing: `id`, a string) if they are not there, and adds the indexes and books
-  // that the queue needs. kValidation for wrong settings and tables that cannot be a queue. `wall` tells if the wall
+  // that the queue needs. kValidation for wrong settings and tables that cannot be a queue. `wall` says if the wall
   // clock is trusted, and outlives the queue; null: it always is.
   static Async<Result<std::unique_ptr<TableQueue>>> open(Services& services, Settings settings,
                                                          std::optional<TableDefinition> wanted = {},

@@ -134,7 +134,7 @@ Async<Result<RedriveRecordsOutput>> TableQueue::redrive(RedriveRecordsInput inpu
     co_return fail(ErrorCode::kConflict, "a redrive of '" + settings_.name + "' is going on: it has moved " +
                                              std::to_string(redrive_->moved) + " so far");
   }
-  // A filter that is wrong is told at once.
+  // A filter that is wrong is refused at once.
   Item start;
   std::string until;
   auto first = co_await dead_page(input, std::move(until), std::move(start));

@@ -18,7 +18,7 @@ namespace freshet::priority {
 
 class TableQueues final : public PriorityQueues {
  public:
-  // `wall` tells if the wall clock is trusted, and outlives it; null: it always is.
+  // `wall` says if the wall clock is trusted, and outlives it; null: it always is.
   TableQueues(Services& services, EventLog log, WallGuard* wall = nullptr)
       : services_(services), log_(log), wall_(wall) {}
   TableQueues(const TableQueues&) = delete;

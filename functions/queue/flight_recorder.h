@@ -1,6 +1,6 @@
 // The flight recorder: notes what happens in each queue, for `freshet recording` and "what if" (docs/simulate.md, "The
-// flight recorder"). The store tells it each change of a task's state, so it also has those of clients and of the TTL
-// sweep. It reads limits, refusals and steps of the clock once a second.
+// flight recorder"). The store reports each change of a task's state to it, so it also has those of clients and of the
+// TTL sweep. It reads limits, refusals and steps of the clock once a second.
 //
 // Loop thread. Clock and queues outlive it.
 #pragma once

@@ -4,7 +4,8 @@
 // - `taskBorn`: the token of the put of a new task. No transition changes it.
 // - `lastWrite`: the token of the last transition. Each transition has the condition that `lastWrite` is as it was
 //   read. So the store refuses a write that arrives late, or twice, once another transition has happened.
-// - `taskRev`: the number of the last transition. It tells "another write took my place" (the same number) from "others
+// - `taskRev`: the number of the last transition. It distinguishes "another write took my place" (the same number) from
+// "others
 //   came after mine" (a higher number).
 // - `lastEnd`: the lease under which the last claim ended, how it ended, and the token of that write.
 #pragma once
@@ -33,7 +34,7 @@ enum class Fate {
   kDone,       // The write was carried out.
   kNotDone,    // It was not carried out. It may be sent again: at most one of the two can succeed.
   kOvertaken,  // It was not carried out and never will be: the task has changed.
-  kUnknown,    // The task has changed or is gone, so that this cannot be told any more.
+  kUnknown,    // The task has changed or is gone, so that this cannot be known any more.
 };
 
 // Tells what became of a write that recognisable() marked. `now`: the task, just read by key; null if it does not

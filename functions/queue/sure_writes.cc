@@ -136,7 +136,7 @@ Async<std::vector<Result<WriteOutput>>> SureWrites::write(std::vector<Input> wri
   co_return answers;
 }
 
-// Answers those of `unknown` whose fate can be told by what was found. Where nothing will ever tell it, the answer
+// Answers those of `unknown` whose fate follows from what was found. Where nothing will ever show it, the answer
 // stays kUnknownOutcome.
 template <class Input>
 SureWrites::Looked SureWrites::look(const std::vector<Input>& writes, const std::vector<size_t>& unknown,

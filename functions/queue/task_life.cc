@@ -194,7 +194,7 @@ void Life::tell_line(const Item& line, bool is_named, WallTime now) {
   if (task_ && status_ == state::kShed && updated() == at) return;  // The task says so itself.
   const bool swept = line.string_or("by") == "sweep";
   const int64_t waiting = line.int_or("depth", 0);
-  // A task that was removed is not among them, so 0 tells nothing.
+  // A task that was removed is not among them, so 0 means nothing.
   const std::string depth =
       waiting > 0 ? ", while " + std::to_string(waiting) + (waiting == 1 ? " was waiting" : " were waiting") : "";
   happened(time_of(at), "shed", "shed: " + shed_in_words(reason) + depth + (swept ? "; removed from the table" : ""));

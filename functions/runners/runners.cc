@@ -34,7 +34,7 @@ std::string task_json(const ItemRef& task, std::string_view lease) {
   std::string out;
   append_plain_json(out, task);
   if (has(task, attribute::kLease)) return out;
-  // Not claimed through the queue (tests, replay): the lease is told all the same.
+  // Not claimed through the queue (tests, replay): the lease is reported all the same.
   out.pop_back();
   out += out.size() > 1 ? ",\"lease\":" : "\"lease\":";
   append_json_string(out, lease);

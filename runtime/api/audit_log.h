@@ -47,7 +47,7 @@ class AuditLog {
   // Creates the table if it does not exist, and finds its first and its newest line. Call it before writes(). A
   // second call has no effect.
   Async<Result<void>> open();
-  // To be told to written() once they are applied. A number whose transaction fails is used up.
+  // Pass it to written() once they are applied. A number whose transaction fails is used up.
   AuditWrites writes(const AuditLine& line);
   void written(const AuditWrites& writes);
   // Adds the line and returns its number. Await it before you make the change.

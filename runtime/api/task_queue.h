@@ -224,7 +224,8 @@ class TaskQueue {
   virtual Async<std::vector<Result<ItemRef>>> settle(std::vector<Settlement> settlements) = 0;
   virtual Async<Result<ItemRef>> get(std::string id) = 0;  // kNotFound.
   virtual Async<Result<TaskPage>> list(ListInput input) = 0;
-  // PENDING and DELAYED tasks become CANCELLED; a TAKEN one is marked, and its holder is told at the next heartbeat.
+  // PENDING and DELAYED tasks become CANCELLED; a TAKEN one is marked, and its holder learns of it at its next
+  // heartbeat.
   virtual Async<std::vector<Result<ItemRef>>> cancel(std::vector<std::string> ids) = 0;
   virtual Async<Result<uint64_t>> redrive(RedriveInput input) = 0;  // Returns the number that went back to PENDING.
   virtual Async<Result<QueueStats>> stats() = 0;

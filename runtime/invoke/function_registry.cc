@@ -118,7 +118,7 @@ void FunctionRegistry::stamp(FunctionDefinition& function, const FunctionDefinit
   same.async_modified_ms = function.async_modified_ms;
   same.modified_ms = function.modified_ms;
   const bool changed = function.modified_ms == FunctionDefinition::kModifiedNow || !(same == function);
-  // Always later than before: the time tells if a version still equals the function.
+  // Always later than before: the time shows if a version still equals the function.
   function.modified_ms = changed ? std::max(wall, now->modified_ms + 1) : now->modified_ms;
 }
 

@@ -404,7 +404,7 @@ Result<bool> BackupStore::load_some(Restoring& restoring) {
     restoring.block = std::move(*block);
     restoring.next = 0;
   }
-  // An item counts once for each structure that is told of it.
+  // An item counts once for each structure that gets it.
   size_t left = std::max<size_t>(1, options_.backfill_step / (1 + table.definition().indexes.size()));
   for (; restoring.next < restoring.block.size() && left > 0; ++restoring.next, --left) {
     const ItemRef& item = restoring.block[restoring.next];

@@ -1,5 +1,5 @@
-// A small file that tells the next start that the wall clock was not trusted when the last run ended. The log of such a
-// run carries doubtful times, so it cannot tell how late it was. Loop thread only.
+// A small file that reports to the next start that the wall clock was not trusted when the last run ended. The log of
+// such a run carries doubtful times, so it cannot tell how late it was. Loop thread only.
 #pragma once
 
 #include <optional>

@@ -168,7 +168,7 @@ Result<void> Expressions::bind(const expression::Compiled& compiled, Bindings& o
   for (const auto& placeholder : compiled.values) {
     const Value* value = placeholders_.values.find(placeholder);
     if (value) {
-      // Map entries are contiguous: the value's place tells which one was used.
+      // Map entries are contiguous: the value's place shows which one was used.
       const auto* first = &placeholders_.values.begin()->second;
       const auto offset = reinterpret_cast<const char*>(value) - reinterpret_cast<const char*>(first);
       used_values_[static_cast<size_t>(offset) / sizeof(Map::Entry)] = true;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kWrongType = "Incorrect operand type for operator or function; ";
 constexpr size_t kMaxInCandidates = 100;
 
-// The possible types of an operand, as far as the text tells: only the request knows those of values.
+// The possible types of an operand, as far as the text shows: only the request knows those of values.
 uint16_t static_types(const Operand& operand) {
   if (operand.kind != Operand::Kind::kFunction) return kAllTypes;
   if (operand.function == Function::kSize) return type_bit(Type::kNumber);

@@ -106,7 +106,7 @@ class Log {
   // every segment begins with everything that older ones said besides items.
   virtual bool starts_segment(size_t payload_bytes) const = 0;
   // Makes all appended batches durable as the durability mode asks (kNone: only says so; kInterval: when the interval
-  // is over). With LogOptions::beside a sync may only begin here: durable_sequence() tells how far it is. kSync begins
+  // is over). With LogOptions::beside a sync may only begin here: durable_sequence() says how far it is. kSync begins
   // nothing if all batches up to `wanted` are durable. The call that ends a sync beside does not sync within the call:
   // clients that waited for the finished sync come first.
   virtual Result<void> sync(BootTime now, Waiting waiting, uint64_t wanted) = 0;

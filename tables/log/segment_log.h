@@ -68,7 +68,7 @@ class SegmentLog final : public Log {
   void begin_chore();
   bool end_chore();  // Returns false if there is nothing more to do now.
   void make_spares();
-  // True if one more spare is needed; after a refusal also one beyond the reserve, since only asking tells if there is
+  // True if one more spare is needed; after a refusal also one beyond the reserve, since only asking shows if there is
   // space again.
   bool wants_spare() const {
     return (spares_.bytes() < reserve_ || disk_refuses_) && std::min(bound_left(), disk_free_) >= segment_bytes_;

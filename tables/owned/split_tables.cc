@@ -158,7 +158,7 @@ Async<std::vector<Result<WriteOutput>>> SplitTables::edit_many(std::vector<EditI
   return split<EditItemInput, WriteOutput>(std::move(inputs), &Tables::edit_many);
 }
 
-// A line of the audit log, which is each daemon's own, may come before the change that it tells of.
+// A line of the audit log, which is each daemon's own, may come before the change that it reports.
 Async<Result<TransactWriteOutput>> SplitTables::transact_write(TransactWriteInput input) {
   const bool all_own = std::all_of(input.actions.begin(), input.actions.end(),
                                    [this](WriteInput& action) { return is_own(table_in(action)); });

@@ -20,7 +20,7 @@ std::string mixed(std::string_view operation) {
   return std::string(operation) + " API does not support both read and write operations in the same request.";
 }
 
-// True if all readable statements are of one kind; `reads` tells which.
+// True if all readable statements are of one kind; `reads` says which.
 template <class Members>
 bool is_uniform(const Members& members, bool& reads) {
   bool any_read = false;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kTagsAtOnce = 10;
 constexpr std::string_view kTable = ":table/";
 
-// Settings that a store does not read back would be told wrongly.
+// Settings that a store does not read back would be answered wrongly.
 Result<void> keeps_all_settings(const Tables& tables) {
   if (tables.traits().has(Trait::kAllSettings)) return {};
   return invalid(

@@ -145,8 +145,8 @@ class Connection final : public IoThread::Handler {
   bool continue_sent_ = false;
   bool head_checked_ = false;  // True once the head of the arriving request was checked.
   bool flush_wanted_ = false;
-  size_t charged_ = 0;          // Bytes of the arriving body that the owner has been told of.
-  size_t held_ = 0;             // Bytes of unwritten bodies of responses that the owner has been told of.
+  size_t charged_ = 0;          // Bytes of the arriving body that were reported to the owner.
+  size_t held_ = 0;             // Bytes of unwritten bodies of responses that were reported to the owner.
   uint64_t first_request_ = 0;  // The request number of slots_[0].
   std::vector<Slot> slots_;
   std::vector<std::string> out_;  // Pending output, in order.

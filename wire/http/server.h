@@ -82,7 +82,7 @@ class HttpServer {
   virtual ~HttpServer() = default;  // Closes everything at once.
 
   virtual uint16_t port() const = 0;  // The port of the listener it was started with, which has number 0.
-  // Serves the same routes on a further address, and returns its number; HttpRequest::listener tells which address
+  // Serves the same routes on a further address, and returns its number; HttpRequest::listener says which address
   // received a request. kIo if it cannot listen there.
   virtual Result<uint64_t> listen(HttpListener listener) = 0;
   // Accepts no further connections there. Open connections stay.

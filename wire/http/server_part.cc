@@ -233,7 +233,7 @@ std::unique_ptr<HttpResponse> ServerPart::page_refusal(const HttpRequest& reques
     }
     if (is_header(name, "sec-fetch-site") && value != "same-origin" && value != "none") site = value;
   }
-  // A browser that sends no origin still tells that the page is not ours. Only a server that is open to every page
+  // A browser that sends no origin still shows that the page is not ours. Only a server that is open to every page
   // accepts that.
   if (reads || has_origin || site.empty() || shared_->cors.allows("")) return nullptr;
   return refuse(request, 403,

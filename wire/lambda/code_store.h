@@ -50,7 +50,7 @@ class CodeStore {
   CodeStore& operator=(const CodeStore&) = delete;
   ~CodeStore();  // Drops waiting archives; unpacking stops at the next file.
 
-  // `in_use` tells if somebody runs from a folder, or will. Call it before the first left().
+  // `in_use` says if somebody runs from a folder, or will. Call it before the first left().
   void ask(std::function<bool(const std::string& folder)> in_use) { in_use_ = std::move(in_use); }
   // A user of the folder has left it. The folder is removed if nobody uses it any more; paths of other folders are
   // ignored.

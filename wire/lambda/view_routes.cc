@@ -226,7 +226,7 @@ Async<HttpResponse> mappings_answer(Runtime& runtime, const Clock& clock, Result
     if (state.definition.id <= part->after || !part->wants(state.definition.function)) continue;
     const bool is_listed = views.size() < part->limit;
     views.push_back({std::move(state), {}});
-    if (!is_listed) break;  // Only tells that there are more.
+    if (!is_listed) break;  // Only shows that there are more.
     const StreamSkip skip = left_out(views.back().state.definition, runtime.account());
     auto known = co_await behind(runtime.services(), views.back().state, skip);
     views.back().behind = known;

@@ -59,7 +59,7 @@ Parsed parse_tag_resource(const QueryForm& form, const ServerAddress& place);
 Parsed parse_untag_resource(const QueryForm& form, const ServerAddress& place);
 Parsed parse_list_tags_for_resource(const QueryForm& form, const ServerAddress& place);
 
-// How an error is told.
+// The form of an error.
 struct ErrorForm {
   int status = 500;
   std::string_view name = "InternalError";

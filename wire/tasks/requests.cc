@@ -44,7 +44,7 @@ const std::initializer_list<std::string_view> kTaskMembers = {
 constexpr const char* kCopyMembers =
     "payload, ttlSeconds, deadline, deadlineMs, delayMs, group, priority, maxAttempts, cost, attributes";
 
-// A client that sends its data without `payload` is told where the data goes.
+// A client that sends its data without `payload` learns where the data goes.
 Error with_place_of_data(Error error, const JsonView& json) {
   const auto is_known = [](std::string_view name) {
     return std::find(kTaskMembers.begin(), kTaskMembers.end(), name) != kTaskMembers.end();

@@ -16,7 +16,7 @@
 namespace freshet {
 namespace {
 
-// The port of an X-Ray daemon, which is told to programs while nothing here takes their spans.
+// The port of an X-Ray daemon, which programs are given while nothing here takes their spans.
 constexpr uint16_t kXrayPort = 2000;
 
 class LambdaModule final : public Module {

@@ -151,7 +151,7 @@ std::string Child::read_line() {
 
 void Child::write_line(const std::string& line) {
   const std::string text = line + "\n";
-  // A program that has ended meanwhile: has_ended() tells.
+  // A program that has ended meanwhile: see has_ended().
   ::signal(SIGPIPE, SIG_IGN);
   [[maybe_unused]] const ssize_t written = ::write(input_, text.data(), text.size());
 }

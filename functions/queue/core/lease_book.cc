@@ -36,7 +36,7 @@ bool LeaseBook::counts_as(const Lease& one, const Lease& other) {
   return one.mine == other.mine && one.task && other.task && same(attribute::kGroup) && same(attribute::kLiveKey);
 }
 
-// Before anybody is told that there is room: a limit looks at its calls then.
+// Before the listeners are called, as a limit looks at its calls then.
 void LeaseBook::end_calls(Lease& lease) {
   lease.key_call.reset();
   lease.call.reset();

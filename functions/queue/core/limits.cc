@@ -11,7 +11,7 @@ namespace freshet {
 
 namespace {
 
-// The end of a pull worker's claim tells this of its downstream.
+// The end of a pull worker's claim says this of its downstream.
 CallAnswer answer_of(const Settlement& settlement) {
   if (settlement.kind != Settlement::Kind::kRelease) return CallAnswer::kTaken;
   return settlement.begun ? CallAnswer::kRefused : CallAnswer::kUnknown;

@@ -3,7 +3,7 @@
 // time is passed in. Loop thread.
 //
 // policy/downstream.h and policy/key_limits.h count. This part knows which limit applies to which task, what a claim is
-// charged, and what the end of a claim tells about the downstream. docs/policies.md, "Limits by group and by key".
+// charged, and what the end of a claim says about the downstream. docs/policies.md, "Limits by group and by key".
 #pragma once
 
 #include <map>
@@ -81,7 +81,7 @@ class Limits {
   bool is_used_up(const TakeInput& input, BootTime now);
   // The charge of a claim that RATE_LIMIT counts.
   std::shared_ptr<RatedCall> charge(const ItemRef& task, BootTime now);
-  // The claim of a pull worker has ended, which tells how its downstream answered. True if RATE_LIMIT counted it, so
+  // The claim of a pull worker has ended, which shows how its downstream answered. True if RATE_LIMIT counted it, so
   // that another task may start now.
   bool call_ended(const Settlement& settlement, const Lease* held, BootTime now);
 

@@ -1,9 +1,9 @@
 // QueueCore: the parts of a queue, and the decisions that need several of them. Pure state: no store, clock, coroutine
 // or log; the time is passed in. Loop thread.
 //
-// The shell (functions/queue/shell) reads, writes and waits. It tells the parts what happened, and asks this class what
-// a take may do with the tasks that it read. The parts do not know each other; only this class and the shell pass facts
-// between them. docs/ARCHITECTURE.md, "The core of a queue", says which part owns what.
+// The shell (functions/queue/shell) reads, writes and waits. It reports to the parts what happened, and asks this class
+// what a take may do with the tasks that it read. The parts do not know each other; only this class and the shell pass
+// facts between them. docs/ARCHITECTURE.md, "The core of a queue", says which part owns what.
 #pragma once
 
 #include <memory>

@@ -114,7 +114,7 @@ void TakeChoice::read_queue(const Now& now) {
     ask_->from = out_.newest_first ? PageAsk::From::kNewest : PageAsk::From::kOldest;
     // While the wall clock is not trusted, many tasks that look expired may stand before others.
     if (now.doubted) more = kMostTaken;
-    // One more than wanted tells whether the last one wanted is the last there is.
+    // One more than wanted shows whether the last one wanted is the last there is.
     if (settings_.deadline_margin == DeadlineMargin::kYield && !out_.newest_first) ++more;
   }
   const size_t least = walk.least;
@@ -331,7 +331,7 @@ void TakeChoice::end_open(const std::string& lane, KeysRead& read) {
   read.heads.emplace(place, lane);
 }
 
-// With ORDER=adaptive, a take from the oldest end tells the order how old the oldest is.
+// With ORDER=adaptive, a take from the oldest end gives the order the age of the oldest.
 void TakeChoice::end_lanes() {
   out_.cut = out_.cut || held_ >= kMostHeld;
   out_.more = out_.tasks.size() == wanted_ || out_.cut;

@@ -180,7 +180,8 @@ size_t AdaptiveRate::allowed(BootTime now, size_t wanted) const {
 BootTime AdaptiveRate::next(BootTime now) const {
   if (room() == 0) return now + seconds(3600);
   BootTime due = this->due(now);
-  if (window_known_ && window_end_ > now) due = std::min(due, window_end_);  // A window that is told begins anew then.
+  if (window_known_ && window_end_ > now)
+    due = std::min(due, window_end_);  // A window that was announced begins anew then.
   return due <= now ? now : std::max(due, now + milliseconds(1));
 }
 

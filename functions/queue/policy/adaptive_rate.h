@@ -117,7 +117,8 @@ class AdaptiveRate {
   bool tries() const;
   BootTime tried_until() const;
   size_t room() const;
-  // A learnt limit of calls in flight is the only limit. If the downstream tells that limit, there may be a rate, too.
+  // A learnt limit of calls in flight is the only limit. If the downstream announces that limit, there may be a rate,
+  // too.
   bool paced_by_cap() const { return cap_ > 0 && !cap_known_; }
   void pay(BootTime now, double units);
   bool grown_far(BootTime now);
@@ -229,7 +230,7 @@ class AdaptiveRate {
   double top_ = 0;             // The highest limit that was confirmed,
   BootTime top_at_{};          // the last time then.
 
-  // A window of some seconds that nobody tells of.
+  // A window of some seconds that the downstream does not announce.
   double window_ = 0;         // Its length in seconds; 0: none is known.
   double quota_ = 0;          // Units that it allows.
   BootTime edge_at_{};        // When it began.

@@ -10,7 +10,7 @@ namespace freshet {
 namespace {
 
 constexpr int kBlame = 3;
-constexpr seconds kTold{60};        // A limit holds so long after it was told, if answers come without it.
+constexpr seconds kTold{60};        // A limit holds so long after it was announced, if answers come without it.
 constexpr seconds kToldReset{600};  // The longest time until a reset counts for that long to twice as long.
 constexpr int kDoubts = 8;
 constexpr seconds kDoubtful{10};
@@ -137,7 +137,7 @@ void AdaptiveRate::hear_reset(BootTime now, float reset) {
   shortest_reset_ = std::min(shortest_reset_, reset);
 }
 
-// In seconds; 0: not known yet. The longest time until a reset is the window. Where resets are told as times of day,
+// In seconds; 0: not known yet. The longest time until a reset is the window. Where resets are given as times of day,
 // all of them are off by the same, up to a second: the range of short ones is the window, in whole seconds.
 double AdaptiveRate::window_told(BootTime now, const LimitHints& hints) const {
   if (hints.window) return hint_seconds(*hints.window);

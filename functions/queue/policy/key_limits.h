@@ -56,7 +56,7 @@ struct KeyCall {
 
   double cost;                            // As it was charged.
   uint64_t limits;                        // Under which limits: see KeyLimits::clear().
-  std::shared_ptr<AdaptiveRate> learner;  // Null: rates are not learnt, or it was told.
+  std::shared_ptr<AdaptiveRate> learner;  // Null: rates are not learnt, or the rate was announced.
   AdaptiveRate::Start start{};
 };
 

@@ -13,7 +13,7 @@ struct LimitHints {
   std::optional<milliseconds> window;       // in that time,
   std::optional<double> remaining;          // of which so many are left,
   std::optional<milliseconds> reset;        // until all are there again.
-  bool reset_is_time = false;  // `reset` was told as a time of day: it is off by what the clocks differ and by
+  bool reset_is_time = false;  // `reset` was given as a time of day: it is off by what the clocks differ and by
                                // its rounding, always the same way.
   bool concurrent = false;     // `limit` and `remaining` count calls under way.
 };

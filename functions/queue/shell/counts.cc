@@ -54,7 +54,7 @@ void TaskCounts::count_attempt(const Settlement& settlement, const ItemRef& task
     punctuality_.worked(boot() - *since);
   }
   if (settlement.kind == Settlement::Kind::kComplete) return;
-  // A processor has told of what its runner refused.
+  // A processor has reported what its runner refused.
   if (gives_back && !settlement.worked) punctuality_.refused_by_downstream(DownstreamRefusal::kRelease);
   const bool cancelled = text_of(task, attribute::kStatus) == state::kCancelled;
   const auto why = gives_back ? WastedCall::kBounced : WastedCall::kFailed;

@@ -122,7 +122,7 @@ void Creation::set_deadline(NewTask& task) const {
   }
 }
 
-// Before anything else is asked about them: who is told to come back later with a task that is wrong has come in vain.
+// Comes before all other checks: a client must not have to come back later with a task that is wrong anyway.
 std::vector<Result<CreatedTask>> Creation::refuse_wrong(const std::vector<NewTask>& tasks) const {
   std::vector<Result<CreatedTask>> out;
   out.reserve(tasks.size());
@@ -266,7 +266,7 @@ void Creation::created(const NewTask& task, std::string_view id, WallTime writte
     core_.lanes.filled_by_new(core_.lanes.of_new(task),
                               core_.lanes.place(epoch_ms(core_.times.newest_created()), deadline));
   }
-  // The stream tells the trigger function at once; this is for when that gets lost, or where no stream is read.
+  // The stream calls the trigger function at once; this is for when that gets lost, or where no stream is read.
   const bool by_stream = Follower::can_follow(services_.tables.traits());
   if (!core_.agenda.has_processor()) parts_.timer.start_soon(by_stream ? settings_.start_retry : milliseconds(0));
 }

@@ -91,7 +91,7 @@ std::vector<QueryInput> Explanations::before_it(const ItemRef& task) {
   values.set(":t", task.find(attribute::kCreated)->decode());
   query.exclusive_start_key = place_in_index(task, partition, attribute::kCreated);
   if (!lane.empty()) {
-    // A client may have ended one and left its lane, until the stream tells.
+    // A client may have ended one and left its lane, until the stream shows it.
     query.filter = "taskStatus = :s";
     values.set(":s", Value(state::kPending));
   }

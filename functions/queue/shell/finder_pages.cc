@@ -31,7 +31,7 @@ Async<Result<Page>> TaskFinder::lane_heads(std::string lane, uint32_t limit, boo
   query.table = table_;
   query.index = std::string(kLaneIndex);
   query.key_condition = "lane = :l AND taskCreated <= :t";
-  query.filter = "taskStatus = :s";  // A client may have ended one and left its lane, until the stream tells.
+  query.filter = "taskStatus = :s";  // A client may have ended one and left its lane, until the stream shows it.
   query.placeholders.values.append_sorted(":l", Value(std::move(lane)));
   query.placeholders.values.append_sorted(":s", Value(state::kPending));
   query.placeholders.values.append_sorted(":t", Value::number(epoch_ms(parts_.table.created_bound())));
@@ -49,7 +49,7 @@ QueryInput TaskFinder::urgent_query(std::string_view lane, const TaskWalk& walk)
   const std::string of_lane = lane.empty() ? "taskStatus = :p AND " : "lane = :p AND ";
   values.set(":p", Value(lane.empty() ? state::kPending : lane));
   if (!lane.empty()) {
-    // A client may have ended one and left its lane, until the stream tells.
+    // A client may have ended one and left its lane, until the stream shows it.
     query.filter = "taskStatus = :s";
     values.set(":s", Value(state::kPending));
   }

@@ -155,7 +155,7 @@ Async<Result<Unreplaced>> KeyedTasks::KeyGuard::older_than(std::string by, int64
 }
 
 // Tasks of that key that wait or are held, newest first; from `start` on. A client may have ended one and left its
-// liveKey behind, until the stream tells.
+// liveKey behind, until the stream shows it.
 Async<Result<Page>> KeyedTasks::living_page(std::string key, Item start) {
   QueryInput query;
   query.table = table_;

@@ -55,7 +55,7 @@ Async<void> Promotion::note_delays(milliseconds ahead) {
 }
 
 // `written`: what the wall clock showed when its `notBefore` was reckoned. It may have been set before the store
-// answered, so the delay is told by both.
+// answered, so the delay depends on both.
 void Promotion::delayed(std::string_view id, WallTime written, int64_t not_before_ms) {
   follow_clock();
   if (!core_.delays.delayed(id, not_before_ms, written, boot())) return;

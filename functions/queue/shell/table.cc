@@ -258,7 +258,7 @@ void QueueTable::lose_table(const Error& why) {
   log_.warn("QUEUE_TABLE_GONE", {{"queue", table_}, {"message", why.message}});
   gone_ = why;
   core_.table_lost();
-  parts_.takes.wake_all();  // Takes that wait are told.
+  parts_.takes.wake_all();  // Takes that wait are refused.
 }
 
 // The newest time that Freshet itself has given out. Times that clients wrote do not count.
