@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kEntryBytes = 400;  // An entry takes that much beside its item.
 constexpr size_t kMostDoubts = 4;    // From one query.
+constexpr milliseconds kFullFor{20};
 
 std::string encoded(const Item& key) {
   std::string out;
@@ -272,9 +273,16 @@ nanoseconds RecentWrites::least(BootTime now) const {
   return std::min<nanoseconds>(std::max<nanoseconds>(limits_.least, 2 * lag), limits_.remembered);
 }
 
-bool RecentWrites::make_room(BootTime now) {
+size_t RecentWrites::room_of(size_t item_bytes) {
+  return kEntryBytes + 2 * item_bytes;
+}
+
+bool RecentWrites::make_room(BootTime now, size_t bytes) {
+  const auto is_full = [&] { return bytes_ + taken_ + bytes >= limits_.bytes; };
+  if (!is_full()) return true;
+  if (now < full_until_) return false;  // Many may wait for room: one of them looks.
   const nanoseconds least_age = least(now);
-  for (size_t left = ages_.size(); left > 0 && bytes_ >= limits_.bytes; --left) {
+  for (size_t left = ages_.size(); left > 0 && is_full(); --left) {
     const Age first = ages_.front();
     KnownTable& table = *table_of(first.table);
     Entry& entry = table.entries.find(first.key)->second;
@@ -286,7 +294,8 @@ bool RecentWrites::make_room(BootTime now) {
       forget(table, first.key);
     }
   }
-  return bytes_ < limits_.bytes;
+  if (is_full()) full_until_ = now + kFullFor;
+  return !is_full();
 }
 
 // False if the memory does not take the item.

@@ -33,7 +33,7 @@ struct RecentWritesLimits {
   seconds far_behind{60};  // An index that shows nothing of a write for that long is told of, if the item is still so.
   // After a write, even without room: this long, or twice as long as an index has lately lagged.
   seconds least{5};
-  size_t bytes = 64u << 20;  // All items together, in memory. Writes that are under way come on top.
+  size_t bytes = 64u << 20;  // All items together, in memory, and those of writes that are under way.
 };
 
 class RecentWrites {
@@ -75,8 +75,12 @@ class RecentWrites {
   size_t size() const { return ages_.size(); }
   size_t bytes() const { return bytes_; }
   size_t most_bytes() const { return limits_.bytes; }
-  // Forgets what may go if there is no room, and says if there is some now.
-  [[nodiscard]] bool make_room(BootTime now);
+  // Forgets what may go if there is no room for so many bytes, and says if there is now.
+  [[nodiscard]] bool make_room(BootTime now, size_t bytes = 0);
+  // A write that is under way takes room, until its answer is noted: as much as it may need then.
+  static size_t room_of(size_t item_bytes);
+  void take_room(size_t bytes) { taken_ += bytes; }
+  void give_room(size_t bytes) { taken_ -= bytes; }
 
   // The page of a query of an index, with remembered items as they are. `masked` counts the items that the index showed
   // and that are remembered. For queries without count_only and projection; others stay as they are.
@@ -136,8 +140,10 @@ class RecentWrites {
   std::map<std::string, KnownTable> tables_;
   Ages ages_;  // The one that was written first is the first.
   size_t bytes_ = 0;
-  nanoseconds lag_{0};  // The longest time after a write at which an index was seen without it,
-  BootTime lagged_{};   // and the last time that one was.
+  size_t taken_ = 0;       // By writes that are under way.
+  BootTime full_until_{};  // Nothing may go before.
+  nanoseconds lag_{0};     // The longest time after a write at which an index was seen without it,
+  BootTime lagged_{};      // and the last time that one was.
   std::vector<Doubt> doubts_;
   uint64_t last_call_ = 0;
 };
