@@ -296,7 +296,7 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::edit_many(std::vector<EditI
     if (is_refused(answer) && !answer.error().detail) unseen.push_back(write);
     writing.over();
   }
-  if (!unseen.empty()) scope_.spawn(look_again(std::move(unseen)));
+  if (!unseen.empty()) scope_.spawn(look_at_refused(std::move(unseen)));
   co_return answers;
 }
 
@@ -331,7 +331,7 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::write_many(std::vector<Writ
     if (answers[i] && wanted_by(inputs[i]) == ReturnValues::kNone) answers[i]->attributes = ItemRef();
     writing.over();
   }
-  if (!others.empty()) scope_.spawn(look_again(std::move(others)));
+  if (!others.empty()) scope_.spawn(look_at_refused(std::move(others)));
   if (!unseen.empty()) co_await look_again(std::move(unseen));
   co_return answers;
 }
@@ -391,7 +391,9 @@ void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const 
   if (is_unknown(answer)) {
     has_no_answer(write);
   } else if (is_refused(answer)) {
-    note_refused(write, answer);
+    // A create that is refused says nothing new.
+    const auto detail = std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
+    if (!write.is_new && detail) note_refused(write, detail->item, write.call);
   } else if (answer && after) {
     const auto known = recent_.find(write.table, write.key);
     if (!recent_.wrote(write.table, write.key, *after, write.call, now())) {
@@ -421,16 +423,16 @@ Async<void> OwnedTables::look_later(Written write) {
   static_cast<void>(co_await get_item(std::move(get)));
 }
 
-// The item is not what its writer saw in an index. A create that is refused says nothing new.
-void OwnedTables::note_refused(Written& write, const Result<WriteOutput>& answer) {
-  const auto detail = std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
-  if (write.is_new || !detail) return;
+// The item is not as its writer wanted it. The refusal of a write to an item that is not remembered is no reason to
+// doubt the books.
+void OwnedTables::note_refused(Written& write, const ItemRef& item, uint64_t call) {
   const auto known = recent_.find(write.table, write.key);
-  recent_.refused(write.table, write.key, detail->item, write.call, now());
+  const bool is_unsure = recent_.cause_of_unsure(write.table, write.key).has_value();
+  recent_.refused(write.table, write.key, item, call, now());
   write.cause = Cause::kClient;
+  if (known || is_unsure) return account(write, known);
   // The writer saw an old image, in an index: the books may have the new one already.
-  if (known || !write.is_seen_in_index) return account(write, known);
-  doubt(write.table);
+  if (write.is_seen_in_index) doubt(write.table);
 }
 
 // `before`: the item as the books have it.
@@ -460,6 +462,30 @@ Async<void> OwnedTables::look_again(std::vector<Written> writes) {
     doubt(write.table);
   }
   static_cast<void>(co_await read_many(std::move(reads)));
+}
+
+// Reads items whose writes were refused without saying what they are.
+Async<void> OwnedTables::look_at_refused(std::vector<Written> writes) {
+  std::erase_if(writes, [this](const Written& write) { return !is_of_this_table(write); });
+  const uint64_t call = recent_.begin_call();
+  std::vector<GetItemInput> reads;
+  for (const Written& write : writes) {
+    GetItemInput get;
+    get.table = write.table;
+    get.key = write.key;
+    reads.push_back(std::move(get));
+  }
+  const auto items = co_await store_.read_many(std::move(reads));
+  for (size_t i = 0; i < writes.size(); ++i) {
+    Written& write = writes[i];
+    if (!is_of_this_table(write)) continue;
+    if (i < items.size() && items[i]) {
+      note_refused(write, items[i]->item, call);
+      continue;
+    }
+    recent_.unsure(write.table, write.key, write.before, write.cause, now());
+    doubt(write.table);
+  }
 }
 
 void OwnedTables::was_read(const GetItemInput& input, const ItemRef& item, uint64_t call) {

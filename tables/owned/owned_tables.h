@@ -118,12 +118,13 @@ class OwnedTables final : public Tables {
   Written written_by(const EditItemInput& input);
   Async<Result<WriteOutput>> write_one(WriteInput input);
   void note(Written& write, const Result<WriteOutput>& answer, const std::optional<ItemRef>& now);
-  void note_refused(Written& write, const Result<WriteOutput>& answer);
+  void note_refused(Written& write, const ItemRef& item, uint64_t call);
   void account(const Written& write, const std::optional<ItemRef>& before);
   void was_read(const GetItemInput& input, const ItemRef& item, uint64_t call);
   bool is_of_this_table(const Written& write) const;
   void has_no_answer(const Written& write);
   Async<void> look_again(std::vector<Written> writes);
+  Async<void> look_at_refused(std::vector<Written> writes);
   Async<void> look_later(Written write);
 
   void doubt(const std::string& table);

@@ -241,6 +241,7 @@ void RecentWrites::unsure(const std::string& table, const Item& key, const std::
   Entry& entry = entry_of(*known, key);
   if (!entry.now && before) {
     entry.now = before;
+    entry.since = at;
     bytes_ += bytes_of(entry);
   }
   if (!entry.unsure) entry.unsure = cause;
