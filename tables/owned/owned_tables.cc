@@ -527,6 +527,8 @@ Async<void> OwnedTables::look_at_lag(RecentWrites::Doubt doubt) {
   if (!read || !known) co_return;
   const bool is_same = *known ? *read && known->same_bytes(*read) : !*read;
   if (!is_same) co_return;
+  recent_.lagged(doubt.lag, now());
+  if (doubt.lag <= options_.recent.far_behind) co_return;
   const bool is_new = lags_.insert_or_assign({doubt.table, doubt.index}, now()).second;
   if (is_new && options_.on_lag) options_.on_lag(doubt.table, doubt.index, true);
 }

@@ -67,5 +67,19 @@ TEST_F(OwnedRoom, WritesThatAreUnderWayTakeRoom) {
   EXPECT_LE(most, kLittle);
 }
 
+TEST_F(OwnedRoom, WhatAClientHasChangedMakesNothingWait) {
+  ASSERT_TRUE(world_.create("a", "PENDING", 1));
+  world_.pass(seconds(5));
+  DeleteItemInput gone;
+  gone.table = "Things";
+  gone.key = id_key("a");
+  ASSERT_TRUE(world_.wait(world_.engine.delete_item(std::move(gone))));
+  world_.pass(seconds(15));
+  EXPECT_EQ(world_.ids(world_.owned, "PENDING"), "a ");
+  fill();
+  world_.pass(seconds(6));
+  EXPECT_TRUE(world_.create("one more", "PENDING", 2)) << "the index has not lagged by 20 s";
+}
+
 }  // namespace
 }  // namespace freshet

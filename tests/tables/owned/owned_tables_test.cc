@@ -198,7 +198,7 @@ TEST(OwnedTables, ARefusalDoesNotMoveWhatOnlyALaggingIndexShowed) {
   EXPECT_FALSE(books->stock.contains("PENDING") && books->stock.at("PENDING") > 0);
 }
 
-TEST(OwnedTables, AnIndexThatIsFarBehindIsToldOfUntilItHasCaughtUp) {
+TEST(OwnedTables, AnIndexThatIsFarBehindIsReportedUntilItHasCaughtUp) {
   OwnedWorld world(1, {}, seconds(900));
   ASSERT_TRUE(world.create("a", "PENDING", 1));
   EXPECT_EQ(world.ids(world.owned, "PENDING"), "a ");
@@ -250,6 +250,22 @@ TEST(OwnedTables, WhatAClientHasChangedIsNoLag) {
     EXPECT_EQ(world.owned.trouble(), "");
   }
   EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
+}
+
+TEST(OwnedTables, AClientsChangeIsHiddenForHalfAMinuteAtMost) {
+  OwnedWorld world(1, {}, milliseconds(100));
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  const BootTime written = world.clock.boot();
+  world.pass(seconds(14));
+  PutItemInput put;
+  put.table = "Things";
+  put.item = OwnedWorld::thing("a", "CANCELLED", 1);
+  ASSERT_TRUE(world.wait(world.engine.put_item(std::move(put))));
+  while (world.ids(world.owned, "PENDING") != "") {
+    world.pass(milliseconds(500));
+    ASSERT_LE(world.clock.boot() - written, seconds(30));
+  }
+  EXPECT_EQ(world.ids(world.owned, "CANCELLED"), "a ");
 }
 
 TEST(OwnedTables, ARefusedUpdateIsNoReasonToCountTheTable) {
@@ -423,9 +439,25 @@ TEST_F(Full, AnIndexThatLagsMoreGetsMoreTime) {
   size_t masked = 0;
   EXPECT_EQ(writes_.corrected(query, Page(), BootTime(seconds(4)), masked).items.size(), 10u)
       << "it shows none of them";
+  const auto doubts = writes_.take_doubts();
+  ASSERT_EQ(doubts.size(), 1u) << "one tells enough";
+  writes_.lagged(doubts[0].lag, BootTime(seconds(4)));
   EXPECT_FALSE(writes_.make_room(BootTime(seconds(7)))) << "8 s are needed";
   EXPECT_FALSE(writes_.make_room(BootTime(seconds(33)))) << "those that were missing are kept for 30 s more";
   EXPECT_TRUE(writes_.make_room(BootTime(seconds(35))));
+}
+
+TEST_F(Full, AnOldLagIsForgottenAlthoughTheIndexStillLagsALittle) {
+  writes_.lagged(seconds(14), BootTime(seconds(1)));
+  EXPECT_FALSE(writes_.make_room(BootTime(seconds(20)))) << "28 s are needed";
+  EXPECT_TRUE(writes_.make_room(BootTime(seconds(29))));
+  for (int at = 100; at <= 1900; at += 100) writes_.lagged(seconds(1), BootTime(seconds(at)));
+  const BootTime later(seconds(2000));
+  for (int i = 0; i < 10; ++i) {
+    const std::string id = "u" + std::to_string(i);
+    ASSERT_TRUE(writes_.wrote("Things", key(id), thing(id, "PENDING", i), writes_.begin_call(), later));
+  }
+  EXPECT_TRUE(writes_.make_room(later + seconds(6)));
 }
 
 TEST(OwnedTables, WithoutRoomWritesWaitAndAreRefusedAndNothingIsWrong) {
