@@ -37,6 +37,39 @@ std::vector<std::string> tables_of(const std::vector<Input>& inputs) {
   return out;
 }
 
+size_t item_bytes(const EditItemInput& edit) {
+  std::string bytes;
+  for (const auto& one : edit.edits) {
+    if (one.value) append_encoded(bytes, *one.value);
+  }
+  return edit.seen.encoded().size() + bytes.size();
+}
+
+// As far as the input says.
+size_t item_bytes(const WriteInput& input) {
+  std::string bytes;
+  if (const auto* put = std::get_if<PutItemInput>(&input)) append_encoded(bytes, put->item);
+  if (const auto* update = std::get_if<UpdateItemInput>(&input)) append_encoded(bytes, update->placeholders.values);
+  return bytes.size();
+}
+
+bool is_check(const EditItemInput& /*edit*/) {
+  return false;
+}
+
+bool is_create(const EditItemInput& /*edit*/) {
+  return false;
+}
+
+bool is_check(const WriteInput& input) {
+  return std::holds_alternative<ConditionCheckInput>(input);
+}
+
+bool is_create(const WriteInput& input) {
+  const auto* put = std::get_if<PutItemInput>(&input);
+  return put && put->only_new;
+}
+
 std::vector<Result<WriteOutput>> refused(size_t writes, const Error& why) {
   return std::vector<Result<WriteOutput>>(writes, Result<WriteOutput>(fail(why)));
 }
@@ -122,6 +155,21 @@ class OwnedTables::Writing {
   size_t done_ = 0;
 };
 
+// The room of writes that are under way.
+class OwnedTables::Room {
+ public:
+  explicit Room(RecentWrites& recent) : recent_(recent) {}
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  ~Room() { recent_.give_room(bytes_); }
+
+  void take(size_t bytes) { recent_.take_room(bytes_ = bytes); }
+
+ private:
+  RecentWrites& recent_;
+  size_t bytes_ = 0;
+};
+
 OwnedTables::OwnedTables(Tables& store, Tables& memory, Scheduler& scheduler, OwnedOptions options)
     : store_(store),
       scheduler_(scheduler),
@@ -194,24 +242,36 @@ Async<void> OwnedTables::know_tables(std::vector<std::string> tables) {
   }
 }
 
-// Items that are remembered already need no room. `inputs` outlives the answer.
+// New items leave some room to changes of others, which never fail for lack of it. Changes of items that are remembered
+// already do not wait. `inputs` and `room` outlive the answer.
 template <class Input>
-Async<Result<void>> OwnedTables::room_for(const std::vector<Input>& inputs) {
+Async<Result<void>> OwnedTables::find_room(const std::vector<Input>& inputs, Room& room) {
   const auto is_remembered = [this](const Input& input) {
     const Written write = written_by(input);
-    return write.key.empty() || recent_.find(write.table, write.key).has_value();
+    return is_check(input) || write.key.empty() || recent_.find(write.table, write.key).has_value();
   };
+  size_t bytes = 0;
+  bool are_new = true;
+  for (const auto& input : inputs) {
+    if (is_check(input)) continue;
+    bytes += RecentWrites::room_of(item_bytes(input));
+    are_new = are_new && is_create(input);
+  }
+  // A very large call begins when half of the memory is free.
+  const size_t most = recent_.most_bytes();
+  const size_t wanted = std::min(bytes, most / 2) + (are_new ? most / 4 : 0);
   const BootTime end = now() + kRoomPatience;
-  while (!recent_.make_room(now())) {
-    if (std::all_of(inputs.begin(), inputs.end(), is_remembered)) break;
+  while (bytes > 0 && !recent_.make_room(now(), wanted)) {
+    if (!are_new && std::all_of(inputs.begin(), inputs.end(), is_remembered)) break;
     if (now() >= end) {
+      if (!are_new) break;
       co_return fail(ErrorCode::kThroughputExceeded,
-                     "The daemon remembers as much of what it wrote lately as it may (" +
-                         std::to_string(recent_.most_bytes()) +
+                     "The daemon remembers as much of what it wrote lately as it may (" + std::to_string(most) +
                          " bytes), until the engine's indexes have it: retry later.");
     }
     co_await sleep_for(scheduler_, kRoomLook);
   }
+  room.take(bytes);
   co_return Result<void>();
 }
 
@@ -219,8 +279,9 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::edit_many(std::vector<EditI
   auto tables = tables_of(inputs);
   co_await know_tables(std::move(tables));
   recent_.expire(now());
-  const auto room = co_await room_for(inputs);
-  if (!room) co_return refused(inputs.size(), room.error());
+  Room room(recent_);
+  const auto has_room = co_await find_room(inputs, room);
+  if (!has_room) co_return refused(inputs.size(), has_room.error());
   std::vector<Written> writes;
   for (auto& input : inputs) {
     writes.push_back(written_by(input));
@@ -235,7 +296,7 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::edit_many(std::vector<EditI
     if (is_refused(answer) && !answer.error().detail) unseen.push_back(write);
     writing.over();
   }
-  if (!unseen.empty()) scope_.spawn(look_again(std::move(unseen)));
+  if (!unseen.empty()) scope_.spawn(look_at_refused(std::move(unseen)));
   co_return answers;
 }
 
@@ -243,8 +304,9 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::write_many(std::vector<Writ
   auto tables = tables_of(inputs);
   co_await know_tables(std::move(tables));
   recent_.expire(now());
-  const auto room = co_await room_for(inputs);
-  if (!room) co_return refused(inputs.size(), room.error());
+  Room room(recent_);
+  const auto has_room = co_await find_room(inputs, room);
+  if (!has_room) co_return refused(inputs.size(), has_room.error());
   std::vector<Written> writes;
   std::vector<WriteInput> sent;
   for (const auto& input : inputs) {
@@ -269,7 +331,7 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::write_many(std::vector<Writ
     if (answers[i] && wanted_by(inputs[i]) == ReturnValues::kNone) answers[i]->attributes = ItemRef();
     writing.over();
   }
-  if (!others.empty()) scope_.spawn(look_again(std::move(others)));
+  if (!others.empty()) scope_.spawn(look_at_refused(std::move(others)));
   if (!unseen.empty()) co_await look_again(std::move(unseen));
   co_return answers;
 }
@@ -298,8 +360,9 @@ Async<Result<WriteOutput>> OwnedTables::delete_item(DeleteItemInput input) {
 Async<Result<TransactWriteOutput>> OwnedTables::transact_write(TransactWriteInput input) {
   auto tables = tables_of(input.actions);
   co_await know_tables(std::move(tables));
-  const auto room = co_await room_for(input.actions);
-  if (!room) co_return fail(room.error());
+  Room room(recent_);
+  const auto has_room = co_await find_room(input.actions, room);
+  if (!has_room) co_return fail(has_room.error());
   std::vector<Written> writes;
   for (const auto& action : input.actions) {
     if (std::holds_alternative<ConditionCheckInput>(action)) continue;
@@ -328,7 +391,9 @@ void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const 
   if (is_unknown(answer)) {
     has_no_answer(write);
   } else if (is_refused(answer)) {
-    note_refused(write, answer);
+    // A create that is refused says nothing new.
+    const auto detail = std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
+    if (!write.is_new && detail) note_refused(write, detail->item, write.call);
   } else if (answer && after) {
     const auto known = recent_.find(write.table, write.key);
     if (!recent_.wrote(write.table, write.key, *after, write.call, now())) {
@@ -358,16 +423,16 @@ Async<void> OwnedTables::look_later(Written write) {
   static_cast<void>(co_await get_item(std::move(get)));
 }
 
-// The item is not what its writer saw in an index. A create that is refused says nothing new.
-void OwnedTables::note_refused(Written& write, const Result<WriteOutput>& answer) {
-  const auto detail = std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
-  if (write.is_new || !detail) return;
+// The item is not as its writer wanted it. The refusal of a write to an item that is not remembered is no reason to
+// doubt the books.
+void OwnedTables::note_refused(Written& write, const ItemRef& item, uint64_t call) {
   const auto known = recent_.find(write.table, write.key);
-  recent_.refused(write.table, write.key, detail->item, write.call, now());
+  const bool is_unsure = recent_.cause_of_unsure(write.table, write.key).has_value();
+  recent_.refused(write.table, write.key, item, call, now());
   write.cause = Cause::kClient;
+  if (known || is_unsure) return account(write, known);
   // The writer saw an old image, in an index: the books may have the new one already.
-  if (known || !write.is_seen_in_index) return account(write, known);
-  doubt(write.table);
+  if (write.is_seen_in_index) doubt(write.table);
 }
 
 // `before`: the item as the books have it.
@@ -397,6 +462,30 @@ Async<void> OwnedTables::look_again(std::vector<Written> writes) {
     doubt(write.table);
   }
   static_cast<void>(co_await read_many(std::move(reads)));
+}
+
+// Reads items whose writes were refused without saying what they are.
+Async<void> OwnedTables::look_at_refused(std::vector<Written> writes) {
+  std::erase_if(writes, [this](const Written& write) { return !is_of_this_table(write); });
+  const uint64_t call = recent_.begin_call();
+  std::vector<GetItemInput> reads;
+  for (const Written& write : writes) {
+    GetItemInput get;
+    get.table = write.table;
+    get.key = write.key;
+    reads.push_back(std::move(get));
+  }
+  const auto items = co_await store_.read_many(std::move(reads));
+  for (size_t i = 0; i < writes.size(); ++i) {
+    Written& write = writes[i];
+    if (!is_of_this_table(write)) continue;
+    if (i < items.size() && items[i]) {
+      note_refused(write, items[i]->item, call);
+      continue;
+    }
+    recent_.unsure(write.table, write.key, write.before, write.cause, now());
+    doubt(write.table);
+  }
 }
 
 void OwnedTables::was_read(const GetItemInput& input, const ItemRef& item, uint64_t call) {
@@ -438,6 +527,8 @@ Async<void> OwnedTables::look_at_lag(RecentWrites::Doubt doubt) {
   if (!read || !known) co_return;
   const bool is_same = *known ? *read && known->same_bytes(*read) : !*read;
   if (!is_same) co_return;
+  recent_.lagged(doubt.lag, now());
+  if (doubt.lag <= options_.recent.far_behind) co_return;
   const bool is_new = lags_.insert_or_assign({doubt.table, doubt.index}, now()).second;
   if (is_new && options_.on_lag) options_.on_lag(doubt.table, doubt.index, true);
 }

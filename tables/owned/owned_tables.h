@@ -5,8 +5,8 @@
 // - books: counted at the start, kept by the writes that go through here, and counted again now and then, as others
 //   write, too.
 //
-// Writes wait while it cannot remember more of them, and are refused with kThroughputExceeded if that lasts: none is
-// forgotten before indexes show it.
+// Writes wait while it cannot remember more of them: none is forgotten before indexes show it. If that lasts, those
+// that only make new items are refused with kThroughputExceeded, and others go on, so that work in hand can be ended.
 //
 // Queries of an index are corrected, but not scans, nor queries with count_only or a projection. The
 // conditions of writes are the engine's: what this remembers is never a reason for a promise.
@@ -87,6 +87,7 @@ class OwnedTables final : public Tables {
  private:
   struct Kept;
   class Writing;
+  class Room;
   // An item that is written, and what was known of it before.
   struct Written {
     std::string table;
@@ -107,7 +108,7 @@ class OwnedTables final : public Tables {
   std::optional<KeptBooks::At> place_of(const std::string& table, const std::optional<ItemRef>& item) const;
 
   template <class Input>
-  Async<Result<void>> room_for(const std::vector<Input>& inputs);
+  Async<Result<void>> find_room(const std::vector<Input>& inputs, Room& room);
   void know(TableDescription& description);
   void keep_books(const TableDefinition& wanted, const std::string& id);
   void end_books(const std::string& table);
@@ -117,12 +118,13 @@ class OwnedTables final : public Tables {
   Written written_by(const EditItemInput& input);
   Async<Result<WriteOutput>> write_one(WriteInput input);
   void note(Written& write, const Result<WriteOutput>& answer, const std::optional<ItemRef>& now);
-  void note_refused(Written& write, const Result<WriteOutput>& answer);
+  void note_refused(Written& write, const ItemRef& item, uint64_t call);
   void account(const Written& write, const std::optional<ItemRef>& before);
   void was_read(const GetItemInput& input, const ItemRef& item, uint64_t call);
   bool is_of_this_table(const Written& write) const;
   void has_no_answer(const Written& write);
   Async<void> look_again(std::vector<Written> writes);
+  Async<void> look_at_refused(std::vector<Written> writes);
   Async<void> look_later(Written write);
 
   void doubt(const std::string& table);

@@ -13,6 +13,8 @@ namespace {
 
 constexpr size_t kEntryBytes = 400;  // An entry takes that much beside its item.
 constexpr size_t kMostDoubts = 4;    // From one query.
+constexpr milliseconds kFullFor{20};
+constexpr seconds kLessonPause{1};
 
 std::string encoded(const Item& key) {
   std::string out;
@@ -240,6 +242,7 @@ void RecentWrites::unsure(const std::string& table, const Item& key, const std::
   Entry& entry = entry_of(*known, key);
   if (!entry.now && before) {
     entry.now = before;
+    entry.since = at;
     bytes_ += bytes_of(entry);
   }
   if (!entry.unsure) entry.unsure = cause;
@@ -266,15 +269,43 @@ void RecentWrites::renew(Entry& entry, BootTime at) {
   ages_.splice(ages_.end(), ages_, entry.age);
 }
 
+void RecentWrites::forget_old_lags(BootTime now) {
+  const nanoseconds age = now - window_;
+  if (age <= limits_.longest) return;
+  lag_before_ = age <= 2 * limits_.longest ? lag_ : nanoseconds(0);
+  lag_ = nanoseconds(0);
+  window_ = now;
+}
+
+void RecentWrites::lagged(nanoseconds lag, BootTime now) {
+  forget_old_lags(now);
+  lag_ = std::max(lag_, lag);
+}
+
+// Such a lag would change how long writes are remembered at least.
+bool RecentWrites::may_teach(nanoseconds lag, BootTime now) {
+  forget_old_lags(now);
+  const nanoseconds known = std::max<nanoseconds>(limits_.least, 2 * lag_);
+  return now >= next_lesson_ && std::min<nanoseconds>(2 * lag, limits_.remembered) > known;
+}
+
 // An index that has lagged lately may do so again.
-nanoseconds RecentWrites::least(BootTime now) const {
-  const nanoseconds lag = now - lagged_ > limits_.longest ? nanoseconds(0) : lag_;
+nanoseconds RecentWrites::least(BootTime now) {
+  forget_old_lags(now);
+  const nanoseconds lag = std::max(lag_, lag_before_);
   return std::min<nanoseconds>(std::max<nanoseconds>(limits_.least, 2 * lag), limits_.remembered);
 }
 
-bool RecentWrites::make_room(BootTime now) {
+size_t RecentWrites::room_of(size_t item_bytes) {
+  return kEntryBytes + 2 * item_bytes;
+}
+
+bool RecentWrites::make_room(BootTime now, size_t bytes) {
+  const auto is_full = [&] { return bytes_ + taken_ + bytes >= limits_.bytes; };
+  if (!is_full()) return true;
+  if (now < full_until_) return false;  // Many may wait for room: one of them looks.
   const nanoseconds least_age = least(now);
-  for (size_t left = ages_.size(); left > 0 && bytes_ >= limits_.bytes; --left) {
+  for (size_t left = ages_.size(); left > 0 && is_full(); --left) {
     const Age first = ages_.front();
     KnownTable& table = *table_of(first.table);
     Entry& entry = table.entries.find(first.key)->second;
@@ -286,7 +317,8 @@ bool RecentWrites::make_room(BootTime now) {
       forget(table, first.key);
     }
   }
-  return bytes_ < limits_.bytes;
+  if (is_full()) full_until_ = now + kFullFor;
+  return !is_full();
 }
 
 // False if the memory does not take the item.
@@ -333,21 +365,25 @@ std::optional<Cause> RecentWrites::cause_of_unsure(const std::string& table, con
 }
 
 void RecentWrites::keep_longer(Entry& entry, BootTime now) {
-  if (now - lagged_ > limits_.longest) lag_ = nanoseconds(0);
-  lagged_ = now;
-  lag_ = std::max<nanoseconds>(lag_, now - entry.at);
   entry.until =
       std::min<BootTime>(std::max<BootTime>(entry.until, now + limits_.remembered), entry.at + limits_.longest);
 }
 
-// The index shows the item as it was, or not at all.
+// The index shows something else. The item is read before it would be remembered for longer than after a write, as a
+// client may have changed it.
 void RecentWrites::lags(const QueryInput& query, const KnownTable& table, const ItemRef& item, Entry& entry,
                         BootTime now) {
   keep_longer(entry, now);
-  const bool is_far = now - entry.since > limits_.far_behind && now - entry.doubted > limits_.remembered;
-  if (!is_far || doubts_.size() >= kMostDoubts) return;
-  entry.doubted = now;
-  doubts_.push_back({query.table, query.index, key_in(item, table.definition.keys)});
+  const nanoseconds lag = now - entry.since;
+  const bool is_old = now - entry.at >= limits_.remembered / 2 || lag > limits_.far_behind;
+  if (now < entry.next_doubt || doubts_.size() >= kMostDoubts) return;
+  if (!is_old && !may_teach(lag, now)) return;
+  if (!is_old) next_lesson_ = now + kLessonPause;
+  entry.next_doubt = now + limits_.remembered / 2;
+  if (lag <= limits_.far_behind) {
+    entry.next_doubt = std::min<BootTime>(entry.next_doubt, entry.since + limits_.far_behind);
+  }
+  doubts_.push_back({query.table, query.index, key_in(item, table.definition.keys), lag});
 }
 
 Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, size_t& masked) {

@@ -30,10 +30,10 @@ struct RecentWritesLimits {
   seconds remembered{30};  // After a write, or after an index showed something else.
   // After a write or a read by key, whatever indexes show: a client may have changed the item.
   seconds longest{600};
-  seconds far_behind{60};  // An index that shows nothing of a write for that long is told of, if the item is still so.
+  seconds far_behind{60};  // An index that shows nothing of a write for longer is far behind, if the item is still so.
   // After a write, even without room: this long, or twice as long as an index has lately lagged.
   seconds least{5};
-  size_t bytes = 64u << 20;  // All items together, in memory. Writes that are under way come on top.
+  size_t bytes = 64u << 20;  // All items together, in memory, and those of writes that are under way.
 };
 
 class RecentWrites {
@@ -75,20 +75,27 @@ class RecentWrites {
   size_t size() const { return ages_.size(); }
   size_t bytes() const { return bytes_; }
   size_t most_bytes() const { return limits_.bytes; }
-  // Forgets what may go if there is no room, and says if there is some now.
-  [[nodiscard]] bool make_room(BootTime now);
+  // Forgets what may go if there is no room for so many bytes, and says if there is now.
+  [[nodiscard]] bool make_room(BootTime now, size_t bytes = 0);
+  // A write that is under way takes room, until its answer is noted: as much as it may need then.
+  static size_t room_of(size_t item_bytes);
+  void take_room(size_t bytes) { taken_ += bytes; }
+  void give_room(size_t bytes) { taken_ -= bytes; }
 
   // The page of a query of an index, with remembered items as they are. `masked` counts the items that the index showed
   // and that are remembered. For queries without count_only and projection; others stay as they are.
   Page corrected(const QueryInput& query, Page page, BootTime now, size_t& masked);
 
-  // An index has not shown this item for very long: read it. Each is told of now and then.
+  // An index does not show this item as it is remembered: it is behind, or a client has changed the item. Read it.
   struct Doubt {
     std::string table;
     std::string index;
     Item key;
+    nanoseconds lag{0};  // For so long.
   };
   std::vector<Doubt> take_doubts() { return std::exchange(doubts_, {}); }
+  // An index was found to be that far behind.
+  void lagged(nanoseconds lag, BootTime now);
 
   // Forgets what has been remembered for long enough.
   void expire(BootTime now);
@@ -106,8 +113,8 @@ class RecentWrites {
     uint64_t written = 0;           // The same for the last image that a write gave.
     BootTime at{};
     BootTime until{};
-    BootTime since{};    // The item is like that since then.
-    BootTime doubted{};  // When it was last told of in a Doubt.
+    BootTime since{};       // The item is like that since then.
+    BootTime next_doubt{};  // The first time at which it may be reported in a Doubt again.
     Ages::iterator age{};
   };
   struct KnownTable {
@@ -125,7 +132,9 @@ class RecentWrites {
   void forget(KnownTable& table, const std::string& key);
   void keep_longer(Entry& entry, BootTime now);
   void lags(const QueryInput& query, const KnownTable& table, const ItemRef& item, Entry& entry, BootTime now);
-  nanoseconds least(BootTime now) const;
+  bool may_teach(nanoseconds lag, BootTime now);
+  nanoseconds least(BootTime now);
+  void forget_old_lags(BootTime now);
   int64_t version_of(const ItemRef& item) const;
   // The memory has an item of its own.
   static size_t bytes_of(const Entry& entry) { return entry.now && *entry.now ? 2 * entry.now->encoded().size() : 0; }
@@ -136,8 +145,12 @@ class RecentWrites {
   std::map<std::string, KnownTable> tables_;
   Ages ages_;  // The one that was written first is the first.
   size_t bytes_ = 0;
-  nanoseconds lag_{0};  // The longest time after a write at which an index was seen without it,
-  BootTime lagged_{};   // and the last time that one was.
+  size_t taken_ = 0;           // By writes that are under way.
+  BootTime full_until_{};      // Nothing may go before.
+  nanoseconds lag_{0};         // The longest lag since `window_`,
+  nanoseconds lag_before_{0};  // and in the window before.
+  BootTime window_{};
+  BootTime next_lesson_{};  // Not before that is an item read for a small lag.
   std::vector<Doubt> doubts_;
   uint64_t last_call_ = 0;
 };

@@ -39,7 +39,7 @@ TEST(TaskTimes, TheOrderIsThatOfTheSettings) {
   TaskTimes times(settings);
   EXPECT_TRUE(times.newest_first(kNow));
   settings.order = Order::kOldestFirst;
-  EXPECT_TRUE(times.newest_first(kNow)) << "until it is told";
+  EXPECT_TRUE(times.newest_first(kNow)) << "until it is reported";
   times.follow_order();
   EXPECT_FALSE(times.newest_first(kNow));
 }

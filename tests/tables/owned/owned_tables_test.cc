@@ -198,7 +198,7 @@ TEST(OwnedTables, ARefusalDoesNotMoveWhatOnlyALaggingIndexShowed) {
   EXPECT_FALSE(books->stock.contains("PENDING") && books->stock.at("PENDING") > 0);
 }
 
-TEST(OwnedTables, AnIndexThatIsFarBehindIsToldOfUntilItHasCaughtUp) {
+TEST(OwnedTables, AnIndexThatIsFarBehindIsReportedUntilItHasCaughtUp) {
   OwnedWorld world(1, {}, seconds(900));
   ASSERT_TRUE(world.create("a", "PENDING", 1));
   EXPECT_EQ(world.ids(world.owned, "PENDING"), "a ");
@@ -252,6 +252,54 @@ TEST(OwnedTables, WhatAClientHasChangedIsNoLag) {
   EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
 }
 
+TEST(OwnedTables, AClientsChangeIsHiddenForHalfAMinuteAtMost) {
+  OwnedWorld world(1, {}, milliseconds(100));
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  const BootTime written = world.clock.boot();
+  world.pass(seconds(14));
+  PutItemInput put;
+  put.table = "Things";
+  put.item = OwnedWorld::thing("a", "CANCELLED", 1);
+  ASSERT_TRUE(world.wait(world.engine.put_item(std::move(put))));
+  while (world.ids(world.owned, "PENDING") != "") {
+    world.pass(milliseconds(500));
+    ASSERT_LE(world.clock.boot() - written, seconds(30));
+  }
+  EXPECT_EQ(world.ids(world.owned, "CANCELLED"), "a ");
+}
+
+TEST(OwnedTables, ARefusedUpdateIsNoReasonToCountTheTable) {
+  OwnedWorld world(1, {}, milliseconds(100));
+  for (const char* id : {"a", "b", "c", "d"}) ASSERT_TRUE(world.create(id, "PENDING", 1));
+  const auto remove_and_wait = [&](const char* id, nanoseconds time) {
+    DeleteItemInput gone;
+    gone.table = "Things";
+    gone.key = id_key(id);
+    EXPECT_TRUE(world.wait(world.engine.delete_item(std::move(gone))));
+    world.pass(time);
+    return world.wait(world.owned.books("Things"))->stock.at("PENDING");
+  };
+  world.pass(seconds(60));
+  static_cast<void>(world.ids(world.owned, "PENDING"));
+  for (uint64_t left = remove_and_wait("a", seconds(0)); left == 4;) {
+    world.pass(milliseconds(10));
+    left = world.wait(world.owned.books("Things"))->stock.at("PENDING");
+  }
+  world.pass(milliseconds(1500));  // Just counted: doubt has it counted at once, and else it takes 3 s.
+  for (const char* id : {"b", "c"}) {
+    UpdateItemInput update;
+    update.table = "Things";
+    update.key = id_key(id);
+    update.update = "SET #s = :new";
+    update.condition = "#s = :new";
+    update.placeholders.names = {{"#s", "state"}};
+    update.placeholders.values.set(":new", Value("TAKEN"));
+    EXPECT_FALSE(world.wait(world.owned.update_item(std::move(update))));
+  }
+  EXPECT_EQ(remove_and_wait("d", seconds(1)), 3u);
+  EXPECT_EQ(remove_and_wait("d", seconds(5)), 2u);
+}
+
 class Recent : public ::testing::Test {
  protected:
   Recent() { writes_.know(things(), "an id"); }
@@ -269,7 +317,7 @@ class Recent : public ::testing::Test {
     return out;
   }
   // The engine shows these, and goes on behind the last one if `more`.
-  Page corrected(std::vector<ItemRef> shown, bool more, uint32_t limit = 0) {
+  Page corrected(std::vector<ItemRef> shown, bool more, uint32_t limit = 0, BootTime at = BootTime{}) {
     QueryInput query;
     query.table = "Things";
     query.index = "by-state";
@@ -282,7 +330,7 @@ class Recent : public ::testing::Test {
     if (more) page.last_evaluated_key = page.items.back().decode();
     if (more) page.last_evaluated_key.erase("rev");
     size_t masked = 0;
-    return writes_.corrected(query, std::move(page), BootTime{}, masked);
+    return writes_.corrected(query, std::move(page), at, masked);
   }
 
   OwnedWorld world_{1, {}, milliseconds(0)};
@@ -318,6 +366,15 @@ TEST_F(Recent, AReadThatBeganBeforeALostWriteTellsNothing) {
   EXPECT_EQ(ids(corrected({}, false)), "") << "the index shows it as it likes";
   writes_.read("Things", key("x"), thing("x", "TAKEN", 1, 2), writes_.begin_call(), BootTime{});
   EXPECT_FALSE(writes_.cause_of_unsure("Things", key("x")));
+}
+
+TEST_F(Recent, AnIndexThatLacksAWriteWithoutAnAnswerIsNotFarBehindAtOnce) {
+  const BootTime at(seconds(1000));
+  const ItemRef thing_x = thing("x", "PENDING", 1, 1);
+  writes_.unsure("Things", key("x"), thing_x, Cause::kQueue, at);
+  writes_.read("Things", key("x"), thing_x, writes_.begin_call(), at + seconds(1));
+  EXPECT_EQ(ids(corrected({}, false, 0, at + seconds(2))), "x ");
+  EXPECT_TRUE(writes_.take_doubts().empty());
 }
 
 TEST_F(Recent, OverlappingWritesAreOrderedByTheirVersionOrNotAtAll) {
@@ -382,9 +439,25 @@ TEST_F(Full, AnIndexThatLagsMoreGetsMoreTime) {
   size_t masked = 0;
   EXPECT_EQ(writes_.corrected(query, Page(), BootTime(seconds(4)), masked).items.size(), 10u)
       << "it shows none of them";
+  const auto doubts = writes_.take_doubts();
+  ASSERT_EQ(doubts.size(), 1u) << "one tells enough";
+  writes_.lagged(doubts[0].lag, BootTime(seconds(4)));
   EXPECT_FALSE(writes_.make_room(BootTime(seconds(7)))) << "8 s are needed";
   EXPECT_FALSE(writes_.make_room(BootTime(seconds(33)))) << "those that were missing are kept for 30 s more";
   EXPECT_TRUE(writes_.make_room(BootTime(seconds(35))));
+}
+
+TEST_F(Full, AnOldLagIsForgottenAlthoughTheIndexStillLagsALittle) {
+  writes_.lagged(seconds(14), BootTime(seconds(1)));
+  EXPECT_FALSE(writes_.make_room(BootTime(seconds(20)))) << "28 s are needed";
+  EXPECT_TRUE(writes_.make_room(BootTime(seconds(29))));
+  for (int at = 100; at <= 1900; at += 100) writes_.lagged(seconds(1), BootTime(seconds(at)));
+  const BootTime later(seconds(2000));
+  for (int i = 0; i < 10; ++i) {
+    const std::string id = "u" + std::to_string(i);
+    ASSERT_TRUE(writes_.wrote("Things", key(id), thing(id, "PENDING", i), writes_.begin_call(), later));
+  }
+  EXPECT_TRUE(writes_.make_room(later + seconds(6)));
 }
 
 TEST(OwnedTables, WithoutRoomWritesWaitAndAreRefusedAndNothingIsWrong) {
