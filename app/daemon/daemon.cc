@@ -36,6 +36,7 @@ constexpr milliseconds kLastSync{5000};
 // Each step of a stop has that long, even when the drain has used up its time: an engine that does not answer must not
 // hold it up.
 constexpr milliseconds kLastStep{500};
+constexpr milliseconds kLastRelease{3000};
 constexpr milliseconds kLastReports{3000};
 
 class DaemonPage final : public Daemon {
@@ -234,10 +235,9 @@ class DaemonPage final : public Daemon {
       const auto left = std::chrono::duration_cast<milliseconds>(deadline - loop_.clock().boot());
       co_await server_->stop(std::max(left, kLastStep));
     }
-    auto releasing = modules_.each(&Module::release);
-    co_await over_by(later_of(deadline, kLastStep, loop_), std::move(releasing), loop_, scope_);
+    co_await modules_.release(later_of(deadline, kLastRelease, loop_));
     const bool durable = co_await durable_within(*store_, loop_, scope_, kLastSync);
-    auto finishing = modules_.each(&Module::finish);
+    auto finishing = modules_.finish();
     co_await over_by(later_of(deadline, kLastReports, loop_), std::move(finishing), loop_, scope_);
     auto counting = count_tasks();
     const bool counted = co_await over_by(later_of(deadline, kLastStep, loop_), std::move(counting), loop_, scope_);

@@ -130,7 +130,8 @@ class Module {
   virtual void drain() {}
   // Waits until others have given back what they hold, until `deadline` at most. Returns true if nothing is held.
   virtual Async<bool> returned(BootTime) { return true; }
-  virtual Async<void> release() { return {}; }
+  // Gives back what this daemon holds, until then at most.
+  virtual Async<void> release(BootTime) { return {}; }
   virtual Async<void> finish() { return {}; }
   virtual void leave() {}
 };

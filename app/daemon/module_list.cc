@@ -19,8 +19,12 @@ Async<Result<void>> ModuleList::each(Async<Result<void>> (Module::*call)()) {
   co_return Result<void>();
 }
 
-Async<void> ModuleList::each(Async<void> (Module::*call)()) {
-  for (auto& module : modules_) co_await ((*module).*call)();
+Async<void> ModuleList::release(BootTime end) {
+  for (auto& module : modules_) co_await module->release(end);
+}
+
+Async<void> ModuleList::finish() {
+  for (auto& module : modules_) co_await module->finish();
 }
 
 Async<Result<void>> ModuleList::deployed(const PlannedDeployment& planned) {

@@ -31,8 +31,9 @@ class ModuleList {
 
   void drain();
   Async<bool> returned(BootTime deadline);
-  Async<void> each(Async<void> (Module::*call)());  // release() and finish().
-  void leave();                                     // Calls the last module first; so does clear().
+  Async<void> release(BootTime end);
+  Async<void> finish();
+  void leave();  // Calls the last module first; so does clear().
   void clear();
 
  private:

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/set_by.h"
+
 namespace freshet {
 
 namespace {
@@ -65,10 +67,12 @@ Async<void> QueueUnits::join() {
 
 Async<bool> QueueUnits::leave(BootTime deadline) {
   if (!fleet_) co_return true;
-  const bool told = co_await fleet_->leave(deadline);
-  constexpr milliseconds kLook{5};
-  while (nudges_ > 0 && parts_.scheduler.clock().boot() < deadline) co_await sleep_for(parts_.scheduler, kLook);
-  co_return told;
+  const bool announced = co_await fleet_->leave(deadline);
+  if (nudges_ == 0) co_return announced;
+  notified_.emplace(parts_.scheduler);
+  auto notifying = set_by(deadline, *notified_, parts_.scheduler);
+  static_cast<void>(co_await notifying);
+  co_return announced;
 }
 
 QueueUnits::Place QueueUnits::place_of(const std::string& queue) const {
@@ -151,16 +155,16 @@ Async<void> QueueUnits::open(std::string queue, uint64_t number) {
   }
 }
 
-void QueueUnits::tell_others() {
+void QueueUnits::notify_others() {
   for (std::string& url : others()) {
-    if (nudges_ < kMostNudges) scope_.spawn(tell(std::move(url)));
+    if (nudges_ < kMostNudges) scope_.spawn(notify(std::move(url)));
   }
 }
 
-Async<void> QueueUnits::tell(std::string url) {
+Async<void> QueueUnits::notify(std::string url) {
   ++nudges_;
   static_cast<void>(co_await parts_.calls.nudge(url));
-  --nudges_;
+  if (--nudges_ == 0 && notified_) notified_->set(true);
 }
 
 }  // namespace freshet

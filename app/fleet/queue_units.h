@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,8 @@ class QueueUnits final : private FleetHooks {
   Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues);
   // At readiness: joins the fleet, as the member that others reach at `url`.
   void begin(std::string url);
-  // Gives up all queues at once. True once other members can read that, and have been told; false at the deadline.
+  // Gives up all queues at once. True once other members can read that, and have been notified; false at the deadline.
+  // Call it once.
   Async<bool> leave(BootTime deadline);
 
   Place place_of(const std::string& queue) const;
@@ -72,11 +74,11 @@ class QueueUnits final : private FleetHooks {
 
   void start(const std::string& unit) override;
   void stop(const std::string& unit) override;
-  void tell_others() override;
+  void notify_others() override;
   Async<void> join();
   Async<void> open(std::string queue, uint64_t number);
   Wanted* wanted(const std::string& queue, uint64_t number);
-  Async<void> tell(std::string url);
+  Async<void> notify(std::string url);
 
   QueueUnitsParts parts_;
   FleetOptions options_;
@@ -85,8 +87,9 @@ class QueueUnits final : private FleetHooks {
   std::map<std::string, Wanted> wanted_;  // Queues that this member serves.
   uint64_t starts_ = 0;
   std::string join_trouble_;
-  size_t nudges_ = 0;  // Under way.
-  Scope scope_;        // Last.
+  size_t nudges_ = 0;                      // Under way.
+  std::optional<Promise<bool>> notified_;  // While leave() waits for their end.
+  Scope scope_;                            // Last.
 };
 
 }  // namespace freshet

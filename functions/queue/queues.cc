@@ -143,10 +143,27 @@ Async<bool> Queues::all_returned(BootTime deadline) {
   co_return !held();
 }
 
-Async<void> Queues::release_held() {
+Async<void> Queues::release_held(BootTime end) {
   auto queues = all();
   queues.insert(queues.end(), closed_.begin(), closed_.end());
-  for (const auto& queue : queues) co_await queue->release_held();
+  std::vector<Promise<bool>> released;
+  for (const auto& queue : queues) {
+    released.emplace_back(services_.scheduler);
+    releases_.spawn(release(queue, released.back()));
+  }
+  for (const auto& one : released) {
+    if (!one.is_set()) services_.scheduler.call_at(end, [one] { one.set(false); });
+  }
+  for (size_t i = 0; i < queues.size(); ++i) {
+    static_cast<void>(co_await released[i].future());
+    const size_t held = queues[i]->held();  // Some, also where the store has refused.
+    if (held > 0) log_.warn("LEASES_NOT_RELEASED", {{"queue", queues[i]->name()}, {"tasks", held}});
+  }
+}
+
+Async<void> Queues::release(std::shared_ptr<Queue> queue, Promise<bool> done) {
+  co_await queue->release_held();
+  done.set(true);
 }
 
 }  // namespace freshet

@@ -60,11 +60,13 @@ class Queues final : public TaskQueues {
   // After drain(): waits until nothing is held under leases of this daemon, in closed queues too, or until `deadline`.
   // True if nothing is.
   Async<bool> all_returned(BootTime deadline);
-  // After drain(), when no claim can be settled any more: gives back all held tasks.
-  Async<void> release_held();
+  // After drain(), when no claim can be settled any more: gives back all held tasks, in all queues at once, until `end`
+  // at most. Then it logs the queues that are not done (LEASES_NOT_RELEASED), and goes on with them.
+  Async<void> release_held(BootTime end);
 
  private:
   Async<void> sweep();
+  static Async<void> release(std::shared_ptr<Queue> queue, Promise<bool> done);
 
   Services& services_;
   const EventLog log_;
@@ -82,6 +84,7 @@ class Queues final : public TaskQueues {
   MayOpen may_open_;
   NamedTurns opening_{services_.scheduler};
   Scope sweeps_;  // While there are closed queues, one sweep().
+  Scope releases_;
 };
 
 }  // namespace freshet

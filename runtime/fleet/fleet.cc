@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/set_by.h"
+
 namespace freshet {
 
 Fleet::Fleet(Tables& tables, Scheduler& scheduler, Random& random, EventLog log, FleetHooks& hooks,
@@ -12,7 +14,8 @@ Fleet::Fleet(Tables& tables, Scheduler& scheduler, Random& random, EventLog log,
       random_(random),
       log_(std::move(log)),
       hooks_(hooks),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      left_(scheduler) {}
 
 Fleet::~Fleet() {
   if (timer_ != 0) scheduler_.cancel(timer_);
@@ -69,10 +72,8 @@ Async<bool> Fleet::leave(BootTime deadline) {
   obey(core_->leave());
   next_beat_ = now();
   kick();
-  constexpr milliseconds kLook{5};
-  const auto is_told = [this] { return core_->has_let_go() && leaving_told_; };
-  while (!is_told() && now() < deadline) co_await sleep_for(scheduler_, kLook);
-  co_return is_told();
+  auto leaving = set_by(deadline, left_, scheduler_);
+  co_return co_await leaving;
 }
 
 std::string Fleet::broken() const {
@@ -133,6 +134,7 @@ void Fleet::obey(FleetCore::Orders orders) {
   if (orders.plan && !writing_plan_) scope_.spawn(write_plan_of(core_, std::move(*orders.plan), orders.plan_seen));
   if (!orders.forget.empty()) scope_.spawn(forget(std::move(orders.forget)));
   if (orders.look_again) next_read_ = now();
+  note_left();
 }
 
 // A member that cannot read the plan must not look alive: nobody would take its units over.
@@ -152,8 +154,9 @@ Async<void> Fleet::beat(std::shared_ptr<FleetCore> core) {
   if (!written) co_return;  // A read tells whether it was written, and what is in its way.
   core->beat_confirmed(sent);
   if (!leaving) co_return;
-  leaving_told_ = true;
-  hooks_.tell_others();
+  leaving_announced_ = true;
+  hooks_.notify_others();
+  note_left();
 }
 
 Async<void> Fleet::read(std::shared_ptr<FleetCore> core) {
@@ -187,7 +190,7 @@ Async<void> Fleet::write_units_of(std::shared_ptr<FleetCore> core, MemberUnits u
   if (core != core_) co_return;
   if (!written) co_return;  // Written again at the next heartbeat or read, unless one shows that it is there.
   obey(core->units_confirmed(rev, now()));
-  if (holds < written_holds_) hooks_.tell_others();  // The next members of these units wait for that.
+  if (holds < written_holds_) hooks_.notify_others();  // The next members of these units wait for that.
   written_holds_ = holds;
   kick();
 }
@@ -202,7 +205,7 @@ Async<void> Fleet::write_plan_of(std::shared_ptr<FleetCore> core, FleetPlan plan
   if (core != core_) co_return;
   if (written) {
     if (is_new_leader) log_.info("FLEET_LEADER", {{"member", options_.id}, {"term", term}});
-    hooks_.tell_others();
+    hooks_.notify_others();
   }
   // Any other refusal would be the same again.
   if (written || written.error().code == ErrorCode::kConditionalCheckFailed) nudge();
@@ -217,6 +220,10 @@ Async<void> Fleet::forget(std::vector<MemberBeat> members) {
 
 void Fleet::note(const Result<void>& written) {
   if (!written && written.error().code != ErrorCode::kConditionalCheckFailed) last_error_ = written.error().message;
+}
+
+void Fleet::note_left() {
+  if (leaving_announced_ && core_->has_let_go()) left_.set(true);
 }
 
 void Fleet::check_membership() {

@@ -34,7 +34,7 @@ class FleetHooks {
   virtual void stop(const std::string& unit) = 0;
   // Something changed that other members should see before they read again by themselves: call their nudge(). Those
   // calls may be lost.
-  virtual void tell_others() = 0;
+  virtual void notify_others() = 0;
 };
 
 class Fleet {
@@ -50,7 +50,8 @@ class Fleet {
   void serve(std::set<std::string> units);
   // Reads the fleet now.
   void nudge();
-  // Gives up all units and says so; waits until others can read that, until `deadline` at most. True if they can.
+  // Gives up all units and announces that; waits until others can read it, until `deadline` at most. True if they can.
+  // Call it once.
   Async<bool> leave(BootTime deadline);
 
   // Null until it has joined.
@@ -78,6 +79,7 @@ class Fleet {
   Async<void> write_plan_of(std::shared_ptr<FleetCore> core, FleetPlan plan, uint64_t seen);
   Async<void> forget(std::vector<MemberBeat> members);
   void note(const Result<void>& written);
+  void note_left();
   void check_membership();
 
   Tables& tables_;
@@ -97,8 +99,9 @@ class Fleet {
   bool writing_plan_ = false;
   bool beginning_ = false;
   bool leaving_ = false;
-  bool leaving_told_ = false;  // The store has a heartbeat that says so.
-  BootTime read_at_{};         // The beginning of the last read that was answered.
+  bool leaving_announced_ = false;  // The store has a heartbeat that says so.
+  const Promise<bool> left_;        // Set once others can read that this member has left.
+  BootTime read_at_{};              // The beginning of the last read that was answered.
   BootTime next_beat_{};
   BootTime next_read_{};
   TimerId timer_ = 0;

@@ -30,7 +30,7 @@ from daemon import Daemon, Refused, check_books  # noqa: E402
 from engine_commands_test import BINARY, Between, freshet  # noqa: E402
 
 TASKS = 300
-STOP_SECONDS = 2  # A stop's steps after the drain.
+STOP_SECONDS = 5  # A stop's steps after the drain.
 KILLED_AT = (400, 700, 1100)  # Requests to the engine, after the start of a daemon.
 KEYS = {"AWS_ACCESS_KEY_ID": extenddb.KEY, "AWS_SECRET_ACCESS_KEY": extenddb.SECRET, "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
@@ -181,7 +181,8 @@ class EngineDaemon(unittest.TestCase):
             took = time.monotonic() - began
             handler.over.set()
             waits.join()
-        self.assertLess(took, drain_ms / 1000 + STOP_SECONDS, "the drain, and half a second for each step after it")
+        self.assertLess(took, drain_ms / 1000 + STOP_SECONDS, "the drain, three seconds to give tasks back, and half a second for each other step")
+        self.assertIn("LEASES_NOT_RELEASED", daemon.log_path.read_text())
         self.assertIn("the store did not answer, so nothing was counted", daemon.log_path.read_text())
 
     def in_vain(self, daemon):

@@ -79,6 +79,13 @@ class Daemon:
     def log_tail(self):
         return self.log_path.read_text(errors="replace")[-3000:]
 
+    def shows(self, path, expected, seconds=10 * SLOWER):
+        """Checks an answer that is read from an index. An engine's index shows a write some moments later."""
+        end = time.monotonic() + seconds
+        while (answer := self.call("GET", path)) != expected and "dynamodb" in self.options and time.monotonic() < end:
+            time.sleep(0.01)
+        assert answer == expected, answer
+
     def call(self, method, path, document=None, headers=None):
         """One request on this thread's kept-alive connection. OSError if the daemon is gone."""
         if getattr(self.local, "port", None) != self.port:

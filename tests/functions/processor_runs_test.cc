@@ -186,7 +186,7 @@ TEST_P(ProcessorRuns, AStopGivesBackWhatARunLeft) {
   auto returned = world.queues->all_returned(world.clock.boot() + seconds(5));
   EXPECT_FALSE(world.wait(std::move(returned))) << "it may go on until then";
   EXPECT_EQ(world.http.in_work, 1);
-  auto released = world.queues->release_held();
+  auto released = world.queues->release_held(BootTime::max());
   world.pass(seconds(1));
   EXPECT_EQ(world.http.in_work, 0) << "its work is ended";
   EXPECT_EQ(world.status("slow"), "PENDING");

@@ -311,7 +311,7 @@ TEST_P(ClosedQueue, TheStopOfTheDaemonWaitsForItsWorkAndGivesItBack) {
   ASSERT_TRUE(settle(*queue, Kind::kComplete, (*taken)[0]));
   EXPECT_FALSE(returned.is_ready());
   EXPECT_FALSE(world.wait(std::move(returned)));
-  auto released = world.queues->release_held();
+  auto released = world.queues->release_held(BootTime::max());
   while (!released.is_ready()) world.pass(milliseconds(1));
   EXPECT_EQ(status("a"), "PENDING");
   EXPECT_EQ(status("b"), "SUCCESS");
@@ -331,7 +331,7 @@ TEST_P(ClosedQueue, TheStopOfTheDaemonLeavesTasksToPullWorkers) {
   const auto owner = open(*other);
   world.queues->drain();
   EXPECT_TRUE(world.wait(world.queues->all_returned(world.clock.boot() + seconds(1))));
-  auto released = world.queues->release_held();
+  auto released = world.queues->release_held(BootTime::max());
   while (!released.is_ready()) world.pass(milliseconds(1));
   EXPECT_EQ(status("b"), "TAKEN");
   ASSERT_TRUE(settle(*owner, Kind::kComplete, (*taken)[0]));

@@ -53,5 +53,72 @@ TEST(QueuesTest, TwoThatOpenAQueueAtTheSameTimeGetTheSameOne) {
   EXPECT_EQ((*opened)->settings().runner, RunnerKind::kFake) << "the second one's settings come last";
 }
 
+// Three queues on a store that answers late, with a task of each of the first two held.
+class ReleasedQueues : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"first", "second", "third"}) {
+      TableDefinition table = queue_table();
+      table.name = name;
+      ASSERT_TRUE(world.wait(world.store->create_table(table)));
+      const auto queue = world.wait(queues.open(name, {}));
+      ASSERT_TRUE(queue) << queue.error().message;
+      if (table.name == "third") continue;
+      ASSERT_TRUE(world.wait((*queue)->create(named({"task"})))[0]);
+      TakeInput one;
+      one.max = 1;
+      ASSERT_EQ(ids(world.wait((*queue)->take(one))), "task");
+    }
+    queues.drain();
+  }
+  size_t held() const {
+    size_t all = 0;
+    for (const auto& queue : queues.all()) all += queue->held();
+    return all;
+  }
+
+  World world{true};
+  LogCapture lines;
+  Queues queues{*world.services, EventLog(world.clock, lines, LogLevel::kInfo), QueueIdentity{"n", "life"}, nullptr,
+                &world.store->wall_guard()};
+};
+
+TEST_F(ReleasedQueues, AllQueuesGiveBackAtOnce) {
+  const uint64_t calls = world.store_calls();
+  auto released = queues.release_held(world.clock.boot() + seconds(3));
+  EXPECT_EQ(world.store_calls() - calls, 2u) << "none waits for another";
+  world.pass(seconds(1));
+  EXPECT_TRUE(released.is_ready());
+  EXPECT_EQ(held(), 0u);
+  world.pass(seconds(3));
+  EXPECT_EQ(lines.count("LEASES_RELEASED_AT_STOP"), 2u);
+  EXPECT_EQ(lines.count("LEASES_NOT_RELEASED"), 0u);
+}
+
+TEST_F(ReleasedQueues, QueuesThatCannotGiveBackInTimeAreLogged) {
+  SimFaults silent;
+  silent.everywhere = true;
+  silent.lost_before = 1;
+  silent.timeout = seconds(60);
+  world.set_faults(silent);
+  auto released = queues.release_held(world.clock.boot() + seconds(3));
+  world.pass(milliseconds(2'999));
+  EXPECT_FALSE(released.is_ready());
+  world.pass(milliseconds(1));
+  EXPECT_TRUE(released.is_ready());
+  EXPECT_EQ(held(), 2u);
+  EXPECT_EQ(lines.count("LEASES_NOT_RELEASED"), 2u) << "the third queue holds nothing";
+}
+
+TEST_F(ReleasedQueues, QueuesWhoseStoreRefusesAreLogged) {
+  world.refuse_edits(true);
+  auto released = queues.release_held(world.clock.boot() + seconds(3));
+  world.pass(seconds(3));
+  EXPECT_TRUE(released.is_ready());
+  EXPECT_EQ(held(), 2u);
+  EXPECT_EQ(lines.count("LEASES_RELEASED_AT_STOP"), 0u);
+  EXPECT_EQ(lines.count("LEASES_NOT_RELEASED"), 2u);
+}
+
 }  // namespace
 }  // namespace freshet

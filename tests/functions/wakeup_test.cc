@@ -122,7 +122,7 @@ TEST_P(WakeupTest, WhatIsHeldWhenTheDaemonStopsGoesBackWithItsAttempt) {
   world.put(Item{{"taskId", Value("other")}, {"taskStatus", Value("TAKEN")}, {"taskCreated", Value::number(1)}});
   world.pass(milliseconds(2'000));
   world.queues->drain();
-  auto released = world.queues->release_held();
+  auto released = world.queues->release_held(BootTime::max());
   world.pass(milliseconds(500));
   ASSERT_TRUE(released.is_ready());
   EXPECT_EQ(world.status("b"), "PENDING");

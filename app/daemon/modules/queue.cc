@@ -142,7 +142,7 @@ class QueueModule final : public Module {
     auto returning = queues_->all_returned(deadline);
     co_return co_await returning;
   }
-  Async<void> release() override { return queues_->release_held(); }
+  Async<void> release(BootTime end) override { return queues_->release_held(end); }
   void leave() override {
     starts_.clear();
     leaving_.reset();

@@ -142,6 +142,8 @@ Async<void> Settlements::release_held() {
   if (settlements.empty()) co_return;
   auto count = settlements.size();
   co_await settle_quietly(std::move(settlements));
+  count -= std::min(count, core_.claims.leases().held().size());
+  if (count == 0) co_return;
   FRESHET_REACHED("leases released at a stop");
   log_.info("LEASES_RELEASED_AT_STOP", {{"queue", table_}, {"tasks", count}});
 }

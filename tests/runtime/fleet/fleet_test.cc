@@ -63,6 +63,34 @@ TEST(Fleet, ALeavingMemberHandsOverWithinHalfASecond) {
   }
 }
 
+TEST(Fleet, ALeaveEndsWithItsLastAnnouncement) {
+  for (const uint64_t seed : test_seeds(20)) {
+    SCOPED_TRACE(seed);
+    FleetWorld world(seed);
+    for (const char* id : {"a", "b"}) world.start(id, units_named(4));
+    world.until_served(units_named(4), seconds(5));
+    world.pass(seconds(5) + milliseconds(world.random.below(1000)));
+    world.leave("a");
+    world.pass(seconds(2));
+    ASSERT_TRUE(world.has_left("a"));
+    EXPECT_EQ(world.left_at("a"), world.notified_at("a"));
+  }
+}
+
+TEST(Fleet, ALeaveThatCannotBeAnnouncedEndsAtItsDeadline) {
+  FleetWorld world(13);
+  for (const char* id : {"a", "b"}) world.start(id, units_named(4));
+  world.until_served(units_named(4), seconds(5));
+  world.pass(seconds(5));
+  world.cut_off("a", false);
+  world.leave("a");
+  const BootTime deadline = world.clock.boot() + seconds(10);
+  world.pass(seconds(11));
+  EXPECT_FALSE(world.has_left("a"));
+  EXPECT_GE(world.left_at("a"), deadline);
+  EXPECT_LT(world.left_at("a"), deadline + milliseconds(1));
+}
+
 TEST(Fleet, WithoutNudgesAHandOverTakesSomeReads) {
   FleetWorld world(4);
   world.nudges = 0;

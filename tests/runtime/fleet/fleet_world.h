@@ -56,6 +56,10 @@ class FleetWorld {
   // SIGTERM: true once others can read that it has let go.
   void leave(const std::string& id) { members_.at(id)->scope.spawn(go(*members_.at(id))); }
   bool has_left(const std::string& id) const { return members_.at(id)->left; }
+  BootTime notified_at(const std::string& id) const {
+    return members_.at(id)->notified_at;
+  }  // The last time before it had left.
+  BootTime left_at(const std::string& id) const { return members_.at(id)->left_at; }
   void pass(nanoseconds time) { world.run_for(time); }
 
   std::set<std::string> names() const {
@@ -120,7 +124,8 @@ class FleetWorld {
     void stop(const std::string& unit) override {
       EXPECT_EQ(serving.erase(unit), 1u) << unit << " is stopped by " << id << ", which does not serve it";
     }
-    void tell_others() override {
+    void notify_others() override {
+      if (!left) notified_at = fleets.clock.boot();
       for (const auto& [other, member] : fleets.members_) {
         if (member.get() == this || fleets.random.unit() >= fleets.nudges) continue;
         fleets.world.call_after(milliseconds(fleets.random.below(5)), [&all = fleets, name = other] {
@@ -137,6 +142,8 @@ class FleetWorld {
     Fleet fleet;
     std::set<std::string> serving;
     bool left = false;
+    BootTime notified_at{};
+    BootTime left_at{};
     Scope scope;
   };
 
@@ -149,6 +156,7 @@ class FleetWorld {
   }
   static Async<void> go(Member& member) {
     member.left = co_await member.fleet.leave(member.scheduler.clock().boot() + seconds(10));
+    member.left_at = member.fleets.clock.boot();
   }
 
   std::unique_ptr<EmbeddedTables> open() {
