@@ -30,6 +30,11 @@ class KeptBooks {
 
   // A write of the item was sent; each sent() is followed by one over().
   void sent(uint64_t id) { ++in_flight_[id]; }
+  // The writes of the item that were sent and are not over.
+  int in_flight(uint64_t id) const {
+    const auto found = in_flight_.find(id);
+    return found == in_flight_.end() ? 0 : found->second;
+  }
   // `now`: the item's place if it is known.
   void over(uint64_t id, const std::optional<At>& now);
   // The item was at `from` and is at `to`.

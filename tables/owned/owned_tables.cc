@@ -393,7 +393,7 @@ void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const 
   } else if (is_refused(answer)) {
     // A create that is refused says nothing new.
     const auto detail = std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
-    if (!write.is_new && detail) note_refused(write, detail->item, write.call);
+    if (!write.is_new && detail) note_refused(write, detail->item, write.call, false);
   } else if (answer && after) {
     const auto known = recent_.find(write.table, write.key);
     if (!recent_.wrote(write.table, write.key, *after, write.call, now())) {
@@ -423,16 +423,17 @@ Async<void> OwnedTables::look_later(Written write) {
   static_cast<void>(co_await get_item(std::move(get)));
 }
 
-// The item is not as its writer wanted it. The refusal of a write to an item that is not remembered is no reason to
-// doubt the books.
-void OwnedTables::note_refused(Written& write, const ItemRef& item, uint64_t call) {
+// The item is not as its writer wanted it. If the writer had never seen it, that is no reason to doubt the books.
+void OwnedTables::note_refused(Written& write, const ItemRef& item, uint64_t call, bool is_over) {
   const auto known = recent_.find(write.table, write.key);
-  const bool is_unsure = recent_.cause_of_unsure(write.table, write.key).has_value();
+  const auto unsure = recent_.cause_of_unsure(write.table, write.key);
   recent_.refused(write.table, write.key, item, call, now());
-  write.cause = Cause::kClient;
-  if (known || is_unsure) return account(write, known);
-  // The writer saw an old image, in an index: the books may have the new one already.
-  if (write.is_seen_in_index) doubt(write.table);
+  write.cause = unsure.value_or(Cause::kClient);
+  if (known || unsure) return account(write, known);
+  // The books may have the item as the writer saw it, or as another write under way has made it.
+  const KeptBooks* books = books_of(write.table);
+  const bool are_others = books && books->in_flight(hash_of(write.key)) > (is_over ? 0 : 1);
+  if (write.is_seen_in_index || write.before || are_others) doubt(write.table);
 }
 
 // `before`: the item as the books have it.
@@ -480,7 +481,7 @@ Async<void> OwnedTables::look_at_refused(std::vector<Written> writes) {
     Written& write = writes[i];
     if (!is_of_this_table(write)) continue;
     if (i < items.size() && items[i]) {
-      note_refused(write, items[i]->item, call);
+      note_refused(write, items[i]->item, call, true);
       continue;
     }
     recent_.unsure(write.table, write.key, write.before, write.cause, now());

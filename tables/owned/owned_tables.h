@@ -118,7 +118,7 @@ class OwnedTables final : public Tables {
   Written written_by(const EditItemInput& input);
   Async<Result<WriteOutput>> write_one(WriteInput input);
   void note(Written& write, const Result<WriteOutput>& answer, const std::optional<ItemRef>& now);
-  void note_refused(Written& write, const ItemRef& item, uint64_t call);
+  void note_refused(Written& write, const ItemRef& item, uint64_t call, bool is_over);
   void account(const Written& write, const std::optional<ItemRef>& before);
   void was_read(const GetItemInput& input, const ItemRef& item, uint64_t call);
   bool is_of_this_table(const Written& write) const;

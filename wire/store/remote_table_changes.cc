@@ -150,14 +150,9 @@ Async<Result<std::optional<TableDescription>>> RemoteTables::when(std::string ta
   for (milliseconds look = kFirstLook;; look = std::min(look * 2, kLongestLook)) {
     auto request = table_request(table);
     auto answer = co_await caller_.call("DescribeTable", std::move(request), Caller::Kind::kRead);
-    const BootTime now = scheduler.clock().boot();
-    // A table that has just been made may not be known everywhere.
-    const bool unknown = !answer && answer.error().code == ErrorCode::kResourceNotFound;
-    const bool failed = !answer && !unknown;
-    if (!failed) failing_since.reset();
-    if (failed && !failing_since) failing_since = now;
-    if (failed && (!may_pass(answer.error()) || now >= *failing_since + kLongestUnseen)) co_return fail(answer.error());
-    bool still = unknown;
+    std::optional<Error> error;
+    if (!answer) error = answer.error();
+    bool still = false;
     bool is_building = false;
     if (answer) {
       auto seen = description_of(*answer);
@@ -166,10 +161,18 @@ Async<Result<std::optional<TableDescription>>> RemoteTables::when(std::string ta
       still = seen->status == "ACTIVE" && seen->indexes_ready;
       if (still) {
         auto described = co_await describe_table(table);
-        if (!described) co_return fail(described.error());
-        if (shown(described->definition)) co_return std::move(*described);
+        if (described && shown(described->definition)) co_return std::move(*described);
+        if (!described) error = described.error();
       }
     }
+    const BootTime now = scheduler.clock().boot();
+    // A table that has just been made may not be known everywhere.
+    const bool unknown = error && error->code == ErrorCode::kResourceNotFound;
+    const bool failed = error && !unknown;
+    if (!failed) failing_since.reset();
+    if (failed && !failing_since) failing_since = now;
+    if (failed && (!may_pass(*error) || now >= *failing_since + kLongestUnseen)) co_return fail(*error);
+    if (error) still = unknown;
     // A large table's index takes hours.
     if (is_building) end = now + kLongestChange;
     if (is_building && options_.on_building && now - reported >= kReportedEach) {

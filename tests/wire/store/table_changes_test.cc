@@ -51,6 +51,10 @@ class TableChangesTest : public testing::Test {
       return fail(ErrorCode::kUnavailable, "the engine starts again");
     }
     if (operation == "DescribeTable") return describe();
+    if (operation == "DescribeTimeToLive" && failed_ttl_looks > 0 && calls["UpdateTable"] > 0) {
+      --failed_ttl_looks;
+      return fail(ErrorCode::kUnavailable, "the engine is busy");
+    }
     if (operation == "DescribeTimeToLive") return answer_of({{"TimeToLiveDescription", shown().ttl}});
     const auto made = change(operation, body);
     if (operation == lost && calls[operation] <= lost_answers) return fail(ErrorCode::kTimeout, "no answer");
@@ -144,6 +148,7 @@ class TableChangesTest : public testing::Test {
   int old_looks = 0;
   int lost_changes = 0;          // It accepts so many changes, and does not make them.
   int failed_looks = 0;          // After the first UpdateTable, so many requests to describe the table fail.
+  int failed_ttl_looks = 0;      // The same for its ttl.
   bool ttl_was_changed = false;  // Within the last hour.
   bool is_deaf = false;          // It answers changes and makes none.
 };
@@ -281,7 +286,7 @@ TEST_F(TableChangesTest, TheRefusalOfAChangeThatIsSentAgainIsNotItsOutcome) {
 
 TEST_F(TableChangesTest, AnEngineThatStartsAgainDuringAChangeIsWaitedFor) {
   state.exists = true;
-  failed_looks = 9;
+  failed_looks = failed_ttl_looks = 9;
   wanted.stream = StreamView::kKeysOnly;
   const auto altered = wait(tables.alter_table(wanted));
   ASSERT_TRUE(altered) << altered.error().message;
