@@ -10,6 +10,7 @@
 #include "tables/traits.h"
 #include "tables/value/billed.h"
 #include "tables/value/json.h"
+#include "wire/store/merge.h"
 #include "wire/store/remote_tables.h"
 
 namespace freshet::engines {
@@ -175,9 +176,7 @@ class TableCopy {
     const TableDefinition& is = *there_;
     if (is.keys != definition_.keys) co_return conflict("it is there with other keys");
     for (const IndexDefinition& index : definition_.indexes) {
-      const auto* known = is.index(index.name);
-      if (known == nullptr || !remote::is_same_index(*known, index))
-        co_return conflict("it is there without the index '" + index.name + "'");
+      if (!remote::has_same_index(is, index)) co_return conflict("it is there without the index '" + index.name + "'");
     }
     // An engine may still be making it, for a copy that was ended: this waits, and changes nothing.
     TableDefinition same = is;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tables/traits.h"
+#include "wire/store/merge.h"
 
 namespace freshet::engines {
 

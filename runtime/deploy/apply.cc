@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kKind = "deployment";
 constexpr std::string_view kId = "current";
+constexpr int kMostTries = 3;
 constexpr size_t kChangesPerPiece = 100;  // After this many changes, other work gets its turn.
 
 using NamesMember = std::vector<std::string> DeployedNames::*;
@@ -228,7 +229,9 @@ Async<Result<DeployedState>> read_deployed_state(Deployment deployment, Tables& 
   co_return state;
 }
 
-Async<Result<DeploymentPlan>> apply_deployment(Deployment deployment, Tables& tables, Runtime& runtime) {
+namespace {
+
+Async<Result<DeploymentPlan>> apply_once(Deployment deployment, Tables& tables, Runtime& runtime) {
   Deployment wanted = deployment;
   auto state = co_await read_deployed_state(std::move(deployment), tables, runtime);
   if (!state) co_return fail(std::move(state.error()));
@@ -266,6 +269,18 @@ Async<Result<DeploymentPlan>> apply_deployment(Deployment deployment, Tables& ta
     if (!recorded) co_return fail(std::move(recorded.error()));
   }
   co_return plan;
+}
+
+}  // namespace
+
+Async<Result<DeploymentPlan>> apply_deployment(Deployment deployment, Tables& tables, Runtime& runtime) {
+  for (int tries = 1;; ++tries) {
+    Deployment wanted = deployment;
+    auto applied = co_await apply_once(std::move(wanted), tables, runtime);
+    // Another daemon has made a table that was not there when the changes were planned.
+    const bool again = !applied && applied.error().code == ErrorCode::kResourceInUse && tries < kMostTries;
+    if (!again) co_return applied;
+  }
 }
 
 }  // namespace freshet

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "wire/store/answers.h"
+#include "wire/store/merge.h"
 #include "wire/store/remote_tables.h"
 #include "wire/store/requests.h"
 
@@ -16,6 +17,9 @@ constexpr seconds kReportedEach{60};
 constexpr seconds kLongestUnseen{30};  // An engine shows an old description for no longer than that.
 constexpr int kSendings = 2;  // An engine may lose a change that it accepted: DynamoDB Local does when it is busy.
 constexpr seconds kLongestDoubt{10};  // A change without an answer that the table does not show by then is unknown.
+// A description that contradicts itself is asked for again: DynamoDB Local gives one in the middle of a change.
+constexpr seconds kLongestContradiction{2};
+constexpr int kMostRefusals = 30;  // Refusals of a change while another one is under way: about a minute.
 constexpr milliseconds kFirstLook{20};
 constexpr milliseconds kLongestLook{2'000};
 
@@ -37,22 +41,6 @@ Result<void> can_be_altered(const TableDefinition& definition) {
   return invalid("table '" + definition.name + "': its tags are changed at the engine itself");
 }
 
-std::string_view class_of(const TableDefinition& table) {
-  return table.settings.table_class.empty() ? "STANDARD" : std::string_view(table.settings.table_class);
-}
-
-// Billing and throughput, those of the indexes that both have included.
-bool is_same_capacity(const TableDefinition& a, const TableDefinition& b) {
-  if (a.settings.throughput != b.settings.throughput) return false;
-  const auto units = [](const TableDefinition& table, const std::string& index) {
-    const auto own = table.settings.index_throughput.find(index);
-    return own == table.settings.index_throughput.end() ? table.settings.throughput : own->second;
-  };
-  return std::all_of(a.indexes.begin(), a.indexes.end(), [&](const IndexDefinition& index) {
-    return index.local || b.index(index.name) == nullptr || units(a, index.name) == units(b, index.name);
-  });
-}
-
 // Amazon DynamoDB refuses a second change of a ttl within an hour, whatever it shows meanwhile.
 Error refusal_of_ttl(const std::string& table, Error error) {
   constexpr std::string_view kTooSoon = "modified multiple times within a fixed interval";
@@ -70,20 +58,7 @@ bool may_pass(const Error& error) {
          error.code == ErrorCode::kInternal;
 }
 
-bool has(const TableDefinition& definition, const IndexDefinition& index) {
-  const auto* known = definition.index(index.name);
-  return known != nullptr && is_same_index(*known, index);
-}
-
 }  // namespace
-
-bool is_same_index(const IndexDefinition& one, const IndexDefinition& other) {
-  IndexDefinition a = one;
-  IndexDefinition b = other;
-  std::sort(a.included.begin(), a.included.end());
-  std::sort(b.included.begin(), b.included.end());
-  return a == b;
-}
 
 // Says only whether it was done: a change of a table has no answer that anybody needs.
 //
@@ -97,10 +72,24 @@ Async<Result<void>> RemoteTables::change(const char* operation, std::string body
 }
 
 Async<Result<TableDescription>> RemoteTables::describe_table(std::string table) {
+  auto described = co_await describe(std::move(table));
+  if (described) seen_[described->definition.name] = described->definition;
+  co_return described;
+}
+
+Async<Result<TableDescription>> RemoteTables::describe(std::string table) {
   auto request = table_request(table);
   auto answer = co_await caller_.call("DescribeTable", std::move(request), Caller::Kind::kRead);
+  Scheduler& scheduler = caller_.scheduler();
+  const BootTime end = scheduler.clock().boot() + kLongestContradiction;
+  for (milliseconds look = kFirstLook; answer && !description_of(*answer); look *= 2) {
+    if (scheduler.clock().boot() >= end) break;
+    co_await sleep_for(scheduler, look);
+    request = table_request(table);
+    answer = co_await caller_.call("DescribeTable", std::move(request), Caller::Kind::kRead);
+  }
   if (!answer) {
-    if (answer.error().code == ErrorCode::kResourceNotFound) keys_.forget(table);
+    if (answer.error().code == ErrorCode::kResourceNotFound) forget(table);
     co_return fail(answer.error());
   }
   auto described = description_of(*answer);
@@ -123,18 +112,21 @@ Async<Result<TableDescription>> RemoteTables::describe_table(std::string table) 
 // and is never shown is sent again.
 Async<Result<TableDescription>> RemoteTables::change_table(const char* operation, std::string body, std::string table,
                                                            Shown shown) {
+  std::optional<Error> refused;
   for (int sent = 1;; ++sent) {
     std::string request = body;
     auto changed = co_await change(operation, std::move(request));
     const bool unknown = !changed && changed.error().code == ErrorCode::kUnknownOutcome;
     // An engine that has made the change by now refuses to make it again.
-    if (!changed && !unknown && sent == 1) co_return fail(changed.error());
+    if (!changed && !unknown) refused = changed.error();
+    if (refused && sent == 1) co_return fail(*refused);
     Shown wanted = shown;
     auto described = co_await when(table, std::move(wanted), unknown ? kLongestDoubt : kLongestUnseen);
     const bool is_late = !described && described.error().code == ErrorCode::kTimeout;
     if (unknown && (is_late || (described && !*described))) co_return fail(changed.error());
     if (!described) co_return fail(described.error());
     if (*described) co_return std::move(**described);
+    if (sent == kSendings && refused) co_return fail(*refused);
     if (sent == kSendings) co_return not_in_time(table, "does not show a change that was accepted");
   }
 }
@@ -156,11 +148,11 @@ Async<Result<std::optional<TableDescription>>> RemoteTables::when(std::string ta
     bool is_building = false;
     if (answer) {
       auto seen = description_of(*answer);
-      if (!seen) co_return fail(seen.error());
-      is_building = !seen->indexes_ready;
-      still = seen->status == "ACTIVE" && seen->indexes_ready;
+      if (!seen) error = seen.error();
+      is_building = seen && !seen->indexes_ready;
+      still = seen && seen->status == "ACTIVE" && seen->indexes_ready;
       if (still) {
-        auto described = co_await describe_table(table);
+        auto described = co_await describe(table);
         if (described && shown(described->definition)) co_return std::move(*described);
         if (!described) error = described.error();
       }
@@ -205,15 +197,20 @@ Async<Result<TableDescription>> RemoteTables::delete_table(std::string table) {
   auto request = table_request(table);
   auto deleted = co_await change("DeleteTable", std::move(request));
   if (!deleted && deleted.error().code != ErrorCode::kUnknownOutcome) co_return fail(deleted.error());
-  keys_.forget(table);
+  forget(table);
   Scheduler& scheduler = caller_.scheduler();
   const BootTime end = scheduler.clock().boot() + kLongestChange;
+  std::optional<BootTime> failing_since;
   for (milliseconds look = kFirstLook;; look = std::min(look * 2, kLongestLook)) {
     auto question = table_request(table);
     const auto answer = co_await caller_.call("DescribeTable", std::move(question), Caller::Kind::kRead);
+    const BootTime now = scheduler.clock().boot();
+    if (answer) failing_since.reset();
     if (!answer && answer.error().code == ErrorCode::kResourceNotFound) break;
-    if (!answer) co_return fail(answer.error());
-    if (scheduler.clock().boot() >= end) co_return not_in_time(table, "is not gone after ten minutes");
+    if (!answer && !failing_since) failing_since = now;
+    const bool has_failed = failing_since && now >= *failing_since + kLongestUnseen;
+    if (!answer && (!may_pass(answer.error()) || has_failed)) co_return fail(answer.error());
+    if (now >= end) co_return not_in_time(table, "is not gone after ten minutes");
     co_await sleep_for(scheduler, look);
   }
   co_return described;
@@ -280,14 +277,14 @@ Async<Result<void>> RemoteTables::set_settings(TableDefinition now, TableDefinit
 // One index in each UpdateTable: the protocol takes no more.
 Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefinition wanted) {
   for (const IndexDefinition& index : now.indexes) {
-    if (has(wanted, index)) continue;
+    if (has_same_index(wanted, index)) continue;
     auto request = drop_index_request(now.name, index.name);
     Shown gone = [name = index.name](const TableDefinition& there) { return there.index(name) == nullptr; };
     auto done = co_await change_table("UpdateTable", std::move(request), now.name, std::move(gone));
     if (!done) co_return fail(done.error());
   }
   for (const IndexDefinition& index : wanted.indexes) {
-    if (has(now, index)) continue;
+    if (has_same_index(now, index)) continue;
     auto request = add_index_request(wanted, index);
     Shown made = [name = index.name](const TableDefinition& there) { return there.index(name) != nullptr; };
     auto done = co_await change_table("UpdateTable", std::move(request), wanted.name, std::move(made));
@@ -296,25 +293,47 @@ Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefiniti
   co_return Result<void>();
 }
 
+// Makes `wanted` of a table that is `now` like that, one change after the other.
+Async<Result<void>> RemoteTables::make_changes(TableDefinition now, TableDefinition wanted) {
+  auto settings = co_await set_settings(now, wanted);
+  if (!settings) co_return settings;
+  auto stream = co_await set_stream(now.name, now.stream, wanted.stream);
+  if (!stream) co_return stream;
+  auto indexes = co_await set_indexes(now, wanted);
+  if (!indexes) co_return indexes;
+  co_return co_await set_ttl(now.name, now.ttl_attribute, wanted.ttl_attribute);
+}
+
 Async<Result<TableDescription>> RemoteTables::alter_table(TableDefinition definition) {
   if (auto ok = can_be_altered(definition); !ok) co_return fail(ok.error());
-  auto known = co_await describe_table(definition.name);
+  std::optional<TableDefinition> seen, refused;
+  if (const auto found = seen_.find(definition.name); found != seen_.end()) seen = found->second;
+  auto known = co_await describe(definition.name);
   if (!known) co_return known;
-  Shown any = [](const TableDefinition&) { return true; };
-  auto described = co_await when(definition.name, std::move(any), kLongestChange);  // Somebody may just have made it.
-  if (!described) co_return fail(described.error());
-  if (!*described) co_return fail(ErrorCode::kResourceNotFound, "table '" + definition.name + "' does not exist");
-  const TableDefinition& now = (*described)->definition;
-  auto settings = co_await set_settings(now, definition);
-  if (!settings) co_return fail(settings.error());
-  auto stream = co_await set_stream(now.name, now.stream, definition.stream);
-  if (!stream) co_return fail(stream.error());
-  auto indexes = co_await set_indexes(now, definition);
-  if (!indexes) co_return fail(indexes.error());
-  auto ttl = co_await set_ttl(now.name, now.ttl_attribute, definition.ttl_attribute);
-  if (!ttl) co_return fail(ttl.error());
-  auto altered = co_await describe_table(definition.name);
-  co_return altered;
+  milliseconds pause = kFirstLook;
+  for (int refusals = 0;; ++refusals) {
+    Shown any = [](const TableDefinition&) { return true; };
+    auto described = co_await when(definition.name, std::move(any), kLongestChange);  // Somebody may just have made it.
+    if (!described) co_return fail(described.error());
+    if (!*described) co_return fail(ErrorCode::kResourceNotFound, "table '" + definition.name + "' does not exist");
+    const TableDefinition& now = (*described)->definition;
+    if (!seen) seen = now;
+    TableDefinition wanted = merged(*seen, definition, now);
+    auto made = co_await make_changes(now, std::move(wanted));
+    if (made) co_return co_await describe_table(definition.name);
+    // Another daemon that makes the same change is in the way, or has made it. Then the table is another one now.
+    const bool in_use = made.error().code == ErrorCode::kResourceInUse;
+    const bool is_changed = made.error().code == ErrorCode::kValidation && (!refused || *refused != now);
+    if ((!in_use && !is_changed) || refusals == kMostRefusals) co_return fail(made.error());
+    refused = now;
+    co_await sleep_for(caller_.scheduler(), pause);
+    pause = std::min(pause * 2, kLongestLook);
+  }
+}
+
+void RemoteTables::forget(const std::string& table) {
+  keys_.forget(table);
+  seen_.erase(table);
 }
 
 Async<Result<std::vector<std::string>>> RemoteTables::list_tables() {

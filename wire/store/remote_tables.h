@@ -24,9 +24,6 @@
 
 namespace freshet::remote {
 
-// Equal, in whatever order the projected attributes are named: engines return them in an order of their own.
-bool is_same_index(const IndexDefinition& one, const IndexDefinition& other);
-
 struct RemoteOptions {
   bool transactions = true;  // The engine has them.
   // GetItem and Query are sent again if they are not answered for so long, and the first answer counts (hedge.h).
@@ -46,6 +43,11 @@ class RemoteTables final : public Tables {
   // happens, or ten in all, beside the time in which indexes are built; kUnknownOutcome if no answer came and the table
   // does not show the change within 10 s. The engine goes on. kLimitExceeded for a ttl that was changed within the last
   // hour: Amazon DynamoDB changes it once an hour. The ttl is changed last, so all else is as wanted then.
+  //
+  // Several daemons may change a table at the same time. alter_table makes the difference between the definition and
+  // what describe_table answered last, leaves what others changed since then (merge.h), and waits for about a minute
+  // while the engine refuses it because of another change. Without a describe_table before it, it makes the definition
+  // as it is given.
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;
   Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
   // Waits until it is gone.
@@ -89,6 +91,9 @@ class RemoteTables final : public Tables {
   Async<void> read_alone(std::vector<GetItemInput>& inputs, std::vector<size_t> places,
                          std::vector<Result<ReadOutput>>& out);
 
+  Async<Result<TableDescription>> describe(std::string table);  // Not remembered as seen.
+  void forget(const std::string& table);
+  Async<Result<void>> make_changes(TableDefinition now, TableDefinition wanted);
   Async<Result<void>> change(const char* operation, std::string body);
   Async<Result<void>> set_ttl(std::string table, std::optional<std::string> now, std::optional<std::string> wanted);
   Async<Result<void>> set_indexes(TableDefinition now, TableDefinition wanted);
@@ -103,6 +108,7 @@ class RemoteTables final : public Tables {
   const RemoteOptions options_;
   const StoreTraits traits_;
   KnownKeys keys_;
+  std::map<std::string, TableDefinition> seen_;  // By table: what describe_table answered last.
 };
 
 }  // namespace freshet::remote

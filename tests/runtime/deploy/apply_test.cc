@@ -8,10 +8,23 @@
 #include "runtime/loop/sim_loop.h"
 #include "streams/system_table.h"
 #include "tables/engine/embedded.h"
+#include "tables/owned/split_tables.h"
 #include "tests/runtime/fakes.h"
 
 namespace freshet {
 namespace {
+
+// A store where another daemon makes each table just before this one does.
+class ContestedTables final : public SplitTables {
+ public:
+  explicit ContestedTables(Tables& tables) : SplitTables(tables, tables) {}
+  Async<Result<TableDescription>> create_table(TableDefinition definition) override {
+    definition.indexes.push_back({"theirs", definition.keys, false, Projection::kAll, {}});
+    auto theirs = co_await SplitTables::create_table(std::move(definition));
+    if (!theirs) co_return theirs;
+    co_return fail(ErrorCode::kResourceInUse, "Table already exists");
+  }
+};
 
 // A store in memory with a runtime on it, which can be started anew.
 class World {
@@ -44,13 +57,14 @@ class World {
   }
 
   // The plan that was done, or the error.
-  std::string apply(const std::string& text) {
+  std::string apply(const std::string& text) { return apply_on(*tables_, text); }
+  std::string apply_on(Tables& tables, const std::string& text) {
     DeploymentInput input;
     input.source.file = "t.yaml";
     input.source.text = text;
     auto deployment = resolve_deployment(input);
     if (!deployment) return deployment.error().message;
-    auto plan = wait(apply_deployment(*deployment, *tables_, *runtime_));
+    auto plan = wait(apply_deployment(*deployment, tables, *runtime_));
     return plan ? plan->to_string() : plan.error().message;
   }
 
@@ -117,6 +131,17 @@ TEST(Apply, DeploysOnceAndAfterARestartFindsItAllThere) {
   EXPECT_EQ(world.writes(), before);
   world.restart();
   EXPECT_EQ(world.apply(kTable + kRest), "");
+}
+
+TEST(Apply, AnotherDaemonMayMakeATableFirst) {
+  World world;
+  ContestedTables contested(world.tables());
+  const std::string with_ttl = kTable + "      TimeToLiveSpecification: {AttributeName: ttl}\n";
+  EXPECT_EQ(world.apply_on(contested, with_ttl), "");
+  auto table = world.wait(world.tables().describe_table("Tasks"));
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->definition.ttl_attribute, "ttl");
+  EXPECT_EQ(table->definition.indexes.size(), 1u) << "the index that the other one made stays";
 }
 
 TEST(Apply, ChangesAndRemovesWhatTheTemplateNoLongerSays) {

@@ -1,8 +1,11 @@
 // Changes of tables on a remote store: answers that are lost, and descriptions that come late.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "runtime/loop/sim_loop.h"
 #include "tests/runtime/fakes.h"
@@ -46,7 +49,7 @@ class TableChangesTest : public testing::Test {
     const std::string operation = target.substr(target.find('.') + 1);
     ++calls[operation];
     const Json body = Json::parse(request.body);
-    if (operation == "DescribeTable" && failed_looks > 0 && calls["UpdateTable"] > 0) {
+    if (operation == "DescribeTable" && failed_looks > 0 && calls["UpdateTable"] + calls["DeleteTable"] > 0) {
       --failed_looks;
       return fail(ErrorCode::kUnavailable, "the engine starts again");
     }
@@ -66,12 +69,19 @@ class TableChangesTest : public testing::Test {
     if (operation == "UpdateTimeToLive" && ttl_was_changed) {
       return refusal("ValidationException", "Time to live has been modified multiple times within a fixed interval");
     }
+    if (refused_changes > 0 && operation == "UpdateTable") {
+      --refused_changes;
+      if (when_refused) when_refused();
+      return refusal(refusal_name, "Attempt to change a resource which is still in use: Index is being created");
+    }
     before = state;
     sent.push_back(body);
     old_looks = late_looks;
     if (operation == "CreateTable") {
       if (state.exists) return refusal("ResourceInUseException", "Table already exists: T");
       state.exists = true;
+    } else if (operation == "DeleteTable") {
+      state.exists = false;
     } else if (operation == "UpdateTimeToLive") {
       const auto& wish = body["TimeToLiveSpecification"];
       const bool on = wish["Enabled"].get<bool>();
@@ -93,8 +103,32 @@ class TableChangesTest : public testing::Test {
       const bool on = body["StreamSpecification"]["StreamEnabled"].get<bool>();
       if (on == state.streams) return refusal("ValidationException", "Table already has a stream, or none");
       state.streams = on;
+    } else if (body.contains("GlobalSecondaryIndexUpdates")) {
+      return change_index(body["GlobalSecondaryIndexUpdates"][0]);
     }
     return answer_of(Json::object());
+  }
+
+  HttpResponse change_index(const Json& update) {
+    const bool is_made = update.contains("Create");
+    const std::string name = update[is_made ? "Create" : "Delete"]["IndexName"];
+    if (state.indexes.contains(name) == is_made) {
+      return refusal("ValidationException", is_made ? "Attempting to create an index which already exists"
+                                                    : "Requested resource not found: Index");
+    }
+    if (is_made) {
+      state.indexes.insert(name);
+    } else {
+      state.indexes.erase(name);
+    }
+    return answer_of(Json::object());
+  }
+
+  static IndexDefinition index(const std::string& name) {
+    IndexDefinition made;
+    made.name = name;
+    made.keys.partition = {"of-" + name, Type::kString};
+    return made;
   }
 
   HttpResponse describe() {
@@ -106,6 +140,16 @@ class TableChangesTest : public testing::Test {
                   {"AttributeDefinitions", {{{"AttributeName", "id"}, {"AttributeType", "S"}}}},
                   {"ItemCount", 0},
                   {"TableSizeBytes", 0}};
+    for (const std::string& name : now.indexes) {
+      const std::string key = index(name).keys.partition.name;
+      table["GlobalSecondaryIndexes"].push_back({{"IndexName", name},
+                                                 {"IndexStatus", "ACTIVE"},
+                                                 {"KeySchema", {{{"AttributeName", key}, {"KeyType", "HASH"}}}},
+                                                 {"Projection", {{"ProjectionType", "ALL"}}}});
+      if (torn_looks > 0) continue;
+      table["AttributeDefinitions"].push_back({{"AttributeName", key}, {"AttributeType", "S"}});
+    }
+    if (torn_looks > 0) --torn_looks;
     if (now.streams) table["StreamSpecification"] = {{"StreamEnabled", true}, {"StreamViewType", "KEYS_ONLY"}};
     table.update(now.settings);
     return answer_of({{"Table", std::move(table)}});
@@ -116,6 +160,7 @@ class TableChangesTest : public testing::Test {
     bool streams = false;
     Json ttl = {{"TimeToLiveStatus", "DISABLED"}};
     Json settings = Json::object();
+    std::set<std::string> indexes;
   };
   const State& shown() {
     if (old_looks == 0) return state;
@@ -146,9 +191,13 @@ class TableChangesTest : public testing::Test {
   int lost_answers = 1;
   int late_looks = 0;  // After a change the table is described as before so many times.
   int old_looks = 0;
-  int lost_changes = 0;          // It accepts so many changes, and does not make them.
-  int failed_looks = 0;          // After the first UpdateTable, so many requests to describe the table fail.
-  int failed_ttl_looks = 0;      // The same for its ttl.
+  int lost_changes = 0;      // It accepts so many changes, and does not make them.
+  int failed_looks = 0;      // After the first UpdateTable, so many requests to describe the table fail.
+  int failed_ttl_looks = 0;  // The same for its ttl.
+  int torn_looks = 0;        // So many descriptions have indexes, and not the attributes of their keys.
+  int refused_changes = 0;   // It refuses so many calls of UpdateTable.
+  std::string refusal_name = "ResourceInUseException";
+  std::function<void()> when_refused;
   bool ttl_was_changed = false;  // Within the last hour.
   bool is_deaf = false;          // It answers changes and makes none.
 };
@@ -296,6 +345,103 @@ TEST_F(TableChangesTest, AnEngineThatStartsAgainDuringAChangeIsWaitedFor) {
   const auto again = wait(tables.alter_table(wanted));
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(TableChangesTest, AnIndexThatAnotherDaemonMakesMeanwhileStays) {
+  state.exists = true;
+  state.indexes = {"old", "unwanted"};
+  auto seen = wait(tables.describe_table("T"));
+  ASSERT_TRUE(seen) << seen.error().message;
+  state.indexes.insert("theirs");
+  state.streams = true;
+  wanted = seen->definition;
+  std::erase_if(wanted.indexes, [](const IndexDefinition& one) { return one.name == "unwanted"; });
+  wanted.indexes.push_back(index("ours"));
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(state.indexes, (std::set<std::string>{"old", "ours", "theirs"}));
+  EXPECT_EQ(altered->definition.indexes.size(), 3u);
+  EXPECT_TRUE(state.streams) << "it was switched on meanwhile";
+}
+
+TEST_F(TableChangesTest, AnIndexThatTheCallerLeavesOutIsDropped) {
+  state.exists = true;
+  state.indexes = {"theirs"};
+  ASSERT_TRUE(wait(tables.describe_table("T")));
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_TRUE(state.indexes.empty());
+}
+
+TEST_F(TableChangesTest, AChangeOfAnotherDaemonIsWaitedFor) {
+  state.exists = true;
+  ASSERT_TRUE(wait(tables.describe_table("T")));
+  refused_changes = 5;
+  wanted.indexes.push_back(index("ours"));
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(state.indexes, std::set<std::string>{"ours"});
+}
+
+TEST_F(TableChangesTest, AnotherDaemonMayMakeTheSameIndexFirst) {
+  state.exists = true;
+  ASSERT_TRUE(wait(tables.describe_table("T")));
+  refused_changes = 1;
+  refusal_name = "ValidationException";
+  when_refused = [this] { state.indexes.insert("ours"); };
+  wanted.indexes.push_back(index("ours"));
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(calls["UpdateTable"], 1);
+}
+
+TEST_F(TableChangesTest, AChangeThatIsAlwaysRefusedEndsInThatError) {
+  state.exists = true;
+  for (const std::string name : {"ResourceInUseException", "ValidationException"}) {
+    refused_changes = 100'000;
+    refusal_name = name;
+    wanted.stream = StreamView::kKeysOnly;
+    const BootTime began = clock.boot();
+    const auto altered = wait(tables.alter_table(wanted));
+    ASSERT_FALSE(altered);
+    EXPECT_THAT(altered.error().message, testing::HasSubstr("Index is being created"));
+    EXPECT_LT(clock.boot() - began, seconds(90));
+  }
+}
+
+TEST_F(TableChangesTest, ADescriptionThatContradictsItselfIsAskedForAgain) {
+  state.exists = true;
+  state.indexes = {"one"};
+  torn_looks = 3;
+  const auto seen = wait(tables.describe_table("T"));
+  ASSERT_TRUE(seen) << seen.error().message;
+  EXPECT_EQ(seen->definition.indexes.size(), 1u);
+  torn_looks = 3;
+  wanted = seen->definition;
+  wanted.stream = StreamView::kKeysOnly;
+  EXPECT_TRUE(wait(tables.alter_table(wanted)));
+  torn_looks = 100'000;
+  const auto never = wait(tables.describe_table("T"));
+  ASSERT_FALSE(never);
+  EXPECT_THAT(never.error().message, testing::HasSubstr("not of the protocol"));
+}
+
+TEST_F(TableChangesTest, AnEngineThatStartsAgainDuringADeletionIsWaitedFor) {
+  state.exists = true;
+  failed_looks = 9;
+  const auto deleted = wait(tables.delete_table("T"));
+  ASSERT_TRUE(deleted) << deleted.error().message;
+  EXPECT_FALSE(state.exists);
+}
+
+TEST_F(TableChangesTest, AChangeThatWasLostAndIsRefusedThenEndsInTheRefusal) {
+  state.exists = true;
+  lost_changes = 1;
+  ttl_was_changed = true;
+  wanted.ttl_attribute = "ttl";
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_FALSE(altered);
+  EXPECT_EQ(altered.error().code, ErrorCode::kLimitExceeded);
 }
 
 TEST_F(TableChangesTest, AChangeThatIsNeverMadeEndsInAnError) {
