@@ -131,10 +131,10 @@ bool only_wakes_a_processor(const MappingDefinition& mapping, const Functions& f
 }
 
 // The folder has them from a time without an engine. A deployment makes them again when there is none.
-void drop_saved_triggers(const DaemonParts& parts) {
+Result<void> drop_saved_triggers(const DaemonParts& parts) {
   const auto items = at_once(load_system_items(*parts.store, std::string(kFunctionKind)));
   const auto mappings = at_once(load_system_items(*parts.store, std::string(kMappingKind)));
-  if (!items || !mappings) return;  // A new folder.
+  if (!items || !mappings) return {};  // A new folder.
   std::vector<FunctionDefinition> functions;
   for (const ItemRef& item : *items) functions.push_back(function_of(item.decode()));
   for (const ItemRef& item : *mappings) {
@@ -142,9 +142,12 @@ void drop_saved_triggers(const DaemonParts& parts) {
     if (!only_wakes_a_processor(mapping, functions)) continue;
     std::vector<WriteInput> gone = position_removals(mapping.id);
     gone.emplace_back(delete_system_item(kMappingKind, mapping.id));
-    static_cast<void>(at_once(parts.store->write_many(std::move(gone))));
+    for (const auto& written : at_once(parts.store->write_many(std::move(gone)))) {
+      if (!written) return fail(written.error());
+    }
     parts.log.info("MAPPING_LEFT_OUT", {{"mapping", mapping.id}, {"table", mapping.table}});
   }
+  return {};
 }
 
 // Users who move from the embedded store to an engine may think that the tasks come along.
@@ -186,7 +189,7 @@ Result<std::unique_ptr<Tables>> make_engine_tables(DaemonParts& parts) {
   EmbeddedOptions in_memory;
   in_memory.directory = kMemoryDirectory;
   warn_of_tasks_left(parts);
-  drop_saved_triggers(parts);
+  if (auto dropped = drop_saved_triggers(parts); !dropped) return fail(std::move(dropped.error()));
   auto memory = open_embedded(nullptr, parts.loop, parts.random, std::move(in_memory));
   if (!memory) return fail(std::move(memory.error()));
   return std::make_unique<EngineTables>(parts, std::move(*memory));

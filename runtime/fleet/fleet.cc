@@ -45,6 +45,7 @@ Async<Result<void>> Fleet::begin() {
 void Fleet::begin_life_of(MemberBeat me, BootTime sent) {
   log_.info("FLEET_JOINED", {{"member", me.id}, {"epoch", me.epoch}, {"leaseMs", me.lease.count()}});
   core_ = std::make_shared<FleetCore>(std::move(me), sent);
+  leaving_announced_ = false;
   core_->serve(serves_);
   if (leaving_) obey(core_->leave());
   read_at_ = now();
@@ -151,7 +152,7 @@ Async<void> Fleet::beat(std::shared_ptr<FleetCore> core) {
   auto written = co_await write_beat(tables_, std::move(next));
   --beats_;
   note(written);
-  if (!written) co_return;  // A read tells whether it was written, and what is in its way.
+  if (!written || core != core_) co_return;  // The next read shows if it was written, and if not, why.
   core->beat_confirmed(sent);
   if (!leaving) co_return;
   leaving_announced_ = true;

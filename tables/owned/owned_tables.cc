@@ -161,9 +161,10 @@ class OwnedTables::Room {
   explicit Room(RecentWrites& recent) : recent_(recent) {}
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
-  ~Room() { recent_.give_room(bytes_); }
+  ~Room() { give_back(); }
 
   void take(size_t bytes) { recent_.take_room(bytes_ = bytes); }
+  void give_back() { recent_.give_room(std::exchange(bytes_, 0)); }
 
  private:
   RecentWrites& recent_;
@@ -331,6 +332,7 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::write_many(std::vector<Writ
     if (answers[i] && wanted_by(inputs[i]) == ReturnValues::kNone) answers[i]->attributes = ItemRef();
     writing.over();
   }
+  room.give_back();  // The writes have taken theirs.
   if (!others.empty()) scope_.spawn(look_at_refused(std::move(others)));
   if (!unseen.empty()) co_await look_again(std::move(unseen));
   co_return answers;
@@ -373,6 +375,7 @@ Async<Result<TransactWriteOutput>> OwnedTables::transact_write(TransactWriteInpu
   std::vector<Written> written = writes;
   Writing writing(*this, std::move(writes));
   auto answer = co_await store_.transact_write(std::move(input));
+  room.give_back();
   const bool may_be_done = answer || answer.error().code == ErrorCode::kUnknownOutcome;
   if (may_be_done) {
     std::vector<Written> again = written;
@@ -569,10 +572,11 @@ Async<Result<Page>> OwnedTables::query(QueryInput input) {
   Page out;
   for (int pages = 1;; ++pages) {
     QueryInput sent = input;
+    const BootTime asked = now();  // The store may repeat the request for seconds.
     auto page = co_await store_.query(std::move(sent));
     if (!page) co_return page;
     size_t masked = 0;
-    Page right = recent_.corrected(input, std::move(*page), now(), masked);
+    Page right = recent_.corrected(input, std::move(*page), asked, masked);
     for (auto& doubt : recent_.take_doubts()) scope_.spawn(look_at_lag(std::move(doubt)));
     end_lags();
     std::move(right.items.begin(), right.items.end(), std::back_inserter(out.items));

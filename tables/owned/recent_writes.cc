@@ -303,9 +303,10 @@ size_t RecentWrites::room_of(size_t item_bytes) {
 bool RecentWrites::make_room(BootTime now, size_t bytes) {
   const auto is_full = [&] { return bytes_ + taken_ + bytes >= limits_.bytes; };
   if (!is_full()) return true;
-  if (now < full_until_) return false;  // Many may wait for room: one of them looks.
+  if (now < full_until_) return false;   // Many may wait for room: one of them looks.
+  constexpr size_t kMostPassed = 1'000;  // Of those that cannot go yet: the next look goes on with others.
   const nanoseconds least_age = least(now);
-  for (size_t left = ages_.size(); left > 0 && is_full(); --left) {
+  for (size_t left = std::min(ages_.size(), kMostPassed); left > 0 && !ages_.empty() && is_full();) {
     const Age first = ages_.front();
     KnownTable& table = *table_of(first.table);
     Entry& entry = table.entries.find(first.key)->second;
@@ -313,6 +314,7 @@ bool RecentWrites::make_room(BootTime now, size_t bytes) {
     const bool is_behind = entry.until > entry.at + limits_.remembered && entry.until > now;
     if (is_behind || entry.unsure) {
       ages_.splice(ages_.end(), ages_, entry.age);
+      --left;
     } else {
       forget(table, first.key);
     }
@@ -374,6 +376,7 @@ void RecentWrites::keep_longer(Entry& entry, BootTime now) {
 void RecentWrites::lags(const QueryInput& query, const KnownTable& table, const ItemRef& item, Entry& entry,
                         BootTime now) {
   keep_longer(entry, now);
+  if (now <= entry.since) return;  // The page was asked for before the write.
   const nanoseconds lag = now - entry.since;
   const bool is_old = now - entry.at >= limits_.remembered / 2 || lag > limits_.far_behind;
   if (now < entry.next_doubt || doubts_.size() >= kMostDoubts) return;

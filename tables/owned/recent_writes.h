@@ -83,7 +83,8 @@ class RecentWrites {
   void give_room(size_t bytes) { taken_ -= bytes; }
 
   // The page of a query of an index, with remembered items as they are. `masked` counts the items that the index showed
-  // and that are remembered. For queries without count_only and projection; others stay as they are.
+  // and that are remembered. `now`: when the page was asked for. For queries without count_only and projection; others
+  // stay as they are.
   Page corrected(const QueryInput& query, Page page, BootTime now, size_t& masked);
 
   // An index does not show this item as it is remembered: it is behind, or a client has changed the item. Read it.

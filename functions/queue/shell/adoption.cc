@@ -154,7 +154,7 @@ Async<Result<void>> Adoption::add_lanes(std::vector<std::string> names) {
   co_return lanes.room;
 }
 
-// Looks at lanes that are thought to be empty, whatever the reason: a level, not an edge.
+// Looks at lanes that are thought to be empty, whatever the reason, so it finds tasks that no event reported.
 Async<void> Adoption::check_lanes() {
   size_t looked = 0;
   for (auto names = core_.lanes.next_to_check(looked); !names.empty(); names = core_.lanes.next_to_check(looked)) {

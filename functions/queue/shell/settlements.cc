@@ -125,11 +125,14 @@ Async<void> Settlements::settle_quietly(std::vector<Settlement> settlements) {
 }
 
 Async<void> Settlements::release_held() {
+  const bool is_given_up = core_.agenda.given_up();
   base_.left_in_work.clear();
-  if (!core_.agenda.given_up()) {
-    parts_.sheds.write_spells(true);
-    co_await parts_.learnt.keep_learnt_at_stop();
-  }
+  if (!is_given_up) parts_.sheds.write_spells(true);
+  co_await give_back_held();
+  if (!is_given_up) co_await parts_.learnt.keep_learnt_at_stop();
+}
+
+Async<void> Settlements::give_back_held() {
   std::vector<Settlement> settlements;
   for (auto& [id, token] : core_.claims.leases().held()) {
     Settlement settlement;

@@ -27,6 +27,7 @@ class Settlements : QueuePart {
   Async<Result<ItemRef>> settle_replaced(Settlement settlement, Outcome outcome, ItemRef task);
   Async<Result<WriteOutput>> end_cancelled(Settlement settlement, ItemRef task);
   Result<ItemRef> settled(const Settlement& settlement, Result<WriteOutput>& answer);
+  Async<void> give_back_held();
   Async<void> settle_quietly(std::vector<Settlement> settlements);
 };
 

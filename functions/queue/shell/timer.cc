@@ -93,7 +93,7 @@ void QueueTimer::start_soon(nanoseconds delay) {
   if (core_.agenda.start_by(when)) hurry(when);
 }
 
-// A level, not an edge: finds what no event reported.
+// Looks at the state itself, so it finds changes that no event reported.
 Async<void> QueueTimer::look_around() {
   core_.agenda.look_began(boot(), settings_.look_around);
   co_await parts_.table.look_for_table();
