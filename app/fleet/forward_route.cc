@@ -150,10 +150,12 @@ class ForwardRoute final : public Route {
   MemberCalls& calls_;
 };
 
-std::string_view state_of(const FleetCore* fleet) {
+std::string_view state_of(const QueueUnits& units) {
+  const FleetCore* fleet = units.core();
   if (!fleet) return "joining";
   switch (fleet->membership()) {
     case Membership::kJoined:
+      if (units.is_clock_off()) return "clock-off";
       return fleet->leaving() ? "leaving" : "joined";
     case Membership::kFenced:
       return "unreachable";
@@ -204,7 +206,7 @@ std::string fleet_json(const QueueUnits& units) {
     const FleetCore* fleet = units.core();
     JsonObject json(out);
     json.text("member", units.id());
-    json.text("state", state_of(fleet));
+    json.text("state", state_of(units));
     if (fleet && fleet->view().plan) {
       json.text("leader", fleet->view().plan->leader);
       json.number("term", fleet->view().plan->term);

@@ -61,6 +61,7 @@ class QueueUnits final : private FleetHooks {
   std::vector<std::string> others() const;
   void nudge();
   // Null until it has joined.
+  bool is_clock_off() const { return fleet_ && fleet_->is_clock_off(); }
   const FleetCore* core() const { return fleet_ ? fleet_->core() : nullptr; }
   const std::string& id() const { return options_.id; }
   std::string broken() const;

@@ -7,6 +7,18 @@
 
 namespace freshet {
 
+namespace {
+
+std::string clock_is_off(milliseconds ahead) {
+  const std::string by = std::to_string(std::abs(ahead.count()));
+  const std::string where = ahead.count() > 0 ? "ahead of" : "behind";
+  return "this daemon's clock is at least " + by + " ms " + where +
+         " that of the fleet's leader, so it serves no queues until they are within a second: set the clocks, for "
+         "example with NTP";
+}
+
+}  // namespace
+
 Fleet::Fleet(Tables& tables, Scheduler& scheduler, Random& random, EventLog log, FleetHooks& hooks,
              FleetOptions options)
     : tables_(tables),
@@ -35,6 +47,7 @@ Async<Result<void>> Fleet::begin() {
   me.url = options_.url;
   me.lease = options_.lease;
   me.life = random_.uuid();
+  me.wall = scheduler_.clock().wall();
   const BootTime sent = now();
   auto begun = co_await begin_life(tables_, std::move(me));
   if (!begun) co_return fail(std::move(begun.error()));
@@ -45,8 +58,8 @@ Async<Result<void>> Fleet::begin() {
 void Fleet::begin_life_of(MemberBeat me, BootTime sent) {
   log_.info("FLEET_JOINED", {{"member", me.id}, {"epoch", me.epoch}, {"leaseMs", me.lease.count()}});
   core_ = std::make_shared<FleetCore>(std::move(me), sent);
+  clock_ = ClockCheck();
   leaving_announced_ = false;
-  core_->serve(serves_);
   if (leaving_) obey(core_->leave());
   read_at_ = now();
   said_ = Membership::kJoined;
@@ -58,8 +71,13 @@ void Fleet::begin_life_of(MemberBeat me, BootTime sent) {
 void Fleet::serve(std::set<std::string> units) {
   serves_ = std::move(units);
   if (!core_) return;
-  core_->serve(serves_);
+  serve_units();
   kick();
+}
+
+void Fleet::serve_units() {
+  const bool is_right = clock_.verdict() == ClockCheck::Verdict::kAgrees;
+  core_->serve(is_right ? serves_ : std::set<std::string>());
 }
 
 void Fleet::nudge() {
@@ -81,7 +99,7 @@ std::string Fleet::broken() const {
   if (!core_) return {};
   switch (core_->membership()) {
     case Membership::kJoined:
-      return {};
+      return is_clock_off() ? clock_is_off(clock_.off()) : "";
     case Membership::kSuperseded:
       return "another daemon has joined the fleet as '" + options_.id +
              "': give each daemon a data folder of its own, that is no copy of another's";
@@ -148,6 +166,7 @@ Async<void> Fleet::beat(std::shared_ptr<FleetCore> core) {
   ++beats_;
   const BootTime sent = now();
   MemberBeat next = core->next_beat();
+  next.wall = scheduler_.clock().wall();
   const bool leaving = next.leaving;
   auto written = co_await write_beat(tables_, std::move(next));
   --beats_;
@@ -163,6 +182,7 @@ Async<void> Fleet::beat(std::shared_ptr<FleetCore> core) {
 Async<void> Fleet::read(std::shared_ptr<FleetCore> core) {
   ++reads_;
   const BootTime begun = now();
+  const WallTime begun_at = scheduler_.clock().wall();
   auto view = co_await read_fleet(tables_);
   --reads_;
   if (core != core_) co_return;
@@ -174,6 +194,7 @@ Async<void> Fleet::read(std::shared_ptr<FleetCore> core) {
   read_at_ = std::max(read_at_, begun);
   obey(core->saw(*view, begun, now()));
   check_membership();
+  check_clock(begun_at);
   if (next_read_ <= now() || (core->units_to_write() && !writing_units_)) {
     kick();
   } else if (core->membership() != Membership::kSuperseded) {
@@ -235,6 +256,18 @@ void Fleet::check_membership() {
   if (is == Membership::kSuperseded) log_.error("FLEET_SUPERSEDED", {{"message", broken()}});
   if (is == Membership::kJoined) log_.info("FLEET_REACHED", {{"member", options_.id}});
   said_ = is;
+}
+
+void Fleet::check_clock(WallTime begun) {
+  const bool was_off = is_clock_off();
+  const bool was_unknown = clock_.verdict() == ClockCheck::Verdict::kUnknown;
+  if (!was_off && !was_unknown) return;
+  const MemberBeat* leader = core_->leads() ? nullptr : core_->leader();
+  clock_.saw(leader, begun, scheduler_.clock().wall());
+  if (is_clock_off() && !was_off) log_.error("FLEET_CLOCK_OFF", {{"message", broken()}});
+  if (clock_.verdict() != ClockCheck::Verdict::kAgrees) return;
+  if (was_off) log_.info("FLEET_CLOCK_RIGHT", {{"member", options_.id}});
+  serve_units();
 }
 
 // After a silence of an hour others have removed the member's items.

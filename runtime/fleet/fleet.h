@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/scheduler.h"
+#include "runtime/fleet/clock_check.h"
 #include "runtime/fleet/fleet_core.h"
 #include "tables/tables.h"
 
@@ -58,6 +59,8 @@ class Fleet {
   const FleetCore* core() const { return core_ ? &*core_ : nullptr; }
   // Why this member serves nothing although it should; empty if there is no reason.
   std::string broken() const;
+  // True while the wall clock differs from the leader's by more than a second: this member serves nothing then.
+  bool is_clock_off() const { return clock_.verdict() == ClockCheck::Verdict::kDiffers; }
 
  private:
   static constexpr int kMostBeats = 3;  // Under way at a time, as each may take long.
@@ -81,6 +84,9 @@ class Fleet {
   void note(const Result<void>& written);
   void note_left();
   void check_membership();
+  void check_clock(WallTime begun);
+  // Nothing until the clock has been compared.
+  void serve_units();
 
   Tables& tables_;
   Scheduler& scheduler_;
@@ -90,6 +96,7 @@ class Fleet {
   const FleetOptions options_;
   std::set<std::string> serves_;
   std::shared_ptr<FleetCore> core_;        // One for each life; calls that are under way keep theirs.
+  ClockCheck clock_;                       // A new one in each life.
   Membership said_ = Membership::kJoined;  // As logged.
   std::string last_error_;
   int beats_ = 0;

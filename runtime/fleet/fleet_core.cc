@@ -192,15 +192,16 @@ void FleetCore::lead(Orders& orders, BootTime now) {
   orders.plan = std::move(plan);
 }
 
-bool FleetCore::is_led() const {
-  if (!view_.plan) return false;
+const MemberBeat* FleetCore::leader() const {
+  if (!view_.plan) return nullptr;
   const auto leader = view_.members.find(view_.plan->leader);
-  return leader != view_.members.end() && leader->second.epoch == view_.plan->leader_epoch &&
-         may_have_units(leader->second);
+  const bool is_there = leader != view_.members.end() && leader->second.epoch == view_.plan->leader_epoch &&
+                        may_have_units(leader->second);
+  return is_there ? &leader->second : nullptr;
 }
 
 bool FleetCore::may_claim(BootTime now) {
-  if (is_led()) {
+  if (leader() != nullptr) {
     leaderless_since_.reset();
     return false;
   }

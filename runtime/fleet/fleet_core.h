@@ -75,6 +75,8 @@ class FleetCore {
   Membership membership() const { return membership_; }
   const MemberBeat& me() const { return me_; }
   bool leads() const;
+  // The living member that leads; null if there is none. Valid until the next call of saw().
+  const MemberBeat* leader() const;
   bool leaving() const { return me_.leaving; }
   // True if this member holds nothing, in the stored item, either.
   bool has_let_go() const;
@@ -108,7 +110,6 @@ class FleetCore {
   void begin_units(Orders& orders);
   void lead(Orders& orders, BootTime now);
   bool may_claim(BootTime now);
-  bool is_led() const;
   bool is_held_by_another(const std::string& unit) const;
   bool may_have_units(const MemberBeat& member) const;
   std::map<std::string, std::set<std::string>> candidates() const;

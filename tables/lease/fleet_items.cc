@@ -55,6 +55,7 @@ Item item_of(const MemberBeat& beat) {
   item.set("life", Value(beat.life));
   item.set("url", Value(beat.url));
   item.set("leaseMs", Value::number(beat.lease.count()));
+  item.set("wall", Value::number(epoch_ms(beat.wall)));
   if (beat.leaving) item.set("leaving", Value::boolean(true));
   return item;
 }
@@ -67,6 +68,7 @@ MemberBeat beat_in(const Item& item) {
   beat.url = item.string_or("url");
   beat.lease = milliseconds(item.int_or("leaseMs", 0));
   beat.leaving = item.contains("leaving");
+  beat.wall = WallTime(milliseconds(item.int_or("wall", 0)));
   return beat;
 }
 

@@ -2,7 +2,7 @@
 // its heartbeat and its units, and one plan, which says who serves which unit. Every write is conditional on a number
 // that only rises, so that a write that arrives late or twice changes nothing that came after it.
 //
-// No item has a time: each member times the others on its own clock (runtime/fleet/fleet_core.h).
+// No time in an item decides who is alive: each member times the others on its own clock (runtime/fleet/fleet_core.h).
 //
 // Loop thread. The store outlives the Asyncs.
 #pragma once
@@ -30,6 +30,7 @@ struct MemberBeat {
   std::string url;        // Where other members reach it.
   milliseconds lease{0};  // Without a heartbeat for this long, others take over.
   bool leaving = false;   // It takes no more units.
+  WallTime wall{};        // When the heartbeat was made; the epoch if the member is of a version that does not say so.
   bool operator==(const MemberBeat&) const = default;
 };
 

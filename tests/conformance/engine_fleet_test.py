@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -196,6 +197,31 @@ class EngineFleet(EngineDaemon):
         with self.assertRaises(Refused) as refused:
             first.call("GET", "/readyz")
         self.assertIn("another daemon has joined the fleet", str(refused.exception))
+
+    def test_a_member_whose_clock_is_off_serves_nothing(self):
+        library = os.environ.get("FRESHET_STEP_CLOCK")
+        if not library:
+            self.skipTest("needs FRESHET_STEP_CLOCK: the library of tests/faults/step_clock.cc")
+        first = self.member("first")
+        self.owner([first])
+        clock = self.place / "clock"
+        clock.write_bytes(struct.pack("q", 5_000_000_000))
+        second = self.daemon("second", "--fleet", "--fleet-lease-ms", str(LEASE_MS), "--create-tables")
+        second.environment = {**KEYS, "LD_PRELOAD": library, "STEP_CLOCK": str(clock)}
+        second.start()
+        while second.call("GET", "/fleet")["state"] != "clock-off":
+            time.sleep(0.02)
+        with self.assertRaises(Refused) as refused:
+            second.call("GET", "/readyz")
+        self.assertIn("ms ahead of that of the fleet's leader", str(refused.exception))
+        self.try_again(second, "POST", QUEUE + "/tasks", {"taskId": "t", "payload": 1})
+        self.assertIs(self.owner([first, second]), first)
+        with open(clock, "r+b") as file:
+            file.write(struct.pack("q", 0))
+        while second.call("GET", "/fleet")["state"] != "joined":
+            time.sleep(0.02)
+        with urllib.request.urlopen(f"http://127.0.0.1:{second.port}/readyz") as answer:
+            self.assertEqual(answer.status, 200)
 
     def test_the_commands_of_the_page(self):
         page = (ROOT / "docs/fleet.md").read_text()

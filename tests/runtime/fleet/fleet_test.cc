@@ -37,6 +37,44 @@ TEST(Fleet, ANewMemberGetsItsShareAndNoMoreMoves) {
   EXPECT_TRUE(world.all_served(units_named(9)));
 }
 
+TEST(Fleet, AMemberWhoseClockIsOffServesNothingUntilItIsRight) {
+  for (const seconds ahead : {seconds(-3), seconds(3), seconds(3600)}) {
+    FleetWorld world(1);
+    const std::set<std::string> units{"u1", "u2"};
+    world.start("m", units);
+    static_cast<void>(world.until_served(units, seconds(2)));
+    for (const char* joins : {"a", "z"}) {  // The first by name, too, which would lead without a leader.
+      world.start(joins, units);
+      world.set_clock_ahead(joins, ahead);
+    }
+    world.pass(seconds(10));
+    for (const char* joins : {"a", "z"}) {
+      EXPECT_TRUE(world.served_by(joins).empty());
+      EXPECT_TRUE(world.fleet(joins).is_clock_off());
+      EXPECT_NE(world.fleet(joins).broken().find(ahead > seconds(0) ? "ahead of" : "behind"), std::string::npos);
+    }
+    EXPECT_EQ(world.served_by("m"), units);
+    world.set_clock_ahead("a", milliseconds(400));
+    world.pass(seconds(3));
+    EXPECT_EQ(world.fleet("a").broken(), "");
+    EXPECT_EQ(world.served_by("a").size(), 1u);
+    EXPECT_TRUE(world.served_by("z").empty());
+  }
+}
+
+TEST(Fleet, AClockThatIsOffHindersNobodyWhenTheLeaderIsGone) {
+  FleetWorld world(1);
+  world.start("m", {"u"});
+  static_cast<void>(world.until_served({"u"}, seconds(2)));
+  world.start("z", {"u"});
+  world.set_clock_ahead("z", seconds(-60));
+  world.pass(seconds(5));
+  ASSERT_TRUE(world.fleet("z").is_clock_off());
+  world.kill("m");
+  static_cast<void>(world.until_served({"u"}, seconds(5)));
+  EXPECT_EQ(world.server_of("u"), "z") << "nobody can say which of the two clocks was right";
+}
+
 TEST(Fleet, AnotherTakesOverWithinFourSecondsOfAKill) {
   for (const uint64_t seed : test_seeds(100)) {
     SCOPED_TRACE(seed);

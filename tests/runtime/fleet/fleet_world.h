@@ -33,6 +33,7 @@ class FleetWorld {
     members_[id]->fleet.serve(units);
     members_[id]->scope.spawn(join(*members_[id]));
   }
+  void set_clock_ahead(const std::string& id, milliseconds ahead) { members_.at(id)->scheduler.set_ahead(ahead); }
   // kill -9.
   void kill(const std::string& id) { members_.erase(id); }
   void pause(const std::string& id) { members_.at(id)->scheduler.pause(); }

@@ -37,6 +37,8 @@ class MemberScheduler final : public Scheduler {
   }
   const Clock& clock() const override { return clock_; }
 
+  // Sets this member's wall clock ahead of the world's.
+  void set_ahead(milliseconds ahead) { clock_.ahead = ahead; }
   void pause() { paused_ = true; }
   void resume() {
     paused_ = false;
@@ -48,7 +50,8 @@ class MemberScheduler final : public Scheduler {
   class RatedClock final : public Clock {
    public:
     RatedClock(const Clock& world, double rate) : world_(world), rate_(rate) {}
-    WallTime wall() const override { return world_.wall(); }
+    WallTime wall() const override { return world_.wall() + ahead; }
+    milliseconds ahead{0};
     BootTime boot() const override { return BootTime(scaled(world_.boot().time_since_epoch(), rate_)); }
     BootTime in_world(BootTime mine) const {
       // Rounded up, so that a timer never comes too early.

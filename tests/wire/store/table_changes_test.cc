@@ -194,7 +194,7 @@ class TableChangesTest : public testing::Test {
   int lost_changes = 0;      // It accepts so many changes, and does not make them.
   int failed_looks = 0;      // After the first UpdateTable, so many requests to describe the table fail.
   int failed_ttl_looks = 0;  // The same for its ttl.
-  int torn_looks = 0;        // So many descriptions have indexes, and not the attributes of their keys.
+  int torn_looks = 0;        // Descriptions that have indexes, and not the attributes of their keys.
   int refused_changes = 0;   // It refuses so many calls of UpdateTable.
   std::string refusal_name = "ResourceInUseException";
   std::function<void()> when_refused;
