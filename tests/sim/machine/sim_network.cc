@@ -229,12 +229,18 @@ bool is_slow(const SocketAddress& address) {
 }  // namespace
 
 std::unique_ptr<Socket> SimNetwork::connect(const SocketAddress& address) {
+  return connect_from(0, address);
+}
+
+std::unique_ptr<Socket> SimNetwork::connect_from(uint64_t machine, const SocketAddress& address) {
   const uint16_t port =
       ntohs(address.storage.ss_family == AF_INET ? reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_port
                                                  : reinterpret_cast<const sockaddr_in6*>(&address.storage)->sin6_port);
   const uint64_t id = ++last_link_;
   auto link = std::make_unique<Link>();
   link->id = id;
+  link->machine = machine;
+  link->port = port;
   if (is_slow(address)) make_slow(link->ends[0]);
   links_.emplace(id, std::move(link));
   auto socket = std::make_unique<SimSocket>(*this, id, 0);
@@ -255,7 +261,11 @@ void SimNetwork::try_connect(uint64_t id, uint16_t port) {
 }
 
 Result<std::unique_ptr<Poller>> SimNetwork::make_poller(const Clock&) {
-  return std::make_unique<SimPoller>(rung_);
+  return make_poller(rung_);
+}
+
+std::unique_ptr<Poller> SimNetwork::make_poller(size_t& rung) {
+  return std::make_unique<SimPoller>(rung);
 }
 
 void SimNetwork::run_due() {
@@ -379,6 +389,16 @@ size_t SimNetwork::cut_some(uint64_t per_thousand) {
 
 size_t SimNetwork::freeze_some(uint64_t per_thousand) {
   return hit_some(per_thousand, [](Link& link) { link.frozen = true; });
+}
+
+size_t SimNetwork::freeze_between(uint64_t machine, uint16_t port) {
+  size_t hit = 0;
+  for (auto& [id, link] : links_) {
+    if (link->machine != machine || link->port != port) continue;
+    link->frozen = true;
+    ++hit;
+  }
+  return hit;
 }
 
 }  // namespace freshet::sim

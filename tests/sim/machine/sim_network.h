@@ -32,6 +32,11 @@ class SimNetwork final : public Network {
   Result<std::unique_ptr<Acceptor>> bind(const std::string& address, uint16_t port) override;
   std::unique_ptr<Socket> connect(const SocketAddress& address) override;
   Result<std::unique_ptr<Poller>> make_poller(const Clock& clock) override;
+  // For simulations of several machines: a poller that counts its own sockets that wait for a turn, a connection from
+  // the machine of that number, and the freezing of all connections from one machine to a port. How many were hit.
+  std::unique_ptr<Poller> make_poller(size_t& rung);
+  std::unique_ptr<Socket> connect_from(uint64_t machine, const SocketAddress& address);
+  size_t freeze_between(uint64_t machine, uint16_t port);
 
   // When something arrives next; BootTime::max() for never.
   BootTime next_event() const { return events_.empty() ? BootTime::max() : events_.begin()->first.first; }
@@ -75,6 +80,8 @@ class SimNetwork final : public Network {
     End ends[2];  // 0 belongs to the side that connected.
     bool established = false;
     bool frozen = false;
+    uint64_t machine = 0;  // Of the side that connected.
+    uint16_t port = 0;     // That it connected to.
   };
   struct Watch {
     SocketHandler* handler = nullptr;

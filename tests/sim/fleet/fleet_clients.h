@@ -1,0 +1,41 @@
+// The clients of a simulated fleet, as people's programs behave: they ask any member, send again what got no answer,
+// die with a lease, settle elsewhere than they took. Each is a coroutine that goes on until the run is over.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "base/random.h"
+#include "tests/sim/fleet/fleet_caller.h"
+#include "tests/sim/fleet/fleet_plan.h"
+#include "tests/sim/fleet/ledger.h"
+#include "tests/sim/machine/verdict.h"
+
+namespace freshet::fleet_sim {
+
+// The things that all clients share. Outlives them.
+struct FleetStage {
+  FleetCaller& caller;
+  const FleetRunPlan& plan;
+  sim::Verdict& verdict;
+  Ledger& ledger;
+  const uint16_t engine;               // Its port.
+  const std::vector<uint16_t>& ports;  // Of all members, dead or alive.
+  const bool& calm;                    // Nothing new is created, and workers do their work well.
+  int creators = 0;                    // That have not ended.
+  uint64_t operations = 0;
+};
+
+Async<void> pause_for(FleetStage& stage, Random& random, milliseconds least, milliseconds most);
+
+// The engine's tables of the queues that the members' template has not.
+Async<void> make_tables(FleetStage& stage);
+Async<void> create_tasks(FleetStage& stage, Random random, std::string name);
+Async<void> work_on_tasks(FleetStage& stage, Random random, std::string name);
+Async<void> look_around(FleetStage& stage, Random random);
+
+// Everything that the engine has of the queue's table. False if it does not answer.
+Async<bool> scan_table(FleetStage& stage, std::string table, std::map<std::string, Item>& into);
+
+}  // namespace freshet::fleet_sim

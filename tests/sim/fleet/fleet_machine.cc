@@ -1,0 +1,199 @@
+#include "tests/sim/fleet/fleet_machine.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "tests/sim/fleet/cluster.h"
+#include "tests/sim/fleet/fleet_clients.h"
+#include "tests/sim/machine/points.h"
+#include "wire/http/client.h"
+
+namespace freshet::fleet_sim {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr milliseconds kLongestRest{180'000};
+constexpr milliseconds kRecount{700'000};  // Owners count their tables every ten minutes.
+constexpr milliseconds kJudgePatience{3'000};
+
+class FleetMachine {
+ public:
+  FleetMachine(const FleetRunPlan& plan, const FleetRunOptions& run)
+      : plan_(plan),
+        trace_(run.print),
+        random_(plan.seed * 7'919 + 17),
+        cluster_(plan, trace_, verdict_, ledger_),
+        http_(make_http_client({}, {&cluster_.outside_io()}, cluster_.clock(), cluster_.outside(), cluster_.outside())),
+        caller_(*http_, cluster_.outside(), trace_),
+        stage_{caller_, plan_, verdict_, ledger_, kEnginePort, cluster_.ports(), calm_} {}
+
+  FleetRunResult run() {
+    sim::take_reached();
+    sim::make_common(std::nullopt);
+    trace_.note(to_string(plan_));
+    cluster_.begin();
+    begin_clients();
+    cluster_.go_for(milliseconds(4'000));
+    cluster_.begin_faults();
+    cluster_.go_for(plan_.length);
+    if (goes_on()) come_to_rest();
+    FleetRunResult result;
+    result.holds = !verdict_.is_broken();
+    result.promise = verdict_.promise();
+    result.what = verdict_.what();
+    result.steps = cluster_.steps();
+    result.lives = cluster_.lives();
+    result.operations = stage_.operations;
+    result.hash = trace_.hash();
+    result.seen = trace_.seen();
+    for (const auto& [point, times] : sim::take_reached()) result.seen["point " + point] += times;
+    result.seen["order checks"] += ledger_.order_checks();
+    result.last = trace_.last();
+    return result;
+  }
+
+ private:
+  bool goes_on() const { return cluster_.goes_on(); }
+  Random fork() { return Random(random_.next()); }
+
+  void begin_clients() {
+    clients_.spawn(make_tables(stage_));
+    for (int i = 0; i < plan_.creators; ++i) clients_.spawn(create_tasks(stage_, fork(), "c" + std::to_string(i)));
+    for (int i = 0; i < plan_.workers; ++i) clients_.spawn(work_on_tasks(stage_, fork(), "w" + std::to_string(i)));
+    clients_.spawn(look_around(stage_, fork()));
+  }
+
+  // Faults end, and everything must be done within a time.
+  void come_to_rest() {
+    cluster_.end_faults();
+    calm_ = true;
+    for (int i = 0; i < 3; ++i) clients_.spawn(work_on_tasks(stage_, fork(), "last" + std::to_string(i)));
+    bool rested = false;
+    Scope judging;
+    judging.spawn(judge(rested));
+    const auto is_over = [&rested] { return rested; };
+    const bool over = cluster_.go_until(is_over, kLongestRest + kRecount);
+    if (goes_on() && !over) verdict_.broken("it does not come to rest", unrested_);
+    if (!goes_on()) return;
+    judge_order();
+  }
+
+  void judge_order() {
+    std::map<std::string, Item> all;
+    for (const auto& [queue, items] : items_) all.insert(items.begin(), items.end());
+    ledger_.judge_end(all);
+    ledger_.judge_order(all, [this](const std::string& queue, BootTime from, BootTime to) {
+      return cluster_.units().one_owner("queue/" + queue, from, to) && cluster_.was_calm(from, to);
+    });
+  }
+
+  Async<void> judge(bool& rested) {
+    const BootTime began = cluster_.now();
+    for (;;) {
+      co_await pause_for(stage_, judge_random_, milliseconds(300), milliseconds(900));
+      if (verdict_.is_broken()) co_return;
+      if (stage_.creators == 0) {
+        const bool done = co_await is_done();
+        if (done) break;
+      }
+      if (cluster_.now() - began > kLongestRest) co_return verdict_.broken("tasks are not done", unrested_);
+    }
+    for (;;) {
+      const bool equal = co_await are_books_right();
+      if (equal || verdict_.is_broken()) break;
+      trace_.saw("books wait for a count");
+      co_await pause_for(stage_, judge_random_, milliseconds(10'000), milliseconds(20'000));
+    }
+    co_await judge_members();
+    rested = true;
+  }
+
+  // Every task has ended, in the engine.
+  Async<bool> is_done() {
+    items_.clear();
+    for (const std::string& queue : plan_.queues) {
+      const bool scanned = co_await scan_table(stage_, queue, items_[queue]);
+      if (!scanned) {
+        unrested_ = "no scan of " + queue;
+        co_return false;
+      }
+      for (const auto& [id, item] : items_[queue]) {
+        if (item.status != "PENDING" && item.status != "TAKEN" && item.status != "DELAYED") continue;
+        unrested_ = id + " of " + queue + " is " + item.status;
+        co_return false;
+      }
+    }
+    co_return true;
+  }
+
+  Async<bool> are_books_right() {
+    for (const std::string& queue : plan_.queues) {
+      std::map<std::string, int64_t> counted;
+      for (const auto& [id, item] : items_[queue]) ++counted[item.status];
+      std::string path = "/queues/" + queue + "/stats";
+      const uint16_t port = stage_.ports[judge_random_.below(stage_.ports.size())];
+      const Reply reply = co_await caller_.get(port, std::move(path), kJudgePatience);
+      if (!reply.ok()) {
+        unrested_ = "no stats of " + queue + ": " + std::to_string(reply.status);
+        co_return false;
+      }
+      std::map<std::string, int64_t> told;
+      for (const auto& [state, count] : reply.body["depth"].items()) {
+        if (count.get<int64_t>() != 0) told[state] = count.get<int64_t>();
+      }
+      if (told == counted) continue;
+      unrested_ = "the books of " + queue + " do not equal a scan: " + reply.body["depth"].dump();
+      co_return false;
+    }
+    co_return true;
+  }
+
+  Async<void> judge_members() {
+    std::map<std::string, std::string> owners;
+    for (const uint16_t port : stage_.ports) {
+      std::string ready = "/readyz";
+      const Reply is_ready = co_await caller_.get(port, std::move(ready), kJudgePatience);
+      verdict_.insist(is_ready.status == 200, "a member is not ready although nothing is wrong",
+                      std::to_string(port) + ": " + std::to_string(is_ready.status));
+      std::string path = "/fleet";
+      const Reply fleet = co_await caller_.get(port, std::move(path), kJudgePatience);
+      verdict_.insist(fleet.ok() && text_in(fleet.body, "state") == "joined", "a member has not joined",
+                      std::to_string(port) + ": " + text_in(fleet.body, "state"));
+      if (verdict_.is_broken()) co_return;
+      for (const Json& unit : fleet.body["units"]) {
+        const auto [owner, is_new] = owners.emplace(text_in(unit, "unit"), text_in(unit, "owner"));
+        verdict_.insist(is_new || owner->second == text_in(unit, "owner"), "members do not agree on an owner",
+                        owner->first);
+      }
+    }
+    for (const std::string& queue : plan_.queues) {
+      verdict_.insist(owners.contains("queue/" + queue), "a queue has no owner", queue);
+      verdict_.insist(!cluster_.units().owner("queue/" + queue).empty(), "nobody serves a queue", queue);
+    }
+  }
+
+  const FleetRunPlan& plan_;
+  sim::Trace trace_;
+  Random random_;
+  sim::Verdict verdict_;
+  Ledger ledger_{verdict_};
+  bool calm_ = false;
+  Cluster cluster_;
+  std::unique_ptr<HttpClient> http_;
+  FleetCaller caller_;
+  FleetStage stage_;
+  Random judge_random_{random_.next()};
+  std::map<std::string, std::map<std::string, Item>> items_;  // By queue, as scanned last.
+  std::string unrested_;
+  Scope clients_;
+};
+
+}  // namespace
+
+FleetRunResult run_fleet(const FleetRunPlan& plan, const FleetRunOptions& options) {
+  return FleetMachine(plan, options).run();
+}
+
+}  // namespace freshet::fleet_sim

@@ -1,0 +1,31 @@
+// The plan of a run, drawn from its seed: how many members and queues, which clients, and which faults how often.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace freshet::fleet_sim {
+
+struct FleetRunPlan {
+  uint64_t seed = 0;
+  int members = 2;
+  std::vector<std::string> queues;  // Table names.
+  int creators = 1;
+  int workers = 1;
+  milliseconds length{20'000};  // Until the last fault.
+  // By name, in a thousand seconds of simulated time.
+  std::map<std::string, int> faults;
+
+  bool has(const std::string& fault) const { return faults.contains(fault); }
+};
+
+// `without`: faults that are left out; all else stays as the seed has it.
+FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without);
+std::string to_string(const FleetRunPlan& plan);
+
+}  // namespace freshet::fleet_sim
