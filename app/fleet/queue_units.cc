@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/points.h"
 #include "base/set_by.h"
 
 namespace freshet {
@@ -132,7 +133,7 @@ QueueUnits::Wanted* QueueUnits::wanted(const std::string& queue, uint64_t number
 }
 
 Async<void> QueueUnits::open(std::string queue, uint64_t number) {
-  parts_.start_over(queue);
+  if (!FRESHET_PLANTED("fleet-memory-kept")) parts_.start_over(queue);
   for (;;) {
     const auto settings = settings_.find(queue);
     if (settings == settings_.end()) co_return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/own_write.h"
 #include "tables/traits.h"
@@ -101,6 +102,7 @@ Async<std::vector<Result<WriteOutput>>> SureWrites::write(std::vector<Input> wri
   auto answers = co_await sending;
   std::vector<size_t> unknown;
   for (size_t i = 0; i < answers.size(); ++i) {
+    if (is_unknown(answers[i]) && FRESHET_PLANTED("fleet-unknown-taken-for-refusal")) answers[i] = overtaken({});
     if (is_unknown(answers[i])) unknown.push_back(i);
   }
   const auto is_done = [](const Result<WriteOutput>& answer) { return answer.has_value(); };
@@ -158,6 +160,10 @@ SureWrites::Looked SureWrites::look(const std::vector<Input>& writes, const std:
         answers[i] = overtaken(now);
         break;
       case Fate::kNotDone:
+        if (FRESHET_PLANTED("fleet-lost-write-taken-for-done")) {
+          answers[i] = WriteOutput{now, nullptr};
+          break;
+        }
         out.not_done.push_back(i);
         break;
       case Fate::kUnknown:

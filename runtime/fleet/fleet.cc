@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/points.h"
 #include "base/set_by.h"
 
 namespace freshet {
@@ -76,7 +77,7 @@ void Fleet::serve(std::set<std::string> units) {
 }
 
 void Fleet::serve_units() {
-  const bool is_right = clock_.verdict() == ClockCheck::Verdict::kAgrees;
+  const bool is_right = clock_.verdict() == ClockCheck::Verdict::kAgrees || FRESHET_PLANTED("fleet-clock-not-checked");
   core_->serve(is_right ? serves_ : std::set<std::string>());
 }
 
@@ -87,7 +88,7 @@ void Fleet::nudge() {
 
 Async<bool> Fleet::leave(BootTime deadline) {
   leaving_ = true;
-  if (!core_) co_return true;
+  if (!core_ || FRESHET_PLANTED("fleet-leave-unsaid")) co_return true;
   obey(core_->leave());
   next_beat_ = now();
   kick();

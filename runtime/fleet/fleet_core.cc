@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/points.h"
 #include "runtime/fleet/assignment.h"
 
 namespace freshet {
@@ -73,7 +74,8 @@ FleetCore::Orders FleetCore::saw(const FleetView& view, BootTime begun, BootTime
 
 FleetCore::Orders FleetCore::at(BootTime now) {
   Orders orders;
-  if (membership_ == Membership::kJoined && now >= fence_at_) end(Membership::kFenced, orders);
+  if (membership_ == Membership::kJoined && now >= fence_at_ && !FRESHET_PLANTED("fleet-no-self-fence"))
+    end(Membership::kFenced, orders);
   return orders;
 }
 
@@ -110,7 +112,8 @@ const MemberBeat* FleetCore::owner(const std::string& unit) const {
 // dead.
 bool FleetCore::is_alive(const std::string& member) const {
   const auto seen = seen_.find(member);
-  return seen != seen_.end() && read_begun_ - seen->second.since < seen->second.lease;
+  const int64_t parts = FRESHET_PLANTED("fleet-dead-at-half-lease") ? 2 : 1;
+  return seen != seen_.end() && read_begun_ - seen->second.since < seen->second.lease / parts;
 }
 
 size_t FleetCore::alive() const {
@@ -163,7 +166,7 @@ void FleetCore::follow_plan(Orders& orders) {
 }
 
 void FleetCore::begin_units(Orders& orders) {
-  if (read_begun_ < confirmed_at_) return;
+  if (read_begun_ < confirmed_at_ && !FRESHET_PLANTED("fleet-second-read-left-out")) return;
   for (auto& [unit, held] : held_) {
     if (held.state == Hold::kServing || held.rev > confirmed_rev_ || is_held_by_another(unit)) continue;
     held.state = Hold::kServing;
@@ -213,6 +216,7 @@ bool FleetCore::may_claim(BootTime now) {
 }
 
 bool FleetCore::is_held_by_another(const std::string& unit) const {
+  if (FRESHET_PLANTED("fleet-holder-ignored")) return false;
   return std::any_of(view_.units.begin(), view_.units.end(), [&](const auto& entry) {
     const MemberUnits& units = entry.second;
     if (units.id == me_.id || !is_alive(units.id)) return false;

@@ -53,7 +53,7 @@ Claims::Claims(const std::string& table, const QueueSettings& settings, Random& 
       prefix_(node_ + std::string(incarnation) + ":") {}
 
 bool Claims::is_of_dead_daemon(std::string_view token) const {
-  if (!token.starts_with(node_)) return false;
+  if (!token.starts_with(node_)) return FRESHET_PLANTED("fleet-leases-of-others-ended");
   const auto rest = token.substr(std::min(token.size(), process_.size()));
   return !token.starts_with(process_) || !(rest.starts_with(':') || rest.starts_with('.'));
 }

@@ -106,6 +106,7 @@ Async<void> settle(FleetStage& stage, Random& random, std::string queue, std::st
       }
       const std::string code = text_in(settled["error"], "code");
       stage.caller.trace().saw("settle " + code);
+      if (code == "ConflictException" && tries == 0) stage.ledger.settle_refused(id, lease, reply.answered);
       if (code == "ConflictException" || code == "ResourceNotFoundException") co_return;
     }
     co_await pause_for(stage, random, milliseconds(20), milliseconds(500));
@@ -162,6 +163,28 @@ Async<void> look_around(FleetStage& stage, Random random) {
     stage.verdict.expect(reply.status == 0 || reply.status == 200 || reply.status == 503, "a reader gets an error",
                          std::to_string(reply.status));
     co_await pause_for(stage, random, milliseconds(50), milliseconds(1'500));
+  }
+}
+
+Async<void> watch_plan(FleetStage& stage, Random random) {
+  int64_t term = 0;
+  int64_t version = 0;
+  std::string shown;
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    Json input = {{"TableName", "freshet-fleet"}, {"ConsistentRead", true}, {"Key", {{"id", {{"S", "plan"}}}}}};
+    const Reply reply = co_await stage.caller.store(stage.engine, "GetItem", std::move(input), kPatience);
+    if (reply.ok() && reply.body.contains("Item")) {
+      const Json& plan = reply.body["Item"];
+      const int64_t new_term = std::stoll(plan.value("/term/N"_json_pointer, "0"));
+      const int64_t new_version = std::stoll(plan.value("/version/N"_json_pointer, "0"));
+      std::string now = plan.dump();
+      const bool is_forward = new_term >= term && (new_version > version || now == shown);
+      stage.verdict.expect(is_forward, "the plan goes back", shown + " became " + now);
+      term = new_term;
+      version = new_version;
+      shown = std::move(now);
+    }
+    co_await pause_for(stage, random, milliseconds(20), milliseconds(100));
   }
 }
 

@@ -35,6 +35,9 @@ Async<void> create_tasks(FleetStage& stage, Random random, std::string name);
 Async<void> work_on_tasks(FleetStage& stage, Random random, std::string name);
 Async<void> look_around(FleetStage& stage, Random random);
 
+// Reads the plan in the engine: it changes forward only.
+Async<void> watch_plan(FleetStage& stage, Random random);
+
 // Everything that the engine has of the queue's table. False if it does not answer.
 Async<bool> scan_table(FleetStage& stage, std::string table, std::map<std::string, Item>& into);
 

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "tests/sim/fleet/cluster.h"
+#include "tests/sim/fleet/exams.h"
 #include "tests/sim/fleet/fleet_clients.h"
 #include "tests/sim/machine/points.h"
 #include "wire/http/client.h"
@@ -63,6 +64,7 @@ class FleetMachine {
     for (int i = 0; i < plan_.creators; ++i) clients_.spawn(create_tasks(stage_, fork(), "c" + std::to_string(i)));
     for (int i = 0; i < plan_.workers; ++i) clients_.spawn(work_on_tasks(stage_, fork(), "w" + std::to_string(i)));
     clients_.spawn(look_around(stage_, fork()));
+    clients_.spawn(watch_plan(stage_, fork()));
   }
 
   // Faults end, and everything must be done within a time.
@@ -107,6 +109,10 @@ class FleetMachine {
       co_await pause_for(stage_, judge_random_, milliseconds(10'000), milliseconds(20'000));
     }
     co_await judge_members();
+    Exam exam{stage_, cluster_, judge_random_};
+    co_await kill_owner(exam);
+    co_await stop_owner(exam);
+    co_await restart_with_wrong_clock(exam);
     rested = true;
   }
 

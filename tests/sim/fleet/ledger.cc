@@ -87,6 +87,14 @@ void Ledger::settled(const std::string& id, const std::string& lease, bool compl
   claim->completed = claim->completed || completed;
 }
 
+void Ledger::settle_refused(const std::string& id, const std::string& lease, BootTime answered) {
+  const Claim* claim = find(id, lease);
+  if (!claim) return;
+  const bool is_void = claim->void_since && *claim->void_since <= answered;
+  verdict_.expect(is_void || answered >= claim->take.sent + claim->take.lease, "a holder is refused within its lease",
+                  id + ": " + lease + " at " + in_ms(answered));
+}
+
 void Ledger::life_begins(const std::string& member, BootTime now) {
   const std::string prefix = member + ":";
   for (auto& [id, task] : tasks_) {

@@ -57,6 +57,8 @@ class Ledger {
   void settle_sent(const std::string& id, const std::string& lease, BootTime now);
   // It was answered with success; `sent` is when this one was sent.
   void settled(const std::string& id, const std::string& lease, bool completed, BootTime sent);
+  // It was refused as a stale one, although no other settlement of this lease was sent.
+  void settle_refused(const std::string& id, const std::string& lease, BootTime answered);
   // The member of that id begins a life.
   void life_begins(const std::string& member, BootTime now);
 

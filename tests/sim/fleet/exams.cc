@@ -1,0 +1,118 @@
+#include "tests/sim/fleet/exams.h"
+
+#include <optional>
+#include <utility>
+
+namespace freshet::fleet_sim {
+
+namespace {
+
+constexpr milliseconds kTakeOver{4'000};
+constexpr milliseconds kHandOver{500};
+constexpr milliseconds kLook{10};  // Between two looks.
+constexpr milliseconds kLongest{20'000};
+constexpr milliseconds kSettled{6'000};  // All members are up and have their share.
+
+std::string in_ms(nanoseconds time) {
+  return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
+}
+
+// The owner of a queue, and the port of another member.
+struct Pair {
+  FleetNode* owner = nullptr;
+  uint16_t other = 0;
+};
+
+Pair draw_owner(Exam& exam) {
+  const auto& queues = exam.stage.plan.queues;
+  const std::string unit = "queue/" + queues[exam.random.below(queues.size())];
+  Pair out;
+  out.owner = exam.cluster.member_named(exam.cluster.units().owner(unit));
+  exam.stage.verdict.insist(out.owner != nullptr, "nobody serves a queue", unit);
+  if (!out.owner) return out;
+  for (size_t i = 0; i < exam.cluster.members(); ++i) {
+    if (&exam.cluster.member(i) != out.owner) out.other = exam.cluster.ports()[i];
+  }
+  return out;
+}
+
+// How long it takes until each queue is served, as that member's answers say.
+Async<void> judge_served(Exam& exam, uint16_t port, milliseconds most, const char* promise) {
+  const BootTime began = exam.stage.caller.now();
+  for (const std::string& queue : exam.stage.plan.queues) {
+    for (;;) {
+      if (exam.stage.verdict.is_broken()) co_return;
+      std::string path = "/queues/" + queue + "/stats";
+      const Reply reply = co_await exam.stage.caller.get(port, std::move(path), kTakeOver);
+      const nanoseconds passed = reply.sent - began;
+      if (reply.ok()) {
+        exam.stage.verdict.insist(passed <= most + kLook, promise, queue + " is served after " + in_ms(passed));
+        break;
+      }
+      if (passed > kLongest) co_return exam.stage.verdict.broken(promise, queue + " is not served");
+      co_await sleep_for(exam.stage.caller.scheduler(), kLook);
+    }
+  }
+}
+
+}  // namespace
+
+Async<void> kill_owner(Exam& exam) {
+  const Pair pair = draw_owner(exam);
+  if (!pair.owner) co_return;
+  exam.cluster.kill_member(*pair.owner, milliseconds(8'000));
+  co_await judge_served(exam, pair.other, kTakeOver, "a dead member's queue is served too late");
+  co_await sleep_for(exam.stage.caller.scheduler(), milliseconds(8'000) + kSettled);
+}
+
+Async<void> stop_owner(Exam& exam) {
+  const Pair pair = draw_owner(exam);
+  if (!pair.owner || exam.stage.verdict.is_broken()) co_return;
+  exam.cluster.stop_member(*pair.owner, milliseconds(1'000));
+  co_await judge_served(exam, pair.other, kHandOver, "a stopping member's queue is served too late");
+  co_await sleep_for(exam.stage.caller.scheduler(), milliseconds(7'000) + kSettled);
+}
+
+namespace {
+
+// A member that does not lead.
+Async<std::optional<size_t>> find_follower(Exam& exam) {
+  for (size_t i = 0; i < exam.cluster.members(); ++i) {
+    std::string path = "/fleet";
+    const Reply reply = co_await exam.stage.caller.get(exam.cluster.ports()[i], std::move(path), kTakeOver);
+    const bool follows = reply.ok() && text_in(reply.body, "member") != text_in(reply.body, "leader");
+    if (follows) co_return i;
+  }
+  co_return std::nullopt;
+}
+
+Async<std::string> state_of(Exam& exam, uint16_t port) {
+  std::string path = "/fleet";
+  const Reply reply = co_await exam.stage.caller.get(port, std::move(path), kTakeOver);
+  co_return text_in(reply.body, "state");
+}
+
+}  // namespace
+
+Async<void> restart_with_wrong_clock(Exam& exam) {
+  const auto found = co_await find_follower(exam);
+  if (!found || exam.stage.verdict.is_broken()) co_return;
+  FleetNode& node = exam.cluster.member(*found);
+  const uint16_t port = exam.cluster.ports()[*found];
+  const milliseconds off(2'500 + static_cast<int64_t>(exam.random.below(20'000)));
+  exam.cluster.restart_with_clock(node, exam.random.below(2) == 0 ? off : -off);
+  co_await sleep_for(exam.stage.caller.scheduler(), kSettled);
+  const std::string state = co_await state_of(exam, port);
+  exam.stage.verdict.insist(state == "clock-off", "a wrong clock is not noticed", node.name() + " is " + state);
+  for (const std::string& queue : exam.stage.plan.queues) {
+    exam.stage.verdict.insist(exam.cluster.units().owner("queue/" + queue) != node.name(),
+                              "a member whose clock is off serves a queue", queue);
+  }
+  node.world().node_clock().set_off(milliseconds(0));
+  co_await sleep_for(exam.stage.caller.scheduler(), kSettled);
+  const std::string later = co_await state_of(exam, port);
+  exam.stage.verdict.insist(later == "joined", "a clock that is right again is not noticed",
+                            node.name() + " is " + later);
+}
+
+}  // namespace freshet::fleet_sim

@@ -1,0 +1,25 @@
+// What a fleet promises about time when nothing else goes wrong (docs/fleet.md). For the end of a run.
+#pragma once
+
+#include "base/async.h"
+#include "base/random.h"
+#include "tests/sim/fleet/cluster.h"
+#include "tests/sim/fleet/fleet_clients.h"
+
+namespace freshet::fleet_sim {
+
+// What it refers to outlives it.
+struct Exam {
+  FleetStage& stage;
+  Cluster& cluster;
+  Random& random;
+};
+
+// The queues of a member that is killed are served by others within four seconds.
+Async<void> kill_owner(Exam& exam);
+// Those of one that gets SIGTERM, within half a second.
+Async<void> stop_owner(Exam& exam);
+// A member that joins serves nothing while its clock is off, says so, and serves again when it is right.
+Async<void> restart_with_wrong_clock(Exam& exam);
+
+}  // namespace freshet::fleet_sim
