@@ -15,7 +15,7 @@ constexpr uint16_t kFirstPort = 7'071;
 constexpr uint64_t kMostSteps = 20'000'000;
 constexpr milliseconds kDrain{5'000};
 constexpr milliseconds kLongestStop{20'000};
-constexpr milliseconds kAftermath{6'000};  // What was under way at a fault may be settled that much later.
+constexpr milliseconds kAftermath{6'000};  // Requests under way at a fault may end that much later.
 constexpr uint64_t kTurnsAfterPause = 3;
 
 }  // namespace
@@ -78,14 +78,20 @@ void Cluster::begin() {
         std::make_unique<FleetNode>(place, name, 3 + i, random_.next(), member_options(i, ports_[i]), look_at(name));
     members_.push_back(std::move(member));
   }
+  const bool together = random_.below(2) == 0;
   for (size_t i = 0; i < members_.size(); ++i) {
-    later(milliseconds(200) + draw(0, i == 0 ? 0 : 3'000), [this, i] { start_member(members_[i]); });
+    const auto wait = draw(0, i == 0 || together ? 0 : 3'000);
+    later(milliseconds(200) + wait, [this, i] { start_member(members_[i]); });
   }
 }
 
 void Cluster::saw_log(const std::string& node, std::string_view line) {
   const std::string event = field_of(line, "event");
   if (event == "FLEET_JOINED") ledger_.life_begins(field_of(line, "member"), now());
+  if (event == "FLEET_LEADER") {
+    const auto [leader, is_new] = leaders_.emplace(number_of(line, "term"), node);
+    verdict_.expect(is_new || leader->second == node, "one term has two leaders", leader->second + " and " + node);
+  }
   if (event == "FLEET_UNIT_STARTED") units_.started(node, field_of(line, "unit"), now());
   if (event == "FLEET_UNIT_STOPPED") units_.stopped(node, field_of(line, "unit"), now());
 }
@@ -113,7 +119,7 @@ void Cluster::run_later() {
   }
 }
 
-// Of members that have stopped, or could not start as the engine was away.
+// Members have stopped, or could not start as the engine was away: they come again.
 void Cluster::look_at_ends() {
   for (Member& member : members_) {
     FleetNode& node = *member.node;

@@ -108,6 +108,7 @@ class Cluster {
   std::vector<uint16_t> ports_;
   std::multimap<BootTime, std::function<void()>> later_;
   std::vector<std::pair<BootTime, BootTime>> disturbances_;
+  std::map<uint64_t, std::string> leaders_;  // By term.
   BootTime next_fault_ = BootTime::max();
   bool faults_over_ = false;
   uint64_t steps_ = 0;

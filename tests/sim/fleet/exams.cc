@@ -13,7 +13,7 @@ constexpr milliseconds kLook{10};  // Between two looks.
 constexpr milliseconds kLongest{20'000};
 constexpr milliseconds kSettled{6'000};  // All members are up and have their share.
 
-std::string in_ms(nanoseconds time) {
+std::string passed_ms(nanoseconds time) {
   return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
 }
 
@@ -46,7 +46,7 @@ Async<void> judge_served(Exam& exam, uint16_t port, milliseconds most, const cha
       const Reply reply = co_await exam.stage.caller.get(port, std::move(path), kTakeOver);
       const nanoseconds passed = reply.sent - began;
       if (reply.ok()) {
-        exam.stage.verdict.insist(passed <= most + kLook, promise, queue + " is served after " + in_ms(passed));
+        exam.stage.verdict.insist(passed <= most + kLook, promise, queue + " is served after " + passed_ms(passed));
         break;
       }
       if (passed > kLongest) co_return exam.stage.verdict.broken(promise, queue + " is not served");

@@ -1,4 +1,4 @@
-// What a fleet promises about time when nothing else goes wrong (docs/fleet.md). For the end of a run.
+// A fleet's promises about time, when nothing else goes wrong (docs/fleet.md). For the end of a run.
 #pragma once
 
 #include "base/async.h"
@@ -8,7 +8,7 @@
 
 namespace freshet::fleet_sim {
 
-// What it refers to outlives it.
+// Its references outlive it.
 struct Exam {
   FleetStage& stage;
   Cluster& cluster;

@@ -101,7 +101,7 @@ Async<void> settle(FleetStage& stage, Random& random, std::string queue, std::st
       const Json& settled = reply.body["settled"][0];
       if (!settled.is_object() || !settled.contains("error")) {
         ++stage.operations;
-        stage.ledger.settled(id, lease, completes, reply.sent);
+        stage.ledger.settled(id, lease, completes);
         co_return;
       }
       const std::string code = text_in(settled["error"], "code");

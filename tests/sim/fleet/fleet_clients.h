@@ -21,7 +21,7 @@ struct FleetStage {
   sim::Verdict& verdict;
   Ledger& ledger;
   const uint16_t engine;               // Its port.
-  const std::vector<uint16_t>& ports;  // Of all members, dead or alive.
+  const std::vector<uint16_t>& ports;  // All members', dead or alive.
   const bool& calm;                    // Nothing new is created, and workers do their work well.
   int creators = 0;                    // That have not ended.
   uint64_t operations = 0;

@@ -17,6 +17,7 @@ using Json = nlohmann::json;
 
 constexpr milliseconds kLongestRest{180'000};
 constexpr milliseconds kRecount{700'000};  // Owners count their tables every ten minutes.
+constexpr milliseconds kLongestHealing{30'000};
 constexpr milliseconds kJudgePatience{3'000};
 
 class FleetMachine {
@@ -156,27 +157,43 @@ class FleetMachine {
     co_return true;
   }
 
-  Async<void> judge_members() {
+  // What keeps a member from its part in the fleet; empty if nothing does.
+  Async<std::string> trouble_of(uint16_t port, std::map<std::string, std::string>& owners) {
+    std::string ready = "/readyz";
+    const Reply is_ready = co_await caller_.get(port, std::move(ready), kJudgePatience);
+    const std::string who = std::to_string(port);
+    if (is_ready.status != 200) co_return who + " is not ready: " + std::to_string(is_ready.status);
+    std::string path = "/fleet";
+    const Reply fleet = co_await caller_.get(port, std::move(path), kJudgePatience);
+    if (!fleet.ok() || text_in(fleet.body, "state") != "joined") co_return who + " has not joined";
+    for (const Json& unit : fleet.body["units"]) {
+      const auto [owner, is_new] = owners.emplace(text_in(unit, "unit"), text_in(unit, "owner"));
+      if (owner->second != text_in(unit, "owner")) co_return "members do not agree on " + owner->first;
+    }
+    co_return std::string();
+  }
+
+  Async<std::string> trouble_of_members() {
     std::map<std::string, std::string> owners;
     for (const uint16_t port : stage_.ports) {
-      std::string ready = "/readyz";
-      const Reply is_ready = co_await caller_.get(port, std::move(ready), kJudgePatience);
-      verdict_.insist(is_ready.status == 200, "a member is not ready although nothing is wrong",
-                      std::to_string(port) + ": " + std::to_string(is_ready.status));
-      std::string path = "/fleet";
-      const Reply fleet = co_await caller_.get(port, std::move(path), kJudgePatience);
-      verdict_.insist(fleet.ok() && text_in(fleet.body, "state") == "joined", "a member has not joined",
-                      std::to_string(port) + ": " + text_in(fleet.body, "state"));
-      if (verdict_.is_broken()) co_return;
-      for (const Json& unit : fleet.body["units"]) {
-        const auto [owner, is_new] = owners.emplace(text_in(unit, "unit"), text_in(unit, "owner"));
-        verdict_.insist(is_new || owner->second == text_in(unit, "owner"), "members do not agree on an owner",
-                        owner->first);
-      }
+      std::string trouble = co_await trouble_of(port, owners);
+      if (!trouble.empty()) co_return trouble;
     }
     for (const std::string& queue : plan_.queues) {
-      verdict_.insist(owners.contains("queue/" + queue), "a queue has no owner", queue);
-      verdict_.insist(!cluster_.units().owner("queue/" + queue).empty(), "nobody serves a queue", queue);
+      if (!owners.contains("queue/" + queue)) co_return queue + " has no owner";
+      if (cluster_.units().owner("queue/" + queue).empty()) co_return "nobody serves " + queue;
+    }
+    co_return std::string();
+  }
+
+  Async<void> judge_members() {
+    const BootTime began = cluster_.now();
+    while (!verdict_.is_broken()) {
+      const std::string trouble = co_await trouble_of_members();
+      if (trouble.empty()) co_return;
+      verdict_.insist(cluster_.now() - began < kLongestHealing, "the fleet is not whole although nothing is wrong",
+                      trouble);
+      co_await pause_for(stage_, judge_random_, milliseconds(200), milliseconds(600));
     }
   }
 

@@ -17,12 +17,12 @@ struct FleetRunOptions {
 
 struct FleetRunResult {
   bool holds = true;
-  std::string promise;  // That was broken, and how.
+  std::string promise;  // The one that was broken, and how.
   std::string what;
   uint64_t steps = 0;
   uint64_t lives = 0;
   uint64_t operations = 0;
-  uint64_t hash = 0;  // Of the trace.
+  uint64_t hash = 0;  // The trace's.
   std::map<std::string, uint64_t> seen;
   std::deque<std::string> last;  // Lines of the trace before the end.
 };

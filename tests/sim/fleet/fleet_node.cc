@@ -1,6 +1,7 @@
 #include "tests/sim/fleet/fleet_node.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "app/daemon/plan.h"
@@ -21,6 +22,13 @@ std::string field_of(std::string_view line, std::string_view name) {
   if (at == std::string_view::npos) return {};
   const size_t begin = at + quoted.size();
   return std::string(line.substr(begin, line.find('"', begin) - begin));
+}
+
+uint64_t number_of(std::string_view line, std::string_view name) {
+  const std::string quoted = "\"" + std::string(name) + "\":";
+  const size_t at = line.find(quoted);
+  if (at == std::string_view::npos) return 0;
+  return std::strtoull(std::string(line.substr(at + quoted.size(), 20)).c_str(), nullptr, 10);
 }
 
 FleetNode::FleetNode(const Place& place, std::string name, uint64_t number, uint64_t seed, DaemonOptions options,

@@ -27,6 +27,8 @@ class NodeLog final : public LogSink {
 // The value of a text or number in a line of the log; empty if it is not there.
 std::string field_of(std::string_view line, std::string_view name);
 
+uint64_t number_of(std::string_view line, std::string_view name);
+
 class FleetNode {
  public:
   struct Place {

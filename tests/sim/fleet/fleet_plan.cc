@@ -14,18 +14,18 @@ struct FaultKind {
 };
 
 constexpr FaultKind kKinds[] = {
-    {"kill", 50, 20, 120},        // A member dies and comes again.
-    {"term", 40, 20, 100},        // A member gets SIGTERM and comes again.
-    {"pause", 40, 20, 150},       // A member stands still for a while.
-    {"cut", 30, 20, 200},         // Connections break.
-    {"freeze", 25, 10, 100},      // Connections fall silent.
-    {"refuse", 20, 10, 100},      // Connections are refused for a while.
-    {"slow", 25, 10, 80},         // The network is slow for a while.
-    {"no-engine", 35, 20, 120},   // A member does not reach the engine for a while.
-    {"no-members", 25, 20, 100},  // A member does not reach the others for a while.
-    {"engine-kill", 25, 10, 60},  // The engine dies and comes again.
-    {"wrong-clock", 20, 10, 50},  // A member comes again with a clock that is off.
-    {"slow-turns", 20, 20, 150},  // All stand still for a moment.
+    {"kill", 50, 20, 120},         // A member dies and comes again.
+    {"term", 40, 20, 100},         // A member gets SIGTERM and comes again.
+    {"pause", 40, 20, 150},        // A member stands still for a while.
+    {"cut", 30, 20, 200},          // Connections break.
+    {"freeze", 25, 10, 100},       // Connections fall silent.
+    {"refuse", 20, 10, 100},       // Connections are refused for a while.
+    {"slow", 35, 20, 120},         // The network is slow for a while.
+    {"no-engine", 35, 20, 120},    // A member does not reach the engine for a while.
+    {"no-members", 40, 40, 250},   // A member does not reach the others for a while.
+    {"engine-kill", 45, 30, 200},  // The engine dies and comes again.
+    {"wrong-clock", 20, 10, 50},   // A member comes again with a clock that is off.
+    {"slow-turns", 20, 20, 150},   // All stand still for a moment.
 };
 
 }  // namespace

@@ -72,7 +72,7 @@ void Ledger::settle_sent(const std::string& id, const std::string& lease, BootTi
   if (claim && !claim->settle_sent) claim->settle_sent = now;
 }
 
-void Ledger::settled(const std::string& id, const std::string& lease, bool completed, BootTime sent) {
+void Ledger::settled(const std::string& id, const std::string& lease, bool completed) {
   Claim* claim = find(id, lease);
   if (!claim) return;
   for (const Claim& other : tasks_[id].claims) {
@@ -83,7 +83,6 @@ void Ledger::settled(const std::string& id, const std::string& lease, bool compl
     verdict_.expect(!(other.take.sent > claim->take.answered && other.take.answered < *claim->settle_sent),
                     "a stale holder settles", id + ": " + lease + " although " + other.lease + " was given out");
   }
-  static_cast<void>(sent);
   claim->completed = claim->completed || completed;
 }
 

@@ -55,8 +55,8 @@ class Ledger {
   // A take without an answer: it may have claimed anything.
   void take_unknown(const Take& take) { unknown_.push_back(take); }
   void settle_sent(const std::string& id, const std::string& lease, BootTime now);
-  // It was answered with success; `sent` is when this one was sent.
-  void settled(const std::string& id, const std::string& lease, bool completed, BootTime sent);
+  // It was answered with success.
+  void settled(const std::string& id, const std::string& lease, bool completed);
   // It was refused as a stale one, although no other settlement of this lease was sent.
   void settle_refused(const std::string& id, const std::string& lease, BootTime answered);
   // The member of that id begins a life.

@@ -37,7 +37,7 @@ class UnitsJudge {
   sim::Verdict& verdict_;
   std::map<std::string, std::set<std::string>> served_;  // By node.
   std::set<std::string> absent_;
-  std::map<std::string, std::vector<BootTime>> changes_;  // Of each unit, in order.
+  std::map<std::string, std::vector<BootTime>> changes_;  // Each unit's, in order.
   uint64_t starts_ = 0;
 };
 

@@ -80,8 +80,8 @@ class SimNetwork final : public Network {
     End ends[2];  // 0 belongs to the side that connected.
     bool established = false;
     bool frozen = false;
-    uint64_t machine = 0;  // Of the side that connected.
-    uint16_t port = 0;     // That it connected to.
+    uint64_t machine = 0;  // The side that connected is there.
+    uint16_t port = 0;     // It connected to this one.
   };
   struct Watch {
     SocketHandler* handler = nullptr;
