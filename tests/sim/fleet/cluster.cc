@@ -68,14 +68,15 @@ void Cluster::begin() {
   const auto look_at = [this](std::string name) {
     return [this, name = std::move(name)](std::string_view line) { saw_log(name, line); };
   };
-  engine_ = std::make_unique<FleetNode>(place, "engine", 2, random_.next(), engine_options(), look_at("engine"));
+  engine_ =
+      std::make_unique<FleetNode>(place, "engine", 2, kEnginePort, random_.next(), engine_options(), look_at("engine"));
   start(*engine_);
   for (size_t i = 0; i < ports_.size(); ++i) {
     const std::string name = "m" + std::to_string(i);
     Member member;
     member.port = ports_[i];
-    member.node =
-        std::make_unique<FleetNode>(place, name, 3 + i, random_.next(), member_options(i, ports_[i]), look_at(name));
+    member.node = std::make_unique<FleetNode>(place, name, 3 + i, ports_[i], random_.next(),
+                                              member_options(i, ports_[i]), look_at(name));
     members_.push_back(std::move(member));
   }
   const bool together = random_.below(2) == 0;

@@ -157,7 +157,7 @@ class FleetMachine {
     co_return true;
   }
 
-  // What keeps a member from its part in the fleet; empty if nothing does.
+  // The reason why a member does not play its part in the fleet; empty if there is none.
   Async<std::string> trouble_of(uint16_t port, std::map<std::string, std::string>& owners) {
     std::string ready = "/readyz";
     const Reply is_ready = co_await caller_.get(port, std::move(ready), kJudgePatience);

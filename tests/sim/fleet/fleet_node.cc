@@ -31,11 +31,14 @@ uint64_t number_of(std::string_view line, std::string_view name) {
   return std::strtoull(std::string(line.substr(at + quoted.size(), 20)).c_str(), nullptr, 10);
 }
 
-FleetNode::FleetNode(const Place& place, std::string name, uint64_t number, uint64_t seed, DaemonOptions options,
-                     std::function<void(std::string_view)> look)
+FleetNode::FleetNode(const Place& place, std::string name, uint64_t number, uint16_t port, uint64_t seed,
+                     DaemonOptions options, std::function<void(std::string_view)> look)
     : name_(std::move(name)),
       log_(name_, place.trace, std::move(look)),
       trace_(place.trace),
+      network_(place.network),
+      number_(number),
+      port_(port),
       world_(place.clock, place.network, number, seed, log_),
       options_(std::move(options)) {}
 
@@ -60,6 +63,7 @@ void FleetNode::kill() {
   if (!daemon_) return;
   SimFiles& files = world_.sim_files();
   files.crash_at(files.calls());  // Nothing that its destruction does reaches the disk.
+  network_.vanish(number_, port_);
   world_.forget_io();
   daemon_.reset();
   files.restart_process();

@@ -37,7 +37,7 @@ class FleetNode {
     sim::Trace& trace;
   };
   // `number`: not 0, and nobody else's.
-  FleetNode(const Place& place, std::string name, uint64_t number, uint64_t seed, DaemonOptions options,
+  FleetNode(const Place& place, std::string name, uint64_t number, uint16_t port, uint64_t seed, DaemonOptions options,
             std::function<void(std::string_view line)> look);
   ~FleetNode() { kill(); }
 
@@ -69,6 +69,9 @@ class FleetNode {
   const std::string name_;
   NodeLog log_;
   sim::Trace& trace_;
+  sim::SimNetwork& network_;
+  const uint64_t number_;
+  const uint16_t port_;
   mutable NodeWorld world_;
   DaemonOptions options_;
   std::unique_ptr<Daemon> daemon_;

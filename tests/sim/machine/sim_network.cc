@@ -355,6 +355,7 @@ void SimNetwork::close_end(Link& link, int side) {
   End& own = link.ends[side];
   own.socket = nullptr;
   own.closed = true;
+  if (own.vanished && !link.ends[1 - side].closed) return;
   if (link.ends[1 - side].closed || (!link.established && side == 0)) return forget(link.id);
   // As the kernel does it: what was not read is answered with a reset.
   if (!own.arrived.empty()) return reset(link, side);
@@ -399,6 +400,21 @@ size_t SimNetwork::freeze_between(uint64_t machine, uint16_t port) {
     ++hit;
   }
   return hit;
+}
+
+void SimNetwork::vanish(uint64_t machine, uint16_t port) {
+  for (auto& [id, link] : links_) {
+    for (int side = 0; side < 2; ++side) {
+      End& own = link->ends[side];
+      const bool is_its = side == 0 ? link->machine == machine : link->port == port;
+      if (!is_its || !own.socket || !link->established || std::exchange(own.vanished, true)) continue;
+      if (own.arrived.empty()) {
+        end_stream(*link, side);
+      } else {
+        reset(*link, side);
+      }
+    }
+  }
 }
 
 }  // namespace freshet::sim

@@ -37,6 +37,9 @@ class SimNetwork final : public Network {
   std::unique_ptr<Poller> make_poller(size_t& rung);
   std::unique_ptr<Socket> connect_from(uint64_t machine, const SocketAddress& address);
   size_t freeze_between(uint64_t machine, uint16_t port);
+  // The process of that machine that listens on `port` is about to die: its connections end now, in their order. Its
+  // destruction closes them in an order that depends on where objects lie, which nobody sees then.
+  void vanish(uint64_t machine, uint16_t port);
 
   // When something arrives next; BootTime::max() for never.
   BootTime next_event() const { return events_.empty() ? BootTime::max() : events_.begin()->first.first; }
@@ -71,6 +74,7 @@ class SimNetwork final : public Network {
     bool sender_blocked = false;        // The sender was told EAGAIN.
     class SimSocket* socket = nullptr;  // Null: closed here, or not accepted yet.
     bool closed = false;                // By its owner.
+    bool vanished = false;              // The other end knows already that it is closed.
     size_t window = kWindow;            // Bytes that are held here before the sender blocks.
     size_t piece = kWindow;             // Bytes that arrive at a time.
     nanoseconds rest{0};                // Between two pieces, at most; of a slow reader.
