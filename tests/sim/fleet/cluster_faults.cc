@@ -126,6 +126,7 @@ void Cluster::end_faults() {
   disturb(seconds(1));
   network_.refuse_connections(0);
   network_.set_delay(kLeastDelay, kMostDelay);
+  network_.cut_some(1'000);  // Those that are silent would cost a request each.
   if (!engine_->is_up()) start(*engine_);
   for (Member& member : members_) {
     member.node->world().node_network().open_all();
