@@ -71,6 +71,9 @@ struct Error {
 template <class T>
 using Result = tl::expected<T, Error>;
 
+// True if the same call may succeed a little later, without a change by anybody.
+bool is_passing(const Error& error);
+
 // Makes the failing side of any Result: `return fail(ErrorCode::kValidation, "...")`.
 inline tl::unexpected<Error> fail(ErrorCode code, std::string message,
                                   std::shared_ptr<const ErrorDetail> detail = nullptr) {

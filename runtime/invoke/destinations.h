@@ -37,9 +37,6 @@ class Destinations {
 // Writes the document's events and delivers them.
 Async<Result<void>> send_to(Destinations& destinations, Tables& tables, std::string target, std::string document);
 
-// True if the error may pass by itself, so that a later attempt makes sense.
-bool is_passing(const Error& error);
-
 // One finished asynchronous invocation, for destinations.
 struct InvocationRecord {
   WallTime at{};

@@ -53,9 +53,7 @@ Error refusal_of_ttl(const std::string& table, Error error) {
 
 // Errors of an engine that may answer again soon. The caller has repeated the request before.
 bool may_pass(const Error& error) {
-  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
-         error.code == ErrorCode::kThroughputExceeded || error.code == ErrorCode::kRequestLimitExceeded ||
-         error.code == ErrorCode::kInternal;
+  return is_passing(error) || error.code == ErrorCode::kInternal;
 }
 
 }  // namespace
