@@ -126,6 +126,8 @@ Async<Result<Pause>> Pausing::pause_now(PauseInput input, Actor actor) {
   line.detail = pause_subject(pause.of, pause.name, table_) + " " + pause_in_words(pause);
   auto written = co_await write_pause(std::move(put), std::move(line));
   if (!written) co_return fail(written.error());
+  // The next owner may have read the pauses before this write. The client asks again, and asks that one.
+  if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));
   log_.info(
       "QUEUE_PAUSED",
       {{"queue", table_}, {"of", pause_kind_name(pause.of)}, {"name", pause.name}, {"what", pause_in_words(pause)}});
@@ -149,6 +151,7 @@ Async<Result<void>> Pausing::resume_now(Pause::Of of, std::string name, Actor ac
   gone.cause = Cause::kQueue;
   auto written = co_await write_pause(std::move(gone), std::move(line));
   if (!written) co_return fail(written.error());
+  if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));
   log_.info("QUEUE_RESUMED", {{"queue", table_}, {"of", pause_kind_name(of)}, {"name", name}});
   core_.pauses.erase(of, name);
   history_.add({wall(), false, of, name, boot()});
