@@ -303,8 +303,8 @@ size_t RecentWrites::room_of(size_t item_bytes) {
 bool RecentWrites::make_room(BootTime now, size_t bytes) {
   const auto is_full = [&] { return bytes_ + taken_ + bytes >= limits_.bytes; };
   if (!is_full()) return true;
-  if (now < full_until_) return false;   // Many calls may wait for room; only one of them looks.
-  constexpr size_t kMostPassed = 1'000;  // The most entries that a look passes over as they must stay for now.
+  if (now < full_until_) return false;   // Many may wait for room: one of them looks.
+  constexpr size_t kMostPassed = 1'000;  // Of those that cannot go yet: the next look goes on with others.
   const nanoseconds least_age = least(now);
   for (size_t left = std::min(ages_.size(), kMostPassed); left > 0 && !ages_.empty() && is_full();) {
     const Age first = ages_.front();

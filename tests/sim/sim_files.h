@@ -6,7 +6,7 @@
 //   SimFiles files(seed);
 //   files.crash_at(files.calls() + 17);   // The 17th call from now and all later ones fail.
 //   ...
-//   files.restart(); // The files are now as a new process would find them.
+//   files.restart();                      // The files are now as a new process would find them.
 #pragma once
 
 #include <cstdint>
