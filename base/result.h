@@ -45,7 +45,7 @@ enum class ErrorCode {
   kConflict,
   kUnavailable,
   kTimeout,
-  kUnknownOutcome,  // A write whose answer never came: it may have been carried out, may be later, or never.
+  kUnknownOutcome,  // A write whose answer never came: it may have taken effect, may still do so, or never will.
   kCancelled,
   // Failures of the machine.
   kIo,

@@ -126,8 +126,8 @@ class TopicService final : public Publisher {
   // the same answer as before and is not delivered again. Long work lets other work run in between.
   Async<Result<std::string>> publish(PublishInput input) override;
   Async<Result<Published>> publish(PublishInput input, MessageByProtocol by_protocol);
-  // For callers that write the events themselves. Not for a FIFO topic. `most_bytes` bounds the message with its
-  // attributes.
+  // Prepares a publish for callers that write the events themselves. Not for a FIFO topic. `most_bytes` bounds the
+  // message with its attributes.
   Async<Result<PreparedPublish>> prepare(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes);
 
   const TopicStats& stats() const { return stats_; }

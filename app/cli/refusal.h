@@ -17,7 +17,7 @@ struct RefusalText {
 // Reads {"error": {"code", "message"}}, which all of Freshet's own routes answer, or {"__type", "message"}, as AWS
 // protocols have it. Any other answer is taken as text.
 RefusalText refusal_in(const HttpResponse& response);
-// The same of a document that was read already. Without a message in it, the message is the document.
+// The same for a document that was parsed already. If it has no message, the whole document is the message.
 RefusalText refusal_in(const Json& document);
 
 // The text for a person: the message, with the code before it if an AWS protocol or another server sent it.

@@ -1,4 +1,5 @@
-// A downstream that allows so many calls and refuses the rest: a token bucket or a fixed window, from a seed.
+// The limiter of a downstream, which refuses calls beyond its limit: a token bucket or a fixed window, drawn from a
+// seed.
 #pragma once
 
 #include <algorithm>
