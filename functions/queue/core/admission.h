@@ -34,7 +34,7 @@ class Admission {
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
 
-  // Tasks left the queue: they were taken or shed, and had so many bytes.
+  // `tasks` tasks of `bytes` bytes in all left the queue: they were taken or shed.
   void left(uint64_t tasks, uint64_t bytes, BootTime now);
   // Counts tasks that were taken.
   void taken(uint64_t tasks, BootTime now) { taken_.left(tasks, now); }
@@ -64,8 +64,8 @@ class Admission {
   // began to count. `ahead`: the number of tasks that start before it, for oldest first. `slot_is_free`: a take waits
   // for work, or no task is in work.
   nanoseconds least_wait(bool newest_first, uint64_t ahead, bool slot_is_free, BootTime now);
-  // The error for a task that would be too late. `after`: a task with as much time left may be in time when created
-  // that much later.
+  // The error for a task that would be too late. `after`: the time after which a new task with as much time left may be
+  // in time.
   Error late(const Outlook& expected, milliseconds after) const;
 
  private:
