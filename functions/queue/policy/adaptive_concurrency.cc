@@ -23,7 +23,9 @@ constexpr double kMostSeconds = 1;
 constexpr double kGridJump = 3e-4;
 constexpr double kBothJump = 1e-4;
 constexpr double kDrift = 1e-3;
-// Looking around: so many standard deviations of the logarithm of the knee, at most that; for so many windows.
+// To explore, the limit deviates from the knee by kSpread standard deviations of the knee's logarithm, at most by
+// kMostSpread and at least by kLeastBelow or kLeastAbove, for kTurn windows at a time. Below kRests, the knee counts as
+// known.
 constexpr double kSpread = 1.2;
 constexpr double kMostSpread = 0.3;
 constexpr double kLeastBelow = 0.1;
@@ -178,8 +180,8 @@ void AdaptiveConcurrency::weigh(double tasks) {
   for (double& one : belief_) one /= sum;
 }
 
-// The knee, or somewhat beside it. Uncertain: below and above in turns. Certain: every other turn it rests, and then
-// looks as far as it takes to see that something has changed.
+// The knee, or a value near it. If the knee is uncertain, the value is below and above it in turns. If it is certain,
+// every other turn is the knee itself; the others deviate just far enough to show that something has changed.
 double AdaptiveConcurrency::looked_around(double spread) const {
   const unsigned turn = windows_ / kTurn;
   const bool rests = spread < kRests && turn % 2 == 0;
