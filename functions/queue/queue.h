@@ -107,7 +107,7 @@ class Queue final : public TaskQueue {
   // The units of a limit that the task uses: its cost or 1, by RATE_COUNTS.
   double units_of(const ItemRef& task) const;
 
-  // For metrics; counts are since the start.
+  // These are for metrics. Counts are since the start.
 
   // Describes what the queue needs and its table currently lacks; null if nothing is missing.
   const Error* broken() const;

@@ -9,8 +9,8 @@
 //
 // Clocks need not show the same time. Their speeds may differ by a third.
 //
-// Liveness. The first living member by id takes the leadership from a leader that is dead, leaving or of an earlier
-// life; any other does so if that has not happened a heartbeat later. The leader writes the plan.
+// Liveness. If the leader is dead, leaving or of an earlier life, the first living member by id takes the leadership.
+// If it has not done so one heartbeat later, any other member does. The leader writes the plan.
 //
 // Loop thread.
 #pragma once

@@ -153,7 +153,7 @@ class MappingLane {
   std::deque<Pending> buffer_;  // Records that were read, passed the filter, and are not delivered.
   size_t buffer_bytes_ = 0;     // The size of their keys and images.
   BootTime buffer_since_{};
-  int throttles_ = 0;  // In a row.
+  int throttles_ = 0;  // The number of throttled attempts in a row.
   bool stop_ = false;
   bool ended_ = false;
   bool resting_ = false;  // True while it waits for records or for time: stop() may end it there.

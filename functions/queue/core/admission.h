@@ -46,11 +46,11 @@ class Admission {
   // Tasks and bytes that leave the queue per second.
   DrainRates rates(BootTime now) { return {drained_.rate(now), drained_bytes_.rate(now)}; }
 
-  // Checks MAX_WAITING and MAX_WAITING_BYTES for a task that needs the room `more`. `there`: what waits already.
-  // `rates`: rates() at the time of that reading. Empty if the task is admitted.
+  // Checks MAX_WAITING and MAX_WAITING_BYTES for a task that needs the room `more`. `there`: the tasks that wait
+  // already. `rates`: rates() at the time of that reading. Empty if the task is admitted.
   std::optional<Refusal> beyond_bound(int priority, Room there, Room more, DrainRates rates) const;
-  // The refusal as an error. `there`: what waits already. `size`: the bytes of the task. kTooManyRequests with the time
-  // to retry; kValidation if the task alone exceeds the bound.
+  // The refusal as an error. `there`: the tasks that wait already. `size`: the bytes of the task. kTooManyRequests with
+  // the time to retry; kValidation if the task alone exceeds the bound.
   Error full(const Refusal& refusal, Room there, uint64_t size, int priority) const;
   // The name in the shed log of the policy that refused, and the counter for it.
   std::string policy_of(const Refusal& refusal) const;

@@ -99,7 +99,8 @@ class Limits {
 
   // The learnt limit is kept across restarts. `limit` was read at startup. True if the learner goes on from it.
   bool remembered(const LearntLimit& limit, BootTime now);
-  // to_keep(): the limit to write now; empty: none. looked(): the same, when the timer asks.
+  // to_keep(): the limit to write now; empty: none. looked(): the same, but called by the timer, and not before it is
+  // due.
   std::optional<LearntLimit> to_keep() const;
   std::optional<LearntLimit> looked(BootTime now);
   void kept(const LearntLimit& limit) { kept_rate_.kept(limit); }

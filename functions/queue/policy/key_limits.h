@@ -114,7 +114,7 @@ class KeyLimits {
 
   // The limit that keeps the key from starting a task; empty: none.
   struct Standing {
-    bool is_rate = false;  // Else its concurrency.
+    bool is_rate = false;  // True: the rate. False: the concurrency.
     BootTime at{};         // When it may start again, by its rate.
     uint64_t in_flight = 0;
     double rate = 0;  // As set, or as learnt.
