@@ -55,7 +55,7 @@ class Life {
   const ItemRef& task_;
   const std::string_view id_;
   std::string_view status_;
-  int64_t last_attempt_ = 0;  // In the history.
+  int64_t last_attempt_ = 0;  // The last attempt in the history.
   int64_t last_taken_ = 0;
   std::vector<LifeEvent> events_;
 };
@@ -69,14 +69,14 @@ void Life::tell_history() {
   }
 }
 
-// One that failed.
+// Adds an attempt that failed.
 void Life::tell_attempt(const Map& entry) {
   const int64_t attempt = entry.int_or("attempt", 0);
   const std::string which = "attempt " + std::to_string(attempt);
   const auto outcome = entry.string_or("outcome");
   const auto error = entry.string_or("error");
   const auto ended = time_of(entry.int_or("ended", 0));
-  if (attempt <= last_attempt_) tell_redrive(std::nullopt);  // Attempts are counted anew from there.
+  if (attempt <= last_attempt_) tell_redrive(std::nullopt);  // Attempts are counted anew after a redrive.
   last_attempt_ = attempt;
   last_taken_ = entry.int_or("taken", 0);
   happened(time_of(last_taken_), "taken", "taken: " + which);
@@ -94,11 +94,11 @@ void Life::tell_redrive(std::optional<WallTime> at) {
   happened(at, "redriven", "put back to be tried again, with all its attempts");
 }
 
-// The last one, if it did not fail.
+// Adds the last attempt, if it did not fail.
 void Life::tell_claim() {
   const bool waits = status_ == state::kPending || status_ == state::kDelayed;
   const int64_t taken = int_of(task_, attribute::kTaken, 0);
-  const bool is_another = taken != 0 && taken != last_taken_;  // It is not in the history.
+  const bool is_another = taken != 0 && taken != last_taken_;  // This attempt is not in the history.
   const bool has_claim = is_another && (status_ == state::kTaken || status_ == state::kSuccess);
   const int64_t finished = attempt_of(task_) - (has_claim ? 1 : 0);
   if (last_attempt_ > 0 && finished < last_attempt_) {
@@ -137,7 +137,7 @@ void Life::tell_waiting() {
   happened(since, "delayed", "delayed for " + in_words(pause) + ", until its notBefore");
 }
 
-// How it got into the state that it is in.
+// Adds how the task got into its present state.
 void Life::tell_now() {
   const auto at = time_of(updated());
   const auto replaced_by = text_of(task_, attribute::kReplacedBy);
@@ -159,14 +159,14 @@ void Life::tell_now() {
   }
 }
 
-// True if it was there, and had not ended, at some time between those two.
+// True if the task existed and had not ended at some time between the two.
 bool Life::waited_within(int64_t from_ms, int64_t until_ms, WallTime now) const {
   if (!task_) return false;
   const int64_t end = is_live(status_) ? epoch_ms(now) : updated();
   return until_ms >= int_of(task_, attribute::kCreated, 0) && from_ms <= end;
 }
 
-// `is_named`: else it is an outage of the runner, which matters to all tasks that waited then.
+// `is_named`: the line names the task. Else it is an outage of the runner, which matters to all tasks that waited then.
 void Life::tell_line(const Item& line, bool is_named, WallTime now) {
   const auto what = line.string_or("what", "shed");
   const auto reason = line.string_or("reason");
@@ -191,16 +191,16 @@ void Life::tell_line(const Item& line, bool is_named, WallTime now) {
     return happened(time_of(when), "refused",
                     "refused at its creation: " + refusal_in_words(reason, line.string_or("policy")));
   }
-  if (task_ && status_ == state::kShed && updated() == at) return;  // The task says so itself.
+  if (task_ && status_ == state::kShed && updated() == at) return;  // The task itself already says this.
   const bool swept = line.string_or("by") == "sweep";
   const int64_t waiting = line.int_or("depth", 0);
-  // A task that was removed is not among them, so 0 means nothing.
+  // A task that was removed is not counted, so 0 means nothing.
   const std::string depth =
       waiting > 0 ? ", while " + std::to_string(waiting) + (waiting == 1 ? " was waiting" : " were waiting") : "";
   happened(time_of(at), "shed", "shed: " + shed_in_words(reason) + depth + (swept ? "; removed from the table" : ""));
 }
 
-// In order. What has no time stays behind what stood before it.
+// Sorts the events by time. An event without a time stays behind the one before it.
 std::vector<LifeEvent> Life::finish() && {
   std::vector<std::pair<WallTime, LifeEvent>> timed;
   WallTime last{};

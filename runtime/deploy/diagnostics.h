@@ -20,7 +20,7 @@ struct Diagnostic {
   bool operator==(const Diagnostic&) const = default;
 };
 
-// Text of a template for a message: cut after about `most` bytes with "...", never within a character.
+// Shortens a template's text for a message: cuts it after about `most` bytes with "...", never within a character.
 std::string shown(std::string_view text, size_t most = 100);
 
 // The place in a template that is being read; for messages.

@@ -62,10 +62,10 @@ class TurnWatch {
   const pthread_t loop_thread_;
 
   // Used by the watch's thread only.
-  std::optional<BootTime> seen_;  // The turn that was seen last, by when it began;
-  BootTime since_{};              // from when on it counts,
-  nanoseconds used_{0};           // the time that the loop's thread had computed by then,
-  nanoseconds next_{0};           // and how long it must take until the next report.
+  std::optional<BootTime> seen_;  // When the turn began that was seen last.
+  BootTime since_{};              // The time from which that turn is measured.
+  nanoseconds used_{0};           // The processor's time of the loop's thread at `since_`.
+  nanoseconds next_{0};           // The duration at which the turn is reported next.
 
   Mutex mutex_;
   Condition changed_;

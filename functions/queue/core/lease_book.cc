@@ -36,7 +36,7 @@ bool LeaseBook::counts_as(const Lease& one, const Lease& other) {
   return one.mine == other.mine && one.task && other.task && same(attribute::kGroup) && same(attribute::kLiveKey);
 }
 
-// Before the listeners are called, as a limit looks at its calls then.
+// It comes before the calls of the listeners, because a limit then looks at its calls.
 void LeaseBook::end_calls(Lease& lease) {
   lease.key_call.reset();
   lease.call.reset();
@@ -61,7 +61,7 @@ void LeaseBook::start(std::string id, Lease lease, BootTime now) {
   auto [it, fresh] = leases_.try_emplace(std::move(id));
   Entry& entry = it->second;
   const bool counts = fresh || !counts_as(entry.lease, lease);
-  if (counts) count(lease, 1);  // First, so that a key that stays held is never thought to be free.
+  if (counts) count(lease, 1);  // It comes first, so that a key that stays held never counts as free.
   if (!fresh) ends_.erase({entry.end, entry.number});
   const bool goes_on = !fresh && entry.lease.token == lease.token;
   if (!goes_on) end_calls(entry.lease);

@@ -11,7 +11,7 @@ namespace freshet {
 
 namespace {
 
-// The end of a pull worker's claim says this of its downstream.
+// Returns what the end of a pull worker's claim says about its downstream.
 CallAnswer answer_of(const Settlement& settlement) {
   if (settlement.kind != Settlement::Kind::kRelease) return CallAnswer::kTaken;
   return settlement.begun ? CallAnswer::kRefused : CallAnswer::kUnknown;
@@ -93,7 +93,7 @@ size_t Limits::allowed(TakeInput& input, BootTime now) {
   const auto wanted = static_cast<size_t>(input.max);
   if (!is_rated(input) || FRESHET_PLANTED("rate-limit-ignored")) return wanted;
   if (!settings_.limits.counts_cost) return downstream_.allowed(now, wanted);
-  // RATE_LIMIT bounds what they cost, and not how many they are.
+  // RATE_LIMIT bounds the cost of tasks, not their number.
   constexpr size_t kMostUnits = 1'000'000'000;
   const size_t units = downstream_.allowed(now, kMostUnits);
   input.budget = static_cast<double>(units);

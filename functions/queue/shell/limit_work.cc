@@ -26,7 +26,7 @@ void LimitWork::limit_changed(std::string_view name, bool may_start) {
   if (!core_.agenda.has_processor()) parts_.timer.start_soon(nanoseconds(0));
 }
 
-// The settings are others now. What is in flight counts; what was started under limits of another kind does not.
+// The settings have changed. What is in flight counts; what was started under limits of another kind does not.
 void LimitWork::follow_limits(const LimitSettings& before) {
   const auto change = core_.limits.compare(before);
   if (change.kind) {

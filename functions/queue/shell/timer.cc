@@ -93,7 +93,7 @@ void QueueTimer::start_soon(nanoseconds delay) {
   if (core_.agenda.start_by(when)) hurry(when);
 }
 
-// Looks at the state itself, so it finds changes that no event reported.
+// Looks at the store itself, so it finds changes that no event reported.
 Async<void> QueueTimer::look_around() {
   core_.agenda.look_began(boot(), settings_.look_around);
   co_await parts_.table.look_for_table();
@@ -135,7 +135,7 @@ Async<void> QueueTimer::look_around() {
   co_await parts_.sheds.save();
 }
 
-// The first PENDING task that is dated too far ahead.
+// Reads the first PENDING task that is dated too far ahead.
 Async<Result<Page>> QueueTimer::future_head() {
   QueryInput query;
   query.table = table_;
