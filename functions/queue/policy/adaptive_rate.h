@@ -161,7 +161,7 @@ class AdaptiveRate {
   void hear_reset(BootTime now, float reset);
   void forget_resets();
   float longest_reset() const { return std::max(reset_, reset_before_); }
-  double window_told(BootTime now, const LimitHints& hints) const;
+  double reported_window(BootTime now, const LimitHints& hints) const;
   double pace_sliding(BootTime now, double pace) const;
   void hear_limit(double said);
   void hear_window(const Start& start, double remaining, nanoseconds reset);
@@ -268,9 +268,9 @@ class AdaptiveRate {
   float reset_before_ = 0;       // and before.
   float shortest_reset_ = 1e9F;  // The shortest, from then on, and before.
   float shortest_reset_before_ = 1e9F;
-  float told_limit_ = 0;     // As in the headers.
-  BootTime window_end_{};    // The end of a fixed window. In the past: not known.
-  BootTime window_heard_{};  // When it was first heard of.
+  float reported_limit_ = 0;  // As in the headers.
+  BootTime window_end_{};     // The end of a fixed window. In the past: not known.
+  BootTime window_heard_{};   // When it was first heard of.
   bool window_known_ = false;
   double window_left_ = 0;   // Units that may start until then.
   BootTime level_at_{};      // At that time
