@@ -130,13 +130,13 @@ class OwnedTables final : public Tables {
   void doubt(const std::string& table);
   // `now`: as in KeptBooks.
   void over(const Written& write, const std::optional<KeptBooks::At>& now);
-  void tell_counter(const std::string& table);
+  void wake_counter(const std::string& table);
   Async<void> look_at_lag(RecentWrites::Doubt doubt);
   void end_lags();
 
   Async<void> count(std::string table, std::shared_ptr<Kept> kept);
   Async<void> count_once(std::string table, std::shared_ptr<Kept> kept);
-  // Until then, or until `done` or the end of the books: then tell_counter() has been called.
+  // Until then, or until `done` or the end of the books: then wake_counter() has been called.
   Async<void> wait_for(std::shared_ptr<Kept> kept, bool (KeptBooks::*done)() const, BootTime until);
 
   Tables& store_;
