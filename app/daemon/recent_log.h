@@ -32,7 +32,7 @@ class RecentLog final : public LogSink {
   Piece newest(uint64_t count, std::string_view mark) const;
   // Calls `wake` with the next line, on the thread that writes it; if it returns false, again with a later line. Only
   // the latest `wake` is called, and once.
-  void tell_next_line(std::function<bool()> wake);
+  void on_next_line(std::function<bool()> wake);
 
  private:
   LogSink& next_;

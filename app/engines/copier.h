@@ -20,7 +20,7 @@ struct CopyOptions {
   std::vector<std::string> tables;  // Empty: all but Freshet's own.
   bool only_count = false;          // Reads the source and changes nothing.
   // Called with the number of items of the table that were looked at so far, and what was done with them: "copied".
-  std::function<void(const std::string& table, const std::string& doing, uint64_t items)> tell;
+  std::function<void(const std::string& table, const std::string& doing, uint64_t items)> on_progress;
   // Waits here while a store has no capacity: as long as it takes. Null: a throttled copy ends.
   Scheduler* scheduler = nullptr;
   // The most items of a table that was there before that are remembered, with 16 bytes for each; others are looked up.
