@@ -29,7 +29,6 @@
 #include "streams/arn.h"
 #include "streams/subscription.h"
 #include "streams/topic_service.h"
-#include "streams/topics.h"
 #include "tables/tables.h"
 
 namespace freshet {

@@ -6,6 +6,7 @@
 #include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/shell/parts.h"
+#include "streams/topics.h"
 
 namespace freshet {
 
