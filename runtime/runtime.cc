@@ -18,6 +18,7 @@
 #include "runtime/invoke/schedules.h"
 #include "streams/stream_reader.h"
 #include "streams/system_table.h"
+#include "streams/topic_service.h"
 #include "tables/traits.h"
 
 namespace freshet {
