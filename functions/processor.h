@@ -65,8 +65,8 @@ class Processor {
   Async<void> work_on(Slot& slot);
   void log_transition(std::string_view task, std::string_view from, std::string_view to);
   bool answered(const Slot& slot, CallAnswer answer, const RunResult& result);
-  void tell_bad_cost(std::string_view task, std::string_view said);
-  void tell_bounce(const ItemRef& task, const RunResult& result);
+  void log_bad_cost(std::string_view task, std::string_view said);
+  void report_bounce(const ItemRef& task, const RunResult& result);
   void cut_off(Slot& slot);
   void ended(Slot& slot, RunResult result);
   Async<void> settle_ended();
@@ -92,7 +92,7 @@ class Processor {
 
   const BootTime stop_at_;  // No tasks are taken afterwards.
   const BootTime ends_at_;  // The invocation's deadline.
-  TokenBucket told_;        // Limits the log of transitions at level info.
+  TokenBucket log_tokens_;  // Limits the log of transitions at level info.
   Counts counts_;
   std::optional<Error> error_;
   bool picking_ = true;

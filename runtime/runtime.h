@@ -28,11 +28,11 @@
 #include "runtime/trace/tracer.h"
 #include "streams/arn.h"
 #include "streams/subscription.h"
-#include "streams/topic_service.h"
-#include "streams/topics.h"
 #include "tables/tables.h"
 
 namespace freshet {
+
+class TopicService;  // streams/topic_service.h
 
 struct RuntimeOptions {
   Account account;

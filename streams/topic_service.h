@@ -51,21 +51,15 @@ struct PreparedPublish {
   std::vector<PreparedEvent> events;
 };
 
-// A topic and a subscription as clients see them.
+// A topic as clients see it.
 struct TopicState {
   std::string name;
   TopicSettings settings;
   size_t confirmed = 0;  // The confirmed subscriptions.
   size_t pending = 0;
 };
-struct SubscriptionState {
-  std::string arn;
-  SubscriptionDefinition definition;
-  SubscriptionSettings settings;
-};
 
 using ChangeTopic = std::function<Result<void>(TopicSettings&)>;
-using ChangeSubscription = std::function<Result<void>(SubscriptionDefinition&, SubscriptionSettings&)>;
 
 class TopicService final : public Publisher {
  public:

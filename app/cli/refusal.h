@@ -28,10 +28,10 @@ std::string in_words(const RefusalText& refusal);
 std::string hint_at_key(const RefusalText& refusal, const std::string& credentials);
 
 // Prints it on standard error, with the hint. Returns the exit status.
-int tell_refusal(const HttpResponse& response, const std::string& credentials);
+int report_refusal(const HttpResponse& response, const std::string& credentials);
 
 // Prints on standard error that there is no function `wanted`, and lists the existing ones. Returns false, and prints
 // nothing, if it exists or if that is not known.
-bool tell_functions(BlockingClient& client, const std::string& wanted);
+bool print_known_functions(BlockingClient& client, const std::string& wanted);
 
 }  // namespace freshet::cli

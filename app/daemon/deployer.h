@@ -53,7 +53,7 @@ class Deployer {
 
  private:
   Async<Result<void>> audit(const PlannedDeployment& planned, Actor actor);
-  void tell(const DeploymentPlan& done, const Deployment& deployment) const;
+  void log_changes(const DeploymentPlan& done, const Deployment& deployment) const;
 
   const Parts parts_;
   Counts counts_;

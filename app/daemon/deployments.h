@@ -39,7 +39,7 @@ class Deployments {
  private:
   Result<PlannedDeployment> read() const;
   std::set<std::string> watched_files() const;
-  void tell_watch();
+  void update_watch();
   bool file_changed(const std::string& path);
   Async<void> renew_functions(std::string folder);
 

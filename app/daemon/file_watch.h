@@ -38,8 +38,8 @@ class FileWatch {
 
  private:
   struct Seen {
-    uint64_t told = 0;  // The fingerprint that `changed` was last called for.
-    uint64_t last = 0;  // The fingerprint of the last look.
+    uint64_t reported = 0;  // The fingerprint that `changed` was last called for.
+    uint64_t last = 0;      // The fingerprint of the last look.
   };
   void work();
   void look(const std::set<std::string>& paths);

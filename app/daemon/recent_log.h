@@ -31,8 +31,8 @@ class RecentLog final : public LogSink {
   // The newest `count` lines that contain `mark`, unless that is empty.
   Piece newest(uint64_t count, std::string_view mark) const;
   // Calls `wake` once, at the next line, on the thread that writes that line. If it returns false, it is called again
-  // at a later line. Each call of tell_next_line() replaces the `wake` before.
-  void tell_next_line(std::function<bool()> wake);
+  // at a later line. Each call of on_next_line() replaces the `wake` before.
+  void on_next_line(std::function<bool()> wake);
 
  private:
   LogSink& next_;

@@ -20,7 +20,7 @@ struct CopyOptions {
   std::vector<std::string> tables;  // Empty: all but Freshet's own.
   bool only_count = false;          // Reads the source and changes nothing.
   // Called with the number of items that were processed so far, and a word for the step, such as "copied".
-  std::function<void(const std::string& table, const std::string& doing, uint64_t items)> tell;
+  std::function<void(const std::string& table, const std::string& doing, uint64_t items)> on_progress;
   // The scheduler for waiting while a store is throttled, for as long as that takes. Null: a throttled copy fails.
   Scheduler* scheduler = nullptr;
   // The most items of an existing target table that are remembered, with 16 bytes for each; others are looked up.

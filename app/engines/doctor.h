@@ -31,7 +31,7 @@ struct DoctorOptions {
   HttpClient* http = nullptr;
   std::string url;
   std::function<bool()> is_stopped;  // Returns true to end the examination early; the table is dropped all the same.
-  std::function<void(const std::string& what)> tell;  // Called as each examination begins.
+  std::function<void(const std::string& what)> on_progress;  // Called as each examination begins.
 };
 
 // Returns the findings. Ends early if the endpoint cannot be reached, is no such engine, or refuses the key: the last

@@ -36,7 +36,7 @@ class Ledger {
   // A call begins; returns when it will end.
   nanoseconds start(size_t job, nanoseconds now);
   // The cost that a call reported at its end, in a trace; empty: it reported none.
-  std::optional<double> told_cost(size_t job) const;
+  std::optional<double> reported_cost(size_t job) const;
   // In real time: sets the actual end.
   void ended(size_t job, nanoseconds now) { jobs_[job].end = now; }
   void shed(size_t job, nanoseconds now) { leave(job, Job::Fate::kShed, now); }

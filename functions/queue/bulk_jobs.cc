@@ -199,7 +199,7 @@ std::optional<int64_t> BulkJobs::free_slot() const {
 }
 
 // Applies the writes in one transaction with a line in the audit log, if there is an audit log. It must be open.
-Async<Result<void>> BulkJobs::write_told(TransactWriteInput transaction, AuditLine line) {
+Async<Result<void>> BulkJobs::write_audited(TransactWriteInput transaction, AuditLine line) {
   AuditWrites writes;
   if (audit_ != nullptr) {
     writes = audit_->writes(line);
@@ -233,7 +233,7 @@ Async<Result<void>> BulkJobs::write_begin(Work& work) {
   }
   // A named object: GCC 12 destroys such a temporary twice (base/async.h).
   AuditLine line{std::string(action_name(job.input.action)), job.actor, queue_, job.in_words + " began", {}, job.id};
-  auto written = co_await write_told(std::move(transaction), std::move(line));
+  auto written = co_await write_audited(std::move(transaction), std::move(line));
   if (!written) co_return fail(written.error());
   log_.info("BULK_JOB_BEGIN", {{"queue", queue_}, {"job", job.id}, {"what", job.in_words}});
   co_return Result<void>();
@@ -462,7 +462,7 @@ Async<void> BulkJobs::end(Work& work) {
   detail += counts_in_words(job);
   log_.info("BULK_JOB_END", {{"queue", queue_}, {"job", job.id}, {"what", detail}});
   AuditLine line{std::string(action_name(job.input.action)), job.actor, queue_, std::move(detail), job.changed, job.id};
-  auto written = co_await write_told(std::move(transaction), std::move(line));
+  auto written = co_await write_audited(std::move(transaction), std::move(line));
   if (written) {
     work.slot.reset();
   } else {
@@ -529,8 +529,8 @@ Async<void> BulkJobs::find_cut_off() {
                    what + " was cut off by the end of the daemon",
                    {},
                    work.job.id};
-    auto told = co_await write_told(std::move(transaction), std::move(line));
-    if (!told) log_.warn("BULK_JOB_NOT_TOLD", {{"queue", queue_}, {"message", told.error().message}});
+    auto written = co_await write_audited(std::move(transaction), std::move(line));
+    if (!written) log_.warn("BULK_JOB_NOT_TOLD", {{"queue", queue_}, {"message", written.error().message}});
     last_id_ = std::max(last_id_, work.job.id);
     work.end_number = ++ends_;
     works_.push_front(std::move(work));

@@ -89,7 +89,7 @@ class BulkJobs {
   Error unknown(uint64_t id) const;
   std::optional<int64_t> free_slot() const;
   Async<Result<void>> write_begin(Work& work);
-  Async<Result<void>> write_told(TransactWriteInput transaction, AuditLine line);
+  Async<Result<void>> write_audited(TransactWriteInput transaction, AuditLine line);
   Async<void> run(Work& work);
   Async<Result<void>> go_through(Work& work, bool change);
   Async<Result<void>> go_through_state(Work& work, std::string state, bool change);

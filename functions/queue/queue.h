@@ -84,7 +84,7 @@ class Queue final : public TaskQueue {
   void set_pulled(bool pulled);
   // Until forget_drain(), notifies `signal` of a drain, of new settings and of slots_freed(). The signal outlives that
   // time.
-  void tell_drain(Signal& signal);
+  void notify_on_drain(Signal& signal);
   void forget_drain(Signal& signal);
   // True if a take would find something now, expired tasks included.
   Async<Result<bool>> has_work();

@@ -54,7 +54,7 @@ class EventSourceMapping {
   Async<bool> attach();
   Async<std::optional<std::string>> next_stream();
   Async<std::optional<std::string>> open_stream();
-  void tell_lost_stream() const;
+  void log_lost_stream() const;
   void go_to(const StreamDescription& stream);
   Async<void> work();
   void lane_ended(End how);

@@ -162,9 +162,9 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
     size_t done = 0;
   };
   std::deque<Output> unwritten_;
-  bool flush_told_ = false;  // True if on_flushed() must continue with that.
-  std::optional<Result<ProcessResult>> end_told_;
-  bool told_bad_answer_ = false;
+  bool flush_pending_ = false;  // True if on_flushed() must continue with that.
+  std::optional<Result<ProcessResult>> reported_end_;
+  bool bad_answer_logged_ = false;
   bool retired_ = false;
   BootTime since_{};    // The time since which it is in this state.
   nanoseconds took_{};  // The duration of the last invocation.

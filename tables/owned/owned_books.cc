@@ -39,11 +39,11 @@ uint64_t OwnedTables::memory_bytes() const {
 
 void OwnedTables::doubt(const std::string& table) {
   if (KeptBooks* books = books_of(table)) books->doubt();
-  tell_counter(table);
+  wake_counter(table);
 }
 
 // Call it when the books have changed: wakes the counter if it waits for that.
-void OwnedTables::tell_counter(const std::string& table) {
+void OwnedTables::wake_counter(const std::string& table) {
   const auto there = kept_.find(table);
   if (there == kept_.end() || there->second->awaited == nullptr) return;
   Kept& kept = *there->second;

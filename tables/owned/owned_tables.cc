@@ -184,7 +184,7 @@ OwnedTables::~OwnedTables() {
 
 void OwnedTables::over(const Written& write, const std::optional<KeptBooks::At>& now) {
   if (KeptBooks* books = books_of(write.table)) books->over(hash_of(write.key), now);
-  tell_counter(write.table);
+  wake_counter(write.table);
 }
 
 Item OwnedTables::key_in(const Item& item, const std::string& table) const {
@@ -450,7 +450,7 @@ void OwnedTables::account(const Written& write, const std::optional<ItemRef>& be
   } else if (write.may_move) {
     books->doubt();
   }
-  tell_counter(write.table);
+  wake_counter(write.table);
 }
 
 // Reads items whose state an answer left open.

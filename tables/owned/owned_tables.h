@@ -131,13 +131,13 @@ class OwnedTables final : public Tables {
   void doubt(const std::string& table);
   // `now`: as in KeptBooks.
   void over(const Written& write, const std::optional<KeptBooks::At>& now);
-  void tell_counter(const std::string& table);
+  void wake_counter(const std::string& table);
   Async<void> look_at_lag(RecentWrites::Doubt doubt);
   void end_lags();
 
   Async<void> count(std::string table, std::shared_ptr<Kept> kept);
   Async<void> count_once(std::string table, std::shared_ptr<Kept> kept);
-  // Waits until `until`, or until tell_counter() finds that `done` holds or the books have ended.
+  // Waits until `until`, or until wake_counter() finds that `done` holds or the books have ended.
   Async<void> wait_for(std::shared_ptr<Kept> kept, bool (KeptBooks::*done)() const, BootTime until);
 
   Tables& store_;

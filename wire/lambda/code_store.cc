@@ -182,7 +182,7 @@ void CodeStore::give(Job job) {
 }
 
 // The folder is held before anybody else can look whether it is used.
-void CodeStore::tell(const Promise<Result<StoredCode>>& done, Result<StoredCode> result) {
+void CodeStore::resolve(const Promise<Result<StoredCode>>& done, Result<StoredCode> result) {
   --unpacking_;
   if (result) result->hold = hold(result->folder);
   done.set(std::move(result));
@@ -204,12 +204,12 @@ void CodeStore::work() {
       continue;
     }
     auto result = unpack(job->archive);
-    const auto told = [this, alive = std::weak_ptr(alive_), done = *job->done, result] {
-      if (alive.lock()) tell(done, result);
+    const auto answer = [this, alive = std::weak_ptr(alive_), done = *job->done, result] {
+      if (alive.lock()) resolve(done, result);
     };
     // The promise belongs to the loop. A full mailbox empties; that of a loop that has ended says no until we end, too.
     for (;;) {
-      if (mailbox_.deliver(told)) break;
+      if (mailbox_.deliver(answer)) break;
       MutexLock lock(mutex_);
       const auto again = Condition::after(milliseconds(10));
       while (!ending_ && changed_.wait_until(lock, again)) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/crypto.h"
+#include "streams/topic_service.h"
 #include "wire/sns/operation.h"
 
 namespace freshet::sns {

@@ -11,12 +11,12 @@ void LeaseBook::count(const Lease& lease, int change) {
   auto group = lease.task ? text_of(lease.task, attribute::kGroup) : std::string_view();
   if (group.empty()) {
     ungrouped_ += static_cast<uint64_t>(change);
-    if (told_) told_(group, ungrouped_);
+    if (on_group_change_) on_group_change_(group, ungrouped_);
     return;
   }
   auto it = in_work_.try_emplace(std::string(group)).first;
   it->second += static_cast<uint64_t>(change);
-  if (told_) told_(group, it->second);
+  if (on_group_change_) on_group_change_(group, it->second);
   if (it->second == 0) in_work_.erase(it);
 }
 
@@ -27,7 +27,7 @@ void LeaseBook::count_key(const Lease& lease, int change) {
   it->second += static_cast<uint64_t>(change);
   const uint64_t now = it->second;
   if (now == 0) keys_.erase(it);
-  if (told_key_) told_key_(key, now);
+  if (on_key_change_) on_key_change_(key, now);
 }
 
 // True if both count alike.
@@ -43,15 +43,15 @@ void LeaseBook::end_calls(Lease& lease) {
 }
 
 void LeaseBook::clear() {
-  if (told_) {
-    told_("", 0);
-    for (const auto& group : in_work_) told_(group.first, 0);
+  if (on_group_change_) {
+    on_group_change_("", 0);
+    for (const auto& group : in_work_) on_group_change_(group.first, 0);
   }
   ends_.clear();
   leases_.clear();
   in_work_.clear();
   for (const auto& key : std::exchange(keys_, {})) {
-    if (told_key_) told_key_(key.first, 0);
+    if (on_key_change_) on_key_change_(key.first, 0);
   }
   mine_ = 0;
   ungrouped_ = 0;

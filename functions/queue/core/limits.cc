@@ -80,12 +80,12 @@ bool Limits::answered(const Lease* held, std::string_view token, CallAnswer answ
 void Limits::settled(const Settlement& settlement, const Lease* held, const ItemRef& task, BootTime now) {
   const auto name = name_of(task);
   if (name.empty() || held == nullptr || held->token != settlement.lease) return;
-  const auto told = settings_.limits.counts_cost ? settlement.cost : std::nullopt;
+  const auto reported = settings_.limits.counts_cost ? settlement.cost : std::nullopt;
   if (held->key_call && by_name_.limits().learnt) {
-    return by_name_.answered(name_of(held->task), *held->key_call, answer_of(settlement), now, {}, told);
+    return by_name_.answered(name_of(held->task), *held->key_call, answer_of(settlement), now, {}, reported);
   }
   const double charged = held->key_call ? held->key_call->cost : units_of(held->task);
-  const double real = settlement.begun ? told.value_or(charged) : 0;
+  const double real = settlement.begun ? reported.value_or(charged) : 0;
   by_name_.charge(name, real - charged, now);
 }
 

@@ -47,8 +47,8 @@ class Limits {
   bool on() const { return by_name_.on(); }
   // The group or key whose limits apply to the task; empty: none.
   std::string_view name_of(const ItemRef& task) const;
-  // `told` is called whenever a group or key reaches its limit or may start again. It must not call back.
-  void tell(KeyLimits::OnChange told) { by_name_.tell(std::move(told)); }
+  // `callback` is called whenever a group or key reaches its limit or may start again. It must not call back.
+  void on_change(KeyLimits::OnChange callback) { by_name_.on_change(std::move(callback)); }
   // Sets how many tasks of the group, or of the key, are in work.
   void in_work_of_group(std::string_view group, uint64_t tasks, BootTime now);
   void in_work_of_key(std::string_view key, uint64_t tasks, BootTime now);

@@ -158,7 +158,7 @@ class AdaptiveRate {
   void hear_reset(BootTime now, float reset);
   void forget_resets();
   float longest_reset() const { return std::max(reset_, reset_before_); }
-  double window_told(BootTime now, const LimitHints& hints) const;
+  double reported_window(BootTime now, const LimitHints& hints) const;
   double pace_sliding(BootTime now, double pace) const;
   void hear_limit(double said);
   void hear_window(const Start& start, double remaining, nanoseconds reset);
@@ -266,9 +266,9 @@ class AdaptiveRate {
   float reset_before_ = 0;       // The same for the time before.
   float shortest_reset_ = 1e9F;  // The shortest, from `reset_from_` on, and before.
   float shortest_reset_before_ = 1e9F;
-  float told_limit_ = 0;     // The limit as the last headers gave it.
-  BootTime window_end_{};    // The reported end of a fixed window. In the past: none is known.
-  BootTime window_heard_{};  // When that window was first reported.
+  float reported_limit_ = 0;  // The limit as the last headers gave it.
+  BootTime window_end_{};     // The reported end of a fixed window. In the past: none is known.
+  BootTime window_heard_{};   // When that window was first reported.
   bool window_known_ = false;
   double window_left_ = 0;   // Units that may start until `window_end_`.
   BootTime level_at_{};      // The start of the call that reported `level_`.

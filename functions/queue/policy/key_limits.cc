@@ -93,7 +93,7 @@ void KeyLimits::settle(Keys::iterator it, BootTime now) {
   const bool changed = held != key.held;
   key.held = held;
   if (changed) at_limit_ += held ? 1 : -1;
-  if (changed && told_) told_(it->first, !held);
+  if (changed && on_change_) on_change_(it->first, !held);
   const bool idle = key.in_flight == 0 && key.claims == 0;
   if (held && !has_tokens(key, 0, now)) {
     plan(*it, next_start(key, now));
@@ -115,7 +115,7 @@ void KeyLimits::forget(Keys::iterator it) {
   name_bytes_ -= it->first.capacity();
   const bool full = keys_.size() >= (limits_.learnt ? kMostLearnt : kMostKeys);
   const auto node = keys_.extract(it);
-  if (full && told_) told_(node.key(), true);  // An unknown key may have found no room before.
+  if (full && on_change_) on_change_(node.key(), true);  // An unknown key may have found no room before.
 }
 
 void KeyLimits::set(const Limits& limits, BootTime now) {

@@ -81,7 +81,7 @@ class KeyLimits {
 
   // Called whenever a key reaches its limit or may start again. It must not call back.
   using OnChange = std::function<void(std::string_view key, bool may_start)>;
-  void tell(OnChange told) { told_ = std::move(told); }
+  void on_change(OnChange callback) { on_change_ = std::move(callback); }
 
   // Sets the limits. What was used and what is in flight still counts.
   void set(const Limits& limits, BootTime now);
@@ -167,7 +167,7 @@ class KeyLimits {
   std::shared_ptr<AdaptiveRate> make_learner(const std::string& key, BootTime now) const;
 
   Limits limits_;
-  OnChange told_;
+  OnChange on_change_;
   Keys keys_;
   // For a key at its limit, the time at which it may start; for others, the time at which they are full and forgotten.
   absl::btree_map<std::pair<BootTime, uint64_t>, const std::string*> events_;

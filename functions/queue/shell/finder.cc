@@ -48,7 +48,7 @@ nanoseconds TaskFinder::deadline_margin(bool newest_first, bool last) const {
 }
 
 // `hungry`: the take would have taken more.
-void TaskFinder::tell_order(const FoundTasks& found, bool hungry) {
+void TaskFinder::report_found(const FoundTasks& found, bool hungry) {
   // Tasks that wait for the limit of their group or key count as waiting, too.
   const bool is_empty = hungry && !core_.lanes.shares().any_held() && (!found.more || found.tasks.empty());
   if (is_empty) return core_.times.found_empty(boot());

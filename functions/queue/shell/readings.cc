@@ -82,9 +82,9 @@ std::map<std::string, uint64_t> shed_by_reason(const Books& books, const std::ma
   }
   std::map<std::string, uint64_t> out;
   for (const auto& [reason, count] : known) {
-    const auto told = reason == "ttl" ? 0 : std::min(count, left);
-    if (told > 0) out[reason] = told;
-    left -= told;
+    const auto shown = reason == "ttl" ? 0 : std::min(count, left);
+    if (shown > 0) out[reason] = shown;
+    left -= shown;
   }
   if (left > 0) out["ttl"] = left;
   return out;

@@ -76,10 +76,10 @@ QueueTable::QueueTable(QueueBase& base, QueueParts& parts, Prepared prepared)
       definition_(std::move(prepared.definition)),
       index_(std::move(prepared.index)),
       id_(std::move(prepared.id)) {
-  tell_core();
+  update_core();
 }
 
-void QueueTable::tell_core() {
+void QueueTable::update_core() {
   core_.table_is(definition_.ttl_in_milliseconds, definition_.index(kLaneDeadlineIndex) != nullptr);
 }
 
@@ -153,7 +153,7 @@ Async<void> QueueTable::become_queue_again() {
   definition_ = std::move(prepared->definition);
   index_ = std::move(prepared->index);
   id_ = std::move(prepared->id);
-  tell_core();
+  update_core();
   parts_.sheds.log().count_for(id_);
   gone_.reset();
   log_.info("QUEUE_TABLE_BACK", {{"queue", table_}});
@@ -177,7 +177,7 @@ Async<void> QueueTable::mend_table(TableDescription there) {
   auto index = status_index(there.definition);
   if (!index) co_return cannot_mend("is not one of a queue any more: " + index.error().message);
   definition_ = std::move(there.definition);
-  tell_core();
+  update_core();
   index_ = std::move(*index);
   const auto building = std::find_if(there.indexes.begin(), there.indexes.end(), [this](const IndexState& state) {
     return state.building && (state.name == index_ || state.name.starts_with(kOwnPrefix));

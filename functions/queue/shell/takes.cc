@@ -236,7 +236,7 @@ Async<Result<std::vector<TakenTask>>> Takes::claim_newest(TakeInput input) {
     }
     for (size_t i = before; input.budget && i < taken.size(); ++i)
       *input.budget -= core_.limits.units_of(taken[i].task);
-    parts_.finder.tell_order(*found, taken.size() < max && !core_.limits.is_used_up(input, boot()));
+    parts_.finder.report_found(*found, taken.size() < max && !core_.limits.is_used_up(input, boot()));
     if (found->cut) wake_soon();
     start = std::move(found->next);
     bool lives_on = false;

@@ -6,6 +6,7 @@
 #include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/shell/parts.h"
+#include "streams/topics.h"
 
 namespace freshet {
 
@@ -171,16 +172,16 @@ void QueueTimer::processor_ended() {
 }
 
 void QueueTimer::slots_freed() {
-  for (Signal* signal : told_) signal->notify();
+  for (Signal* signal : listeners_) signal->notify();
 }
 
 void QueueTimer::drain() {
   core_.agenda.drain();
-  tell_drain();
+  notify_drain();
 }
 
-void QueueTimer::tell_drain() {
-  for (Signal* signal : told_) signal->notify();
+void QueueTimer::notify_drain() {
+  for (Signal* signal : listeners_) signal->notify();
   parts_.takes.wake_all();
 }
 
@@ -189,7 +190,7 @@ void QueueTimer::give_up() {
   core_.agenda.give_up();
   scope_.clear();
   parts_.bulk.jobs().stop_all("the daemon, which gave the queue up");
-  tell_drain();
+  notify_drain();
   parts_.sheds.write_spells(true);
   scope_.spawn(parts_.sheds.save());
   scope_.spawn(parts_.learnt.keep_learnt_at_stop());

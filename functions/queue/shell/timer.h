@@ -36,19 +36,19 @@ class QueueTimer : QueuePart {
   void give_up();
   // Notifies `signal` of a drain, of new settings and of slots_freed(), until it is forgotten. The signal outlives that
   // time.
-  void tell(Signal& signal) { told_.push_back(&signal); }
-  void forget(Signal& signal) { std::erase(told_, &signal); }
+  void add_listener(Signal& signal) { listeners_.push_back(&signal); }
+  void remove_listener(Signal& signal) { std::erase(listeners_, &signal); }
   void slots_freed();
 
  private:
   Async<void> begin_work();
-  void tell_drain();
+  void notify_drain();
   Async<void> tick();
   Async<void> look_around();
   Async<Result<Page>> future_head();
   Async<void> publish_start();
 
-  std::vector<Signal*> told_;
+  std::vector<Signal*> listeners_;
   bool tick_posted_ = false;
   TimerId timer_ = 0;
 };

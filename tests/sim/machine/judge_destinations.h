@@ -48,7 +48,7 @@ class DestinationsJudge {
     int letters = 0;
   };
   Event* find(const nlohmann::json& payload);
-  void end_told(const nlohmann::json& document);
+  void outcome_came(const nlohmann::json& document);
   void letter_came(const nlohmann::json& message);
   void same_request(Event& event, const std::string& id, const std::string& request);
 

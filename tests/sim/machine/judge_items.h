@@ -33,7 +33,7 @@ class ItemsJudge {
   void observed(const std::string& key, uint64_t version, const std::string& value, uint64_t known);
 
   // A function got an event about the write, perhaps not for the first time.
-  void told(const std::string& key, uint64_t version, const std::string& value) {
+  void delivered(const std::string& key, uint64_t version, const std::string& value) {
     pin(key, registers_[key], version, value, "told");
   }
 

@@ -10,8 +10,8 @@ namespace freshet {
 namespace {
 
 constexpr int kBlame = 3;
-constexpr seconds kTold{60};        // A reported limit holds for this time if answers come without it.
-constexpr seconds kToldReset{600};  // The longest time until a reset counts for once to twice this time.
+constexpr seconds kReported{60};        // A reported limit holds for this time if answers come without it.
+constexpr seconds kReportedReset{600};  // The longest time until a reset counts for once to twice this time.
 constexpr int kDoubts = 8;
 constexpr seconds kDoubtful{10};
 constexpr seconds kSureOfWindow{2};
@@ -89,7 +89,7 @@ void AdaptiveRate::hear(const Start& start, BootTime now, const LimitHints& hint
     cap_heard_ = now;
     return;
   }
-  if (cap_known_ && now > cap_heard_ + kTold) {
+  if (cap_known_ && now > cap_heard_ + kReported) {
     cap_ = 0;
     cap_known_ = false;
   }
@@ -97,11 +97,11 @@ void AdaptiveRate::hear(const Start& start, BootTime now, const LimitHints& hint
   if (!said || start.at < heard_at_) return;
   // If the number has changed and the reset is near, the window has changed, as from an hour to a second.
   const bool is_other =
-      static_cast<float>(*hints.limit) != std::exchange(told_limit_, static_cast<float>(*hints.limit));
+      static_cast<float>(*hints.limit) != std::exchange(reported_limit_, static_cast<float>(*hints.limit));
   const bool near = hints.reset && longest_reset() > std::max(120.0, 20 * hint_seconds(*hints.reset));
   if (is_other && near) forget_resets();
   if (hints.reset) hear_reset(now, static_cast<float>(hint_seconds(*hints.reset)));
-  const double window = window_told(now, hints);
+  const double window = reported_window(now, hints);
   if (window > 0) hear_limit(*hints.limit / window);
   if (hints.remaining && hints.reset) hear_window(start, *hints.remaining, *hints.reset);
   if (hints.remaining) hear_level(start, now, *hints.remaining, *hints.limit);
@@ -111,7 +111,7 @@ void AdaptiveRate::hear(const Start& start, BootTime now, const LimitHints& hint
 // The downstream accepts calls and has reported no limit for a long time. What it, or a proxy in front of it, reported
 // before may no longer hold.
 void AdaptiveRate::forget(BootTime now) {
-  if (heard_at_ == BootTime{} || now < heard_at_ + kTold) return;
+  if (heard_at_ == BootTime{} || now < heard_at_ + kReported) return;
   heard_at_ = level_at_ = window_end_ = BootTime{};
   window_known_ = false;
   said_ = 0;
@@ -126,8 +126,8 @@ void AdaptiveRate::forget_resets() {
 
 // A reset that was wrong, or that belongs to a former window, must not count for ever.
 void AdaptiveRate::hear_reset(BootTime now, float reset) {
-  if (now > reset_from_ + kToldReset) {
-    const bool old = now > reset_from_ + 2 * kToldReset;
+  if (now > reset_from_ + kReportedReset) {
+    const bool old = now > reset_from_ + 2 * kReportedReset;
     reset_before_ = old ? 0 : reset_;
     shortest_reset_before_ = old ? reset : shortest_reset_;
     reset_ = 0;
@@ -141,7 +141,7 @@ void AdaptiveRate::hear_reset(BootTime now, float reset) {
 // The length of the window in seconds; 0: not known yet. The longest time until a reset is the window. If resets are
 // given as times of day, all of them have the same error of up to a second. Then the range of short ones is the window,
 // in whole seconds.
-double AdaptiveRate::window_told(BootTime now, const LimitHints& hints) const {
+double AdaptiveRate::reported_window(BootTime now, const LimitHints& hints) const {
   if (hints.window) return hint_seconds(*hints.window);
   const float longest = longest_reset();
   if (!hints.reset_is_time || longest > 5) return longest;
