@@ -15,6 +15,7 @@
 #include "base/metrics.h"
 #include "base/wall_guard.h"
 #include "functions/queue/core/admission.h"
+#include "functions/queue/identity.h"
 #include "functions/queue/policy/downstream.h"
 #include "functions/queue/policy/key_limits.h"
 #include "functions/queue/punctuality.h"
@@ -28,14 +29,6 @@ namespace freshet {
 
 class Pauses;
 struct QueueParts;
-
-// Identifies the daemon that claims. `node` stays the same over restarts on the same data, so that leases of earlier
-// processes can be ended at once. `incarnation` is PROCESS, which is new at each start, or PROCESS.N, where N counts
-// how often that process has opened the table's queue. Neither contains a colon.
-struct QueueIdentity {
-  std::string node = "freshet";
-  std::string incarnation;
-};
 
 class Queue final : public TaskQueue {
  public:
@@ -63,8 +56,7 @@ class Queue final : public TaskQueue {
   // As drain(), for good: another daemon serves the queue from now on. Tasks in work in this daemon can still be
   // extended and settled; the queue does nothing else by itself any more. Pull workers go to that daemon.
   void give_up();
-  // After give_up(): forgets leases that are over, or that pull workers hold. True if nothing else is held or under
-  // way.
+  // After give_up(): forgets leases that are over, or that pull workers hold. True if nothing else goes on.
   bool is_over();
   // At the very end, when nobody can settle any more: gives back all tasks that are still held, and their attempts.
   Async<void> release_held();
@@ -78,12 +70,10 @@ class Queue final : public TaskQueue {
   void let_finish(Async<void> work);
   // Some of the tasks given to let_finish() have ended.
   void slots_freed();
-  // True if the last processor had no task runner, so that workers pull. The queue still starts a processor now and
-  // then.
+  // True if the last processor had no task runner, so that workers pull. A processor still starts now and then.
   bool is_pulled() const;
   void set_pulled(bool pulled);
-  // Until forget_drain(), notifies `signal` of a drain, of new settings and of slots_freed(). The signal outlives that
-  // time.
+  // Until forget_drain(), notifies `signal`, which lives as long, of a drain, new settings and slots_freed().
   void notify_on_drain(Signal& signal);
   void forget_drain(Signal& signal);
   // True if a take would find something now, expired tasks included.

@@ -257,7 +257,7 @@ class AdaptiveRate {
   nanoseconds no_cap_for_{0};
   Most most_accepted_;
 
-  // The limit that the downstream reports (adaptive_rate_told.cc).
+  // The limit that the downstream reports (adaptive_rate_reported.cc).
   double units_ = 0;             // Units started and not refused since the beginning.
   BootTime heard_at_{};          // The start of the newest call whose answer reported a limit.
   double said_ = 0;              // The reported limit in units per second; 0: not known.
