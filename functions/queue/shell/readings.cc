@@ -70,8 +70,8 @@ Async<Result<bool>> count_waiting(Services& services, LaneIndexes indexes, std::
   co_return true;
 }
 
-// All sheds since the beginning. The books count each at once: as the queue's own move to SHED, or as a waiting task
-// that its ttl removed. The log has the reasons of those that the queue shed; the rest passed their ttl.
+// All sheds since the beginning, by reason. The books count each at once: as the queue's own move to SHED, or as a
+// waiting task that its ttl removed. The shed log has the reasons of the first kind. All others are "ttl".
 std::map<std::string, uint64_t> shed_by_reason(const Books& books, const std::map<std::string, uint64_t>& known) {
   uint64_t left = 0;
   for (const auto& [arrow, count] : books.flow) {
