@@ -40,7 +40,8 @@ std::string farewell_text(const Farewell& farewell) {
   const size_t left = farewell.waiting + farewell.held;
   if (!farewell.engine.empty()) {
     return out + ". The tasks are kept by the engine at " + farewell.engine +
-           (left == 0 ? "" : ": a start goes on with what is left");
+           (left == 0 ? "" : ": a start goes on with what is left") +
+           (farewell.durable ? "" : ". The disk did not take the last writes of the daemon's own tables");
   }
   if (farewell.data.empty()) return out + (left == 0 ? "" : "; what is left is gone, as nothing was kept on disk");
   if (!farewell.durable) return out + ". The disk did not take the last writes: what they changed may be lost";

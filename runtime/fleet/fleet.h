@@ -59,7 +59,8 @@ class Fleet {
   const FleetCore* core() const { return core_ ? &*core_ : nullptr; }
   // Why this member serves nothing although it should; empty if there is no reason.
   std::string broken() const;
-  // True while the wall clock differs from the leader's by more than a second: this member serves nothing then.
+  // True if this member joined with a wall clock that differs from the leader's by more than a second, and until it
+  // does not any more: this member serves nothing then.
   bool is_clock_off() const { return clock_.verdict() == ClockCheck::Verdict::kDiffers; }
 
  private:
@@ -84,7 +85,10 @@ class Fleet {
   void note(const Result<void>& written);
   void note_left();
   void check_membership();
-  void check_clock(WallTime begun);
+  void check_clock(BootTime begun, WallTime begun_at);
+  bool is_clock_known() const { return clock_.verdict() != ClockCheck::Verdict::kUnknown; }
+  bool is_accepted() const { return clock_.verdict() == ClockCheck::Verdict::kAgrees; }
+  nanoseconds read_interval() const;
   // Nothing until the clock has been compared.
   void serve_units();
 
@@ -97,6 +101,7 @@ class Fleet {
   std::set<std::string> serves_;
   std::shared_ptr<FleetCore> core_;        // A new one for each life. Calls that are under way keep theirs.
   ClockCheck clock_;                       // A new one in each life.
+  BootTime clock_read_{};                  // The beginning of the newest read that was compared.
   Membership said_ = Membership::kJoined;  // The state that was logged last.
   std::string last_error_;
   int beats_ = 0;

@@ -54,6 +54,8 @@ class FleetCore {
 
   // The units that this member can serve; nothing while it leaves.
   void serve(std::set<std::string> units);
+  // False while this member's clock has not been found right: it leaves the lead to others for a lease.
+  void accept(bool is_accepted) { is_accepted_ = is_accepted; }
   // Takes no more units and gives up those that it has.
   Orders leave();
 
@@ -111,6 +113,7 @@ class FleetCore {
   void begin_units(Orders& orders);
   void lead(Orders& orders, BootTime now);
   bool may_claim(BootTime now);
+  bool is_another_accepted() const;
   bool is_held_by_another(const std::string& unit) const;
   bool may_have_units(const MemberBeat& member) const;
   std::map<std::string, std::set<std::string>> candidates() const;
@@ -118,6 +121,7 @@ class FleetCore {
   MemberBeat me_;
   Membership membership_ = Membership::kJoined;
   BootTime fence_at_;
+  bool is_accepted_ = true;
   std::set<std::string> serves_;
   std::map<std::string, Held> held_;
   uint64_t units_rev_ = 1;

@@ -304,7 +304,7 @@ bool RecentWrites::make_room(BootTime now, size_t bytes) {
   const auto is_full = [&] { return bytes_ + taken_ + bytes >= limits_.bytes; };
   if (!is_full()) return true;
   if (now < full_until_) return false;   // Many may wait for room: one of them looks.
-  constexpr size_t kMostPassed = 1'000;  // The writes that cannot go yet; the next look goes on behind them.
+  constexpr size_t kMostPassed = 5'000;  // The writes that cannot go yet; the next look goes on behind them.
   const nanoseconds least_age = least(now);
   for (size_t left = std::min(ages_.size(), kMostPassed); left > 0 && !ages_.empty() && is_full();) {
     const Age first = ages_.front();

@@ -147,7 +147,7 @@ class RecentWrites {
   const std::string version_;
   const RecentWritesLimits limits_;
   std::map<std::string, KnownTable> tables_;
-  Ages ages_;  // Oldest write first.
+  Ages ages_;  // Oldest write first, but those that could not go yet are at the end.
   size_t bytes_ = 0;
   size_t taken_ = 0;           // Reserved by writes in flight.
   BootTime full_until_{};      // Until then, make_room() does not look again.

@@ -53,6 +53,12 @@ Error refusal_of_ttl(const std::string& table, Error error) {
           nullptr};
 }
 
+// Amazon DynamoDB makes one index at a time, and refuses a second one so.
+Error refusal_of_index(Error error) {
+  if (error.code == ErrorCode::kLimitExceeded) error.code = ErrorCode::kResourceInUse;
+  return error;
+}
+
 // True for the errors of an engine that may answer again soon. The Caller has retried the request before.
 bool may_pass(const Error& error) {
   return is_passing(error) || error.code == ErrorCode::kInternal;
@@ -222,15 +228,23 @@ Async<Result<void>> RemoteTables::set_ttl(std::string table, std::optional<std::
   if (now) {
     auto request = ttl_request(table, *now, false);
     Shown off = [](const TableDefinition& there) { return !there.ttl_attribute; };
-    auto done = co_await change_table("UpdateTimeToLive", std::move(request), table, std::move(off));
-    if (!done) co_return fail(refusal_of_ttl(table, done.error()));
+    auto done = co_await change_ttl(std::move(request), table, std::move(off));
+    if (!done) co_return done;
   }
   if (!wanted) co_return Result<void>();
   auto request = ttl_request(table, *wanted, true);
   Shown on = [wanted](const TableDefinition& there) { return there.ttl_attribute == wanted; };
-  auto done = co_await change_table("UpdateTimeToLive", std::move(request), table, std::move(on));
-  if (!done) co_return fail(refusal_of_ttl(table, done.error()));
-  co_return Result<void>();
+  co_return co_await change_ttl(std::move(request), table, std::move(on));
+}
+
+// A change that is refused because another daemon has just made it is made.
+Async<Result<void>> RemoteTables::change_ttl(std::string request, std::string table, Shown shown) {
+  Shown wanted = shown;
+  auto done = co_await change_table("UpdateTimeToLive", std::move(request), table, std::move(wanted));
+  if (done) co_return Result<void>();
+  const auto there = co_await describe(table);
+  if (there && shown(there->definition)) co_return Result<void>();
+  co_return fail(refusal_of_ttl(table, done.error()));
 }
 
 Async<Result<void>> RemoteTables::set_stream(std::string table, std::optional<StreamView> now,
@@ -288,7 +302,7 @@ Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefiniti
     auto request = add_index_request(wanted, index);
     Shown made = [name = index.name](const TableDefinition& there) { return there.index(name) != nullptr; };
     auto done = co_await change_table("UpdateTable", std::move(request), wanted.name, std::move(made));
-    if (!done) co_return fail(done.error());
+    if (!done) co_return fail(refusal_of_index(done.error()));
   }
   co_return Result<void>();
 }

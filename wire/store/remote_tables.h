@@ -92,15 +92,16 @@ class RemoteTables final : public Tables {
   Async<void> read_alone(std::vector<GetItemInput>& inputs, std::vector<size_t> places,
                          std::vector<Result<ReadOutput>>& out);
 
+  using Shown = std::function<bool(const TableDefinition&)>;
   Async<Result<TableDescription>> describe(std::string table);  // Does not set `seen_`.
   void forget(const std::string& table);
   Async<Result<void>> make_changes(TableDefinition now, TableDefinition wanted);
   Async<Result<void>> change(const char* operation, std::string body);
   Async<Result<void>> set_ttl(std::string table, std::optional<std::string> now, std::optional<std::string> wanted);
+  Async<Result<void>> change_ttl(std::string request, std::string table, Shown shown);
   Async<Result<void>> set_indexes(TableDefinition now, TableDefinition wanted);
   Async<Result<void>> set_settings(TableDefinition now, TableDefinition wanted);
   Async<Result<void>> set_stream(std::string table, std::optional<StreamView> now, std::optional<StreamView> wanted);
-  using Shown = std::function<bool(const TableDefinition&)>;
   Async<Result<TableDescription>> change_table(const char* operation, std::string body, std::string table, Shown shown);
   Async<Result<std::optional<TableDescription>>> when(std::string table, Shown shown, nanoseconds patience);
 
