@@ -23,7 +23,8 @@ constexpr size_t allocated_bytes(size_t bytes) {
 void return_unused_memory();
 
 // Gives back the freed blocks that the calling thread caches for its next calls. They are a few megabytes, but each may
-// keep a page from going back to the system. For a thread that has freed much. Takes well below a millisecond.
+// keep a page from going back to the system. Call it on a thread that has freed much. It takes well below a
+// millisecond.
 void return_thread_cache();
 
 // An allocator that counts the bytes of its blocks in a number that outlives them. For one thread.

@@ -1,4 +1,4 @@
-// Drops texts that a list has a second time.
+// Removes duplicates from a list of texts.
 #pragma once
 
 #include <set>
@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// The texts in their order, each once.
+// Returns each text once, in the order of first occurrence.
 inline std::vector<std::string> each_once(const std::vector<std::string>& texts) {
   std::set<std::string_view> seen;
   std::vector<std::string> out;

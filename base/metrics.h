@@ -54,7 +54,7 @@ class Histogram {
   std::atomic<double> sum_{0};
 };
 
-// 20 µs to 60 s in seconds, three buckets a decade or so: for latencies.
+// Returns bucket bounds for latencies in seconds: 20 µs to 60 s, about three per decade.
 std::vector<double> latency_bounds();
 
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
@@ -73,7 +73,7 @@ class Metrics {
   Histogram& histogram(std::string_view name, std::string_view help, const std::vector<double>& bounds,
                        const MetricLabels& labels = {});
 
-  // Leaves out of text() what has this label, until it is shown again. Any thread.
+  // Hides all metrics with this label from text() until show() is called for it. Any thread.
   void hide(const std::string& label, const std::string& value);
   void show(const std::string& label, const std::string& value);
 

@@ -1,4 +1,4 @@
-// Numbers that are a whole text, as they stand in query members, options, headers and files.
+// Reads numbers that make up a whole text, such as a query member, an option or a header.
 #pragma once
 
 #include <charconv>

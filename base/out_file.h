@@ -1,4 +1,4 @@
-// Why a file that a person named cannot be written.
+// The message for a file that a person named and that cannot be written.
 #pragma once
 
 #include <cerrno>

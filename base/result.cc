@@ -91,4 +91,20 @@ std::string_view error_name(ErrorCode code) {
   }
 }
 
+bool is_passing(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kThroughputExceeded:
+    case ErrorCode::kRequestLimitExceeded:
+    case ErrorCode::kTransactionConflict:
+    case ErrorCode::kTransactionCanceled:
+    case ErrorCode::kTooManyRequests:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
+    case ErrorCode::kUnknownOutcome:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace freshet

@@ -45,7 +45,7 @@ enum class ErrorCode {
   kConflict,
   kUnavailable,
   kTimeout,
-  kUnknownOutcome,  // A write whose answer never came: it may have been carried out, may be later, or never.
+  kUnknownOutcome,  // A write whose answer never came: it may have taken effect, may still do so, or never will.
   kCancelled,
   // Failures of the machine.
   kIo,
@@ -70,6 +70,9 @@ struct Error {
 
 template <class T>
 using Result = tl::expected<T, Error>;
+
+// True if the same call may succeed a little later, without a change by anybody.
+bool is_passing(const Error& error);
 
 // Makes the failing side of any Result: `return fail(ErrorCode::kValidation, "...")`.
 inline tl::unexpected<Error> fail(ErrorCode code, std::string message,

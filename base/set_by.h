@@ -5,7 +5,7 @@
 
 namespace freshet {
 
-// The value of the promise, which is set to false at `end` if nobody has set it. The scheduler outlives the Async.
+// Returns the value of the promise. If nobody has set it by `end`, it becomes false. The scheduler outlives the Async.
 inline Async<bool> set_by(BootTime end, Promise<bool> promise, Scheduler& scheduler) {
   struct Timer {
     Scheduler& scheduler;

@@ -35,11 +35,11 @@ std::string painted(const Screen& screen, Colour colour, std::string_view text);
 size_t columns_of(std::string_view text);
 // The text, or as much of its beginning as leaves room for "..." if it is wider than that.
 std::string cut_to_columns(std::string_view text, size_t columns);
-// Wraps the text into lines of at most `columns` columns; at least one line. A longer word has a line of its own, so
-// that a path or an address can be copied, or is broken, behind a '/', ',' or the like if it has one there.
+// Wraps the text into lines of at most `columns` columns; at least one line. kWhole gives a longer word a line of its
+// own, so that a path or an address can be copied. kBroken breaks it, preferably behind a '/', ',' or the like.
 enum class LongWords { kWhole, kBroken };
 std::vector<std::string> wrapped(std::string_view text, size_t columns, LongWords long_words = LongWords::kWhole);
-// For lines that go to the screen: only a terminal would break a long word by itself.
+// The same for lines that go to the screen: kBroken on a terminal, which would break long words anywhere; else kWhole.
 std::vector<std::string> wrapped(std::string_view text, size_t columns, const Screen& screen);
 
 }  // namespace freshet

@@ -26,7 +26,7 @@ class Turns {
   Async<T> run(std::function<Async<T>()> change) {
     if (busy_) {
       const Promise<T> done(scheduler_);
-      waiting_.push_back([change = std::move(change), done] { return tell(change(), done); });
+      waiting_.push_back([change = std::move(change), done] { return resolve(change(), done); });
       return result_of(done);
     }
     busy_ = true;
@@ -36,13 +36,13 @@ class Turns {
       return work;
     }
     const Promise<T> done(scheduler_);
-    scope_.spawn(begin_with(tell(std::move(work), done)));
+    scope_.spawn(begin_with(resolve(std::move(work), done)));
     return result_of(done);
   }
 
  private:
   template <class T>
-  static Async<void> tell(Async<T> work, Promise<T> done) {
+  static Async<void> resolve(Async<T> work, Promise<T> done) {
     T result = co_await work;
     done.set(std::move(result));
   }

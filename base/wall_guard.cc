@@ -29,11 +29,11 @@ void WallGuard::start_after(WallTime last) {
 
 void WallGuard::believe(milliseconds offset) {
   const WallDoubt doubt{true, at_start_, offset - believed_};
-  const bool told = jump_.has_value();
+  const bool reported = jump_.has_value();
   believed_ = offset;  // Follows the small corrections of a synchronised clock.
   jump_.reset();
   at_start_ = false;
-  if (told && options_.on_change) options_.on_change(doubt);
+  if (reported && options_.on_change) options_.on_change(doubt);
 }
 
 bool WallGuard::trusted() {

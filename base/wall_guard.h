@@ -24,7 +24,7 @@ class WallGuard {
  public:
   struct Options {
     milliseconds limit{60'000};       // A smaller jump is accepted at once.
-    milliseconds pause{60'000};       // A larger one after the wall clock has gone on evenly for this long.
+    milliseconds pause{60'000};       // A larger jump is accepted once the wall clock has run evenly for this long.
     const ClockSync* sync = nullptr;  // Null if nothing reports whether the clock is synchronised. Outlives the guard.
     std::function<void(const WallDoubt&)> on_change = {};
   };
@@ -44,8 +44,8 @@ class WallGuard {
   bool trusted();
   // The wall clock if it is trusted; otherwise the time that it would show without the jump.
   WallTime reckoned();
-  // The earliest of that and of all wall clocks that were seen since the doubt began: anything that has expired by this
-  // time has certainly expired.
+  // The earliest of reckoned() and of all wall times that were seen since the doubt began: anything that has expired by
+  // this time has certainly expired.
   WallTime earliest();
   // The last result of trusted().
   bool doubts() const { return jump_.has_value(); }

@@ -103,9 +103,9 @@ class Program {
     busy_.assign(tables, Table(kStates, 0));
     next_busy_ = busy_;
     if (scheduler_ == Scheduler::kForesees) {
-      told_.assign(tables, Table(kStates, 0));
-      next_told_ = told_;
-      told_long_.assign(lengths_.size(), 0);
+      foreseen_.assign(tables, Table(kStates, 0));
+      next_foreseen_ = foreseen_;
+      foreseen_long_.assign(lengths_.size(), 0);
     }
     afar_.assign(lengths_.size(), 0);
     double middle = 0;
@@ -122,7 +122,7 @@ class Program {
   // from now.
   void back(int step) {
     busy_.swap(next_busy_);
-    told_.swap(next_told_);
+    foreseen_.swap(next_foreseen_);
     const bool last = step == steps_ - 1;
     for (size_t r = busy_.size() - 1; r > 0; --r) pass_step(next_busy_[r - 1], last, busy_[r]);
     std::fill(busy_.back().begin(), busy_.back().end(), busy_.back()[0]);
@@ -187,21 +187,22 @@ class Program {
     }
   }
 
-  // told_[j]: a free slot whose next call takes j steps. A call of more than soon_ is nobody's: it is spent on whoever
-  // waits, or on the first that comes (told_long_).
+  // foreseen_[j]: a free slot whose next call takes j steps. A call of more than soon_ is nobody's: it is spent on
+  // whoever waits, or on the first that comes (foreseen_long_).
   void foresee(int step, bool last) {
-    for (size_t j = 0; j < told_.size(); ++j) pass_step(next_told_[j], last, told_[j]);
+    for (size_t j = 0; j < foreseen_.size(); ++j) pass_step(next_foreseen_[j], last, foreseen_[j]);
     double empty = 0;
     for (size_t j = static_cast<size_t>(soon_) + 1; j < lengths_.size(); ++j) {
-      told_long_[j] = arrivals_[0] * told_long_[j] + (1 - arrivals_[0]) * after_long(j + 1);  // From a step later on.
-      empty += lengths_[j] * told_long_[j];
+      foreseen_long_[j] =
+          arrivals_[0] * foreseen_long_[j] + (1 - arrivals_[0]) * after_long(j + 1);  // From a step later on.
+      empty += lengths_[j] * foreseen_long_[j];
     }
     double spent = 0;
     for (size_t j = static_cast<size_t>(soon_) + 1; j < lengths_.size(); ++j) spent += lengths_[j] * after_long(j);
     for (int state = 0; state < kStates; ++state) {
       double free = state == 0 ? empty : spent;
-      for (size_t j = 0; j < told_.size(); ++j) {
-        auto& best = told_[j][static_cast<size_t>(state)];
+      for (size_t j = 0; j < foreseen_.size(); ++j) {
+        auto& best = foreseen_[j][static_cast<size_t>(state)];
         for (int d = 0; d < kDeadlines; ++d) {
           if (count_of(state, d) == 0) continue;
           const auto left = static_cast<size_t>(state - kWeight[static_cast<size_t>(d)]);
@@ -222,8 +223,8 @@ class Program {
   const std::vector<double> lengths_;
   std::vector<double> arrivals_;  // How likely so many come in a step.
   Table shifted_ = Table(kStates);
-  std::vector<Table> busy_, next_busy_, told_, next_told_;
-  std::vector<double> told_long_;
+  std::vector<Table> busy_, next_busy_, foreseen_, next_foreseen_;
+  std::vector<double> foreseen_long_;
   std::deque<double> afar_;
 };
 
@@ -323,7 +324,7 @@ double limit_if_hardly_late(const Options& options, double load) {
 
 void print_load(const Options& options, double load) {
   const double newest = limit_of(options, load, Scheduler::kNewestFirst);
-  const double told = limit_of(options, load, Scheduler::kForesees);
+  const double foreseen = limit_of(options, load, Scheduler::kForesees);
   const double best = limit_of(options, load, Scheduler::kBest);
   const double hardly_late = limit_if_hardly_late(options, load);
   const auto cells = measure(options, load);
@@ -334,8 +335,8 @@ void print_load(const Options& options, double load) {
   const Estimate lifo = percent(1, "goodput"), knowing = percent(0, "goodput"), ours = percent(2, "ofClairvoyant");
   const double late = percent(2, "lateShare").mean - 100 * (1 - share_within(options.service, 3));
   std::printf("%5g | %5.1f %5.1f +-%3.1f | %5.1f %5.1f +-%3.1f | %5.1f %5.1f | %5.1f +-%3.1f %4.1f\n", load, newest,
-              lifo.mean, lifo.half_width, told, knowing.mean, knowing.half_width, 100 * best / told,
-              100 * hardly_late / told, ours.mean, ours.half_width, late);
+              lifo.mean, lifo.half_width, foreseen, knowing.mean, knowing.half_width, 100 * best / foreseen,
+              100 * hardly_late / foreseen, ours.mean, ours.half_width, late);
   std::fflush(stdout);
 }
 

@@ -302,9 +302,9 @@ void best_bound(LimiterKind kind, Headers headers, const Options& options, const
 }
 
 void bound_cell(LimiterKind kind, Headers headers, const Options& options) {
-  const bool tells = headers == Headers::kRateLimit;
+  const bool has_headers = headers == Headers::kRateLimit;
   best_bound(kind, headers, options, "knows the share", 30,
-             [tells](Run& run, int way) { return run.bound(tells ? 1 + 0.5 * way : 0.4 + 0.03 * way); });
+             [has_headers](Run& run, int way) { return run.bound(has_headers ? 1 + 0.5 * way : 0.4 + 0.03 * way); });
   if (kind != LimiterKind::kShared) return;
   constexpr double kRisks[] = {0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2};
   best_bound(kind, headers, options, "guesses the share", 8,

@@ -16,7 +16,7 @@ namespace freshet {
 template <class T>
 class ByName {
  public:
-  // Nobody has its name yet.
+  // No other object may have its name.
   T* add(std::unique_ptr<T> one) {
     std::string name(one->name());
     const auto [at, is_new] = all_.emplace(std::move(name), std::move(one));
@@ -33,7 +33,7 @@ class ByName {
     for (const auto& [name, one] : all_) out.push_back(name);
     return out;
   }
-  // Pairs of a name and what has it, by name.
+  // Pairs of a name and its object, sorted by name.
   auto begin() const { return all_.begin(); }
   auto end() const { return all_.end(); }
 

@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// Changes nothing on the disk.
+// The check changes nothing on the disk.
 std::vector<FunctionFault> check_function(const FunctionDefinition& function, const Deployment& deployment);
 
 }  // namespace freshet

@@ -31,7 +31,8 @@ std::optional<Error> read_fields(const JsonView& json, const Field<T> (&fields)[
   return members.error();
 }
 
-// Reads a member that is an object with these fields, if it is there. Its first error is the whole's.
+// Reads a member that is an object with these fields, if it is there. Its first error becomes the error of the whole
+// object.
 template <class T, size_t n>
 void read_part(JsonMembers& whole, std::string_view name, const Field<T> (&fields)[n], T& into) {
   const auto json = whole.find(name);
@@ -46,7 +47,7 @@ inline void read_milliseconds(JsonMembers& members, std::string_view name, int64
   if (time) into = *time;
 }
 
-// `wanted`: for the message, as in "an array of strings".
+// `wanted` describes the value in the message, as in "an array of strings".
 inline void read_texts(JsonMembers& members, std::string_view name, const std::string& wanted,
                        std::vector<std::string>& into) {
   const auto json = members.find(name);
@@ -62,7 +63,7 @@ inline void read_texts(JsonMembers& members, std::string_view name, const std::s
 template <class T, size_t n>
 using WordsFor = std::array<std::pair<std::string_view, T>, n>;
 
-// The value for which the member's word stands. "'ties' must be arrival or content".
+// Reads the value for which the member's word stands. The error is like "'ties' must be arrival or content".
 template <class T, size_t n>
 void read_word(JsonMembers& members, std::string_view name, const WordsFor<T, n>& words, T& into) {
   const auto json = members.find(name);
@@ -80,7 +81,7 @@ void read_word(JsonMembers& members, std::string_view name, const WordsFor<T, n>
   members.refuse(*json, "must be " + all);
 }
 
-// How fields of the usual kinds are read, as in {"name", text_field<&Settings::name>}.
+// Readers of fields of the usual kinds. Use them as in {"name", text_field<&Settings::name>}.
 
 template <auto member, class T>
 void text_field(JsonMembers& members, std::string_view name, T& into) {

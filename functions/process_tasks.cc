@@ -3,6 +3,7 @@
 #include "functions/functions.h"
 #include "functions/processor.h"
 #include "functions/runners/traced_runner.h"
+#include "streams/topics.h"
 
 namespace freshet {
 

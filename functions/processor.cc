@@ -20,7 +20,7 @@ constexpr milliseconds kBusyWait{50};         // While there is work under way, 
 constexpr milliseconds kPagePause{500};       // Between pages, as the sample.
 constexpr milliseconds kLeastBeat{3};         // The least time between two heartbeats of a task.
 constexpr size_t kMostUnits = 1'000'000'000;  // The most cost in one take.
-constexpr double kToldASecond = 32;           // Transitions logged at level info; the rest at debug.
+constexpr double kLoggedASecond = 32;         // Transitions logged at level info; the rest at debug.
 
 // True if the task no longer belongs to this processor: taken by another, deleted, or gone with its table.
 bool is_lost(const Error& error) {
@@ -39,8 +39,8 @@ class InWork {
  public:
   InWork(Downstream& downstream, const Clock& clock)
       : downstream_(downstream), clock_(clock), number_(downstream.concurrency_number) {
-    told_ = downstream.concurrency.has_value();
-    if (told_) downstream.concurrency->started(clock.boot());
+    reported_ = downstream.concurrency.has_value();
+    if (reported_) downstream.concurrency->started(clock.boot());
   }
   InWork(const InWork&) = delete;
   InWork& operator=(const InWork&) = delete;
@@ -56,19 +56,19 @@ class InWork {
     } else {
       it->ended(clock_.boot());
     }
-    told_ = false;
+    reported_ = false;
   }
 
  private:
   AdaptiveConcurrency* same() {
-    const bool is_same = told_ && downstream_.concurrency && downstream_.concurrency_number == number_;
+    const bool is_same = reported_ && downstream_.concurrency && downstream_.concurrency_number == number_;
     return is_same ? &*downstream_.concurrency : nullptr;
   }
 
   Downstream& downstream_;
   const Clock& clock_;
   const uint64_t number_;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace
@@ -84,13 +84,13 @@ Processor::Processor(Context& context, Queue& queue, Runner& runner, const Proce
       downstream_(queue.downstream()),
       stop_at_(context.now() + settings.max_active),
       ends_at_(context.invocation.deadline),
-      told_(kToldASecond, kToldASecond),
+      log_tokens_(kLoggedASecond, kLoggedASecond),
       freed_(services_.scheduler),
       finished_(services_.scheduler),
       beat_(services_.scheduler) {
   queue_.processor_began();
-  queue_.tell_drain(freed_);
-  queue_.tell_drain(finished_);  // run() looks again whether it can leave.
+  queue_.notify_on_drain(freed_);
+  queue_.notify_on_drain(finished_);  // run() looks again whether it can leave.
 }
 
 Processor::~Processor() {
@@ -282,7 +282,7 @@ Async<void> Processor::work_on(Slot& slot) {
     const bool learns = slot.rated->is_learnt() && reached;
     if (learns) slot.rated->refused(now(), result.hints);
     if (!learns && !by_key) downstream_.breaker.refused(result.leave_alone, now());
-    tell_bounce(slot.task, result);
+    report_bounce(slot.task, result);
   } else {
     const bool by_cost = queue_.settings().limits.counts_cost;
     answered(slot, result.answered ? CallAnswer::kTaken : CallAnswer::kUnknown, result);
@@ -305,22 +305,22 @@ bool Processor::answered(const Slot& slot, CallAnswer answer, const RunResult& r
 
 // Each task of a small flow is seen with the default level; a large one does not drown the rest.
 void Processor::log_transition(std::string_view task, std::string_view from, std::string_view to) {
-  auto told = told_.available(now(), 1);
-  told_.use(told);
-  log_.event(told > 0 ? LogLevel::kInfo : LogLevel::kDebug, "TRANSITION_TASK",
+  auto tokens = log_tokens_.available(now(), 1);
+  log_tokens_.use(tokens);
+  log_.event(tokens > 0 ? LogLevel::kInfo : LogLevel::kDebug, "TRANSITION_TASK",
              {{"function", function_}, {"taskId", task}, {"fromTaskStatus", from}, {"toTaskStatus", to}});
 }
 
-void Processor::tell_bad_cost(std::string_view task, std::string_view said) {
-  const auto told = told_.available(now(), 1);
-  told_.use(static_cast<double>(told));
+void Processor::log_bad_cost(std::string_view task, std::string_view said) {
+  const auto tokens = log_tokens_.available(now(), 1);
+  log_tokens_.use(static_cast<double>(tokens));
   const auto message = fmt::format("Freshet-Cost is '{}': it must be {}", said, kCostRange);
-  log_.event(told > 0 ? LogLevel::kWarn : LogLevel::kDebug, "TASK_COST_IGNORED",
+  log_.event(tokens > 0 ? LogLevel::kWarn : LogLevel::kDebug, "TASK_COST_IGNORED",
              {{"function", function_}, {"taskId", task}, {"message", message}});
 }
 
 // The log hears of an outage once: each task only waits.
-void Processor::tell_bounce(const ItemRef& task, const RunResult& result) {
+void Processor::report_bounce(const ItemRef& task, const RunResult& result) {
   const bool reachable = result.error.empty();
   const bool is_news = queue_.bounced(task, result.refusal, reachable ? result.reason : result.error, reachable);
   if (is_news && !reachable) {
@@ -336,7 +336,7 @@ void Processor::ended(Slot& slot, RunResult result) {
   outcome.begun = slot.called_at.has_value();
   if (slot.called_at) outcome.worked = now() - *slot.called_at;
   outcome.cost = result.cost;
-  if (!result.bad_cost.empty()) tell_bad_cost(outcome.id, result.bad_cost);
+  if (!result.bad_cost.empty()) log_bad_cost(outcome.id, result.bad_cost);
   switch (result.kind) {
     case RunResult::Kind::kSuccess:
       outcome.result = std::move(result.result);

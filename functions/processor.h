@@ -31,8 +31,8 @@ class Processor {
   Processor(Context& context, Queue& queue, Runner& runner, const ProcessSettings& settings, const EventLog& log);
   Processor(const Processor&) = delete;
   Processor& operator=(const Processor&) = delete;
-  // Ends the running work; its tasks go back to the queue: as a failure, or without one if it had not begun or the
-  // queue is draining.
+  // Ends the running work and gives its tasks back to the queue. That counts as a failure, unless the work had not
+  // begun or the queue is draining.
   ~Processor();
 
   // Stops taking tasks when there has been no work for `linger`, after `max_active`, or when a take has failed (with
@@ -65,8 +65,8 @@ class Processor {
   Async<void> work_on(Slot& slot);
   void log_transition(std::string_view task, std::string_view from, std::string_view to);
   bool answered(const Slot& slot, CallAnswer answer, const RunResult& result);
-  void tell_bad_cost(std::string_view task, std::string_view said);
-  void tell_bounce(const ItemRef& task, const RunResult& result);
+  void log_bad_cost(std::string_view task, std::string_view said);
+  void report_bounce(const ItemRef& task, const RunResult& result);
   void cut_off(Slot& slot);
   void ended(Slot& slot, RunResult result);
   Async<void> settle_ended();
@@ -92,18 +92,18 @@ class Processor {
 
   const BootTime stop_at_;  // No tasks are taken afterwards.
   const BootTime ends_at_;  // The invocation's deadline.
-  TokenBucket told_;        // Limits the log of transitions at level info.
+  TokenBucket log_tokens_;  // Limits the log of transitions at level info.
   Counts counts_;
   std::optional<Error> error_;
   bool picking_ = true;
   bool left_ = false;  // True once run() is over.
   Signal freed_;       // A slot became free, in any run; or the queue drains, or its settings changed.
   Signal finished_;    // The same, or: work ended, or taking stopped.
-  Signal beat_;        // A heartbeat is due before `next_beat_`.
+  Signal beat_;        // A heartbeat is due earlier than `next_beat_`.
   BootTime next_beat_ = BootTime::max();
   std::list<Slot> slots_;
   std::vector<Slot*> ended_;  // Slots with an outcome.
-  size_t busy_ = 0;           // Slots without.
+  size_t busy_ = 0;           // Slots without an outcome.
   Scope scope_;
 };
 

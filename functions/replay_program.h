@@ -26,7 +26,7 @@ class QueueReplayProgram final : public ReplayProgram {
  private:
   std::map<std::string, QueueSettings> settings_;
   std::unique_ptr<Queues> queues_;
-  // Changes are captured in memory, and dropped.
+  // Captured changes go to these files, which are in memory and are dropped at the end.
   std::unique_ptr<Files> files_;
   std::unique_ptr<BackgroundSync> sync_;
   std::unique_ptr<ObjectStore> objects_;

@@ -22,8 +22,8 @@ enum class Order { kNewestFirst, kOldestFirst, kAdaptive, kDeadline };
 // kYield: as kP90, but a task that still has time is started rather than leave a slot empty (policy/margin.h).
 enum class DeadlineMargin { kOff, kP90, kYield };
 
-// The most tasks that may wait; more are refused (policy/admission.h). Also if tasks are refused that would be too late
-// anyway.
+// Bounds of waiting tasks, beyond which new ones are refused (policy/admission.h), and whether tasks that would be too
+// late are refused, too.
 struct AdmissionSettings {
   uint64_t max_waiting = 0;        // PENDING and DELAYED; 0: no bound.
   uint64_t max_waiting_bytes = 0;  // The most bytes of waiting tasks, as stored; 0: no bound.
@@ -37,15 +37,19 @@ struct AdmissionSettings {
 // How the processor starts tasks.
 struct WorkSettings {
   int concurrency = 1;
-  bool adaptive = false;  // Instead, as many as the downstream can bear (policy/adaptive_concurrency.h), from
-  int least = 1;          // this
-  int most = 1000;        // to that.
+  // CONCURRENCY=adaptive: learns how many tasks at a time the downstream can take (policy/adaptive_concurrency.h), from
+  // `least` to `most`.
+  bool adaptive = false;
+  int least = 1;
+  int most = 1000;
   int page_limit = 0;     // 0: free slots are filled at once; else page by page with a barrier, as the sample does.
   double rate_limit = 0;  // Starts per second; 0: no limit.
   int rate_burst = 0;     // The most at once; 0: one, or 20 ms worth if that is more.
-  bool rate_adaptive = false;  // Instead, the highest rate that is not refused (policy/adaptive_rate.h), from
-  double rate_least = 0.1;     // this
-  double rate_most = 10'000;   // to that.
+  // RATE_LIMIT=adaptive: learns the highest rate that is not refused (policy/adaptive_rate.h), from `rate_least` to
+  // `rate_most`.
+  bool rate_adaptive = false;
+  double rate_least = 0.1;
+  double rate_most = 10'000;
 };
 
 struct BackoffSettings {
@@ -65,7 +69,7 @@ std::string_view runner_name(RunnerKind kind);
 struct QueueSettings {
   WorkSettings work;
   Order order = Order::kNewestFirst;
-  milliseconds priority_aging{0};  // A waiting priority gains a step each so often (policy/lane_aging.h); 0: never.
+  milliseconds priority_aging{0};  // A waiting priority gains a step each time this passes (lane_aging.h); 0: never.
   milliseconds lease{60'000};
   int max_attempts = 5;
   bool retry_failures = true;  // False: a failure is final at once.
@@ -102,7 +106,7 @@ struct ProcessSettings {
   std::string trigger_topic;  // Empty: no tail call.
   RunnerSettings runner;
   milliseconds max_active{60'000};
-  milliseconds linger{1'000};  // Waits this long for new work before it ends.
+  milliseconds linger{1'000};  // A run ends when there was no new work for this long.
   QueueSettings queue;         // Applied when the queue is opened or the template deployed; may change later.
 };
 

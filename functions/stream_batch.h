@@ -6,8 +6,8 @@
 
 namespace freshet {
 
-// The batch of an event source mapping; kValidation for any other event: anybody can send a text with records of a
-// stream.
+// The batch of an event source mapping; kValidation for any other event, because any client can send a text that looks
+// like records of a stream.
 Result<const StreamBatch*> stream_batch(const Payload& event, std::string_view handler);
 
 }  // namespace freshet

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/invoke/destinations.h"
 #include "tables/traits.h"
 
 namespace freshet {
@@ -14,8 +13,8 @@ constexpr seconds kLookAtEngine{2};  // Each look is a request, and building tak
 Async<bool> is_building(Services& services, std::string table) {
   std::string copy = table;
   const auto described = co_await services.tables.describe_table(std::move(copy));
-  // An engine that does not answer for a while goes on building.
-  if (!described) co_return is_passing(described.error());
+  // An engine that does not answer for a while, or answers 500, goes on building.
+  if (!described) co_return is_passing(described.error()) || described.error().code == ErrorCode::kInternal;
   const auto building = [](const IndexState& index) { return index.building; };
   if (std::any_of(described->indexes.begin(), described->indexes.end(), building)) co_return true;
   const auto books = co_await services.tables.books(std::move(table));

@@ -1,4 +1,4 @@
-// Waits for altered tables of queues to be ready.
+// Waits until changed tables of queues are ready.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "functions/functions.h"
+#include "streams/topics.h"
 #include "tables/value/json_reader.h"
 
 namespace freshet {

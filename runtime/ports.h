@@ -64,8 +64,8 @@ class Route {
   virtual bool is_slow() const { return false; }
 };
 
-// Detail of an HttpClient's error: nothing of the request was sent (no address, no connection, too many under way), so
-// nobody can have acted on it.
+// Detail of an HttpClient's error: no part of the request was sent (no address, no connection, too many requests in
+// progress), so nobody can have acted on it.
 struct NotSent final : ErrorDetail {};
 bool was_never_sent(const Error& error);
 tl::unexpected<Error> never_sent(ErrorCode code, std::string message);
@@ -82,10 +82,11 @@ class HttpClient {
 
 // Limits on the resources of a program and its descendants. 0: no limit.
 struct ProcessLimits {
-  uint64_t memory = 0;      // Bytes of their own memory, all together: checked ten times a second, ended above it.
+  // Bytes of their own memory, for all processes together. It is checked ten times a second; above it, they are ended.
+  uint64_t memory = 0;
   uint64_t file_bytes = 0;  // The size of any file that they write.
   uint64_t open_files = 0;  // For each process.
-  uint64_t threads = 0;     // For all processes together, each counts at least one: checked as memory is.
+  uint64_t threads = 0;     // For all processes together; each counts at least one. Checked as often as memory.
 };
 
 struct ProcessSpec {

@@ -18,6 +18,7 @@
 #include "runtime/invoke/schedules.h"
 #include "streams/stream_reader.h"
 #include "streams/system_table.h"
+#include "streams/topic_service.h"
 #include "tables/traits.h"
 
 namespace freshet {
@@ -91,10 +92,10 @@ struct Runtime::Parts {
     if (before.code.empty()) return;
     leaving.insert(before.code);
     ports.scheduler.post([this, folder = before.code, alive = std::weak_ptr(alive)] {
-      if (alive.lock()) telling.spawn(tell_left(folder));
+      if (alive.lock()) reporting.spawn(report_left(folder));
     });
   }
-  Async<void> tell_left(std::string folder) {
+  Async<void> report_left(std::string folder) {
     const auto durable = co_await ports.tables.durable();
     leaving.erase(leaving.find(folder));
     if (durable && options.on_code_left) options.on_code_left(folder);
@@ -139,7 +140,7 @@ struct Runtime::Parts {
   Schedules schedules;
   std::multiset<std::string> leaving;  // Folders of code that were left, until that is durable.
   const std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // For work that is posted.
-  Scope telling;                                                     // Destroyed before the members that it works on,
+  Scope reporting;                                                   // Destroyed before the members that it works on,
   Turns mapping_changes{ports.scheduler};                            // as are these.
   Turns endpoint_changes{ports.scheduler};  // Serialises changes of subscriptions, and of the functions for their
                                             // endpoints.

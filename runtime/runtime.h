@@ -28,11 +28,11 @@
 #include "runtime/trace/tracer.h"
 #include "streams/arn.h"
 #include "streams/subscription.h"
-#include "streams/topic_service.h"
-#include "streams/topics.h"
 #include "tables/tables.h"
 
 namespace freshet {
+
+class TopicService;  // streams/topic_service.h
 
 struct RuntimeOptions {
   Account account;
@@ -137,7 +137,7 @@ class Runtime {
   void serve_processes(ProgramSettings settings);
   // Starts a process of the function, which stays warm for its first invocation. The outcome says why it cannot be
   // started or cannot load its handler. Nothing happens for a function that runs in no process, or is not there. It
-  // counts as no invocation. The Async goes before the runtime.
+  // counts as no invocation. The Async must be destroyed before the runtime.
   Async<InvokeOutcome> make_ready(std::string function);
   std::map<std::string, ProcessStats> process_stats() const;  // By function.
 
@@ -151,7 +151,7 @@ class Runtime {
   Detached& detached();
 
  private:
-  // The body of each, in its turn.
+  // The body of each call, which runs in its turn.
   Async<Result<void>> remove_topic_now(std::string name);
   Async<Result<std::string>> subscribe_now(SubscriptionDefinition subscription);
   Async<Result<void>> unsubscribe_now(std::string subscription_arn);

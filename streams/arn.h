@@ -7,7 +7,7 @@
 
 namespace freshet {
 
-// The owner of these resources. The names are local: any values work, as long as they do not change.
+// The owner of the resources. The names are local: any values work, as long as they stay the same.
 struct Account {
   std::string region = "us-east-1";
   std::string id = "000000000000";

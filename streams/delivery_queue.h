@@ -16,7 +16,7 @@ namespace freshet {
 struct PreparedEvent {
   WriteInput write;
   std::function<void()> logged;
-  std::function<void(WriteInput&)> put_payload = nullptr;  // For a payload that is made late.
+  std::function<void(WriteInput&)> put_payload = nullptr;  // Makes a late payload; see Delivery::late_payload.
 
   void complete() {
     if (const auto put = std::exchange(put_payload, nullptr)) put(write);

@@ -31,14 +31,14 @@ struct FixtureHeader {
   bool operator==(const FixtureHeader&) const = default;
 };
 
-// The settings of a queue from a moment on.
+// The settings of a queue that apply from a moment on.
 struct FixturePolicy {
   WallTime at{};
   std::map<std::string, std::string> policy;
   bool operator==(const FixturePolicy&) const = default;
 };
 
-// A part of a queue is paused, or not any more, from a moment on.
+// Pauses or resumes a part of a queue at a moment.
 struct FixturePause {
   WallTime at{};
   bool paused = false;
@@ -53,10 +53,10 @@ struct Fixture {
   std::vector<ChangeRecord> records;  // In the order of the lines, which may differ from that of their times.
   // Changes of the policy during the recording, by time. Only if the header has a policy.
   std::vector<FixturePolicy> policy_changes = {};
-  // Pauses and their ends, by time; those that were there at the start are of that time.
+  // Pauses and their ends, by time. Those that were in force at the start have its time.
   std::vector<FixturePause> pauses = {};
 
-  // The position at which read_fixture() read each of them, from line 1; empty if it was made in memory.
+  // The file, and the line of each entry (from 1), if read_fixture() read the fixture; empty if it was made in memory.
   std::string file = {};
   std::vector<int> snapshot_lines = {};
   std::vector<int> record_lines = {};

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+
+#include "base/result.h"
 
 namespace freshet {
 
@@ -49,5 +52,15 @@ struct SubscriptionSettings {
   std::string delivery_policy;  // JSON; stored and shown, without effect.
   bool operator==(const SubscriptionSettings&) const = default;
 };
+
+// A subscription as clients see it.
+struct SubscriptionState {
+  std::string arn;
+  SubscriptionDefinition definition;
+  SubscriptionSettings settings;
+};
+
+// A change by a client. An error leaves the subscription as it was.
+using ChangeSubscription = std::function<Result<void>(SubscriptionDefinition&, SubscriptionSettings&)>;
 
 }  // namespace freshet

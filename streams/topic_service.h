@@ -51,21 +51,15 @@ struct PreparedPublish {
   std::vector<PreparedEvent> events;
 };
 
-// A topic and a subscription as clients see them.
+// A topic as clients see it.
 struct TopicState {
   std::string name;
   TopicSettings settings;
   size_t confirmed = 0;  // The confirmed subscriptions.
   size_t pending = 0;
 };
-struct SubscriptionState {
-  std::string arn;
-  SubscriptionDefinition definition;
-  SubscriptionSettings settings;
-};
 
 using ChangeTopic = std::function<Result<void>(TopicSettings&)>;
-using ChangeSubscription = std::function<Result<void>(SubscriptionDefinition&, SubscriptionSettings&)>;
 
 class TopicService final : public Publisher {
  public:
@@ -126,8 +120,8 @@ class TopicService final : public Publisher {
   // the same answer as before and is not delivered again. Long work lets other work run in between.
   Async<Result<std::string>> publish(PublishInput input) override;
   Async<Result<Published>> publish(PublishInput input, MessageByProtocol by_protocol);
-  // For callers that write the events themselves. Not for a FIFO topic. `most_bytes` bounds the message with its
-  // attributes.
+  // Prepares a publish for callers that write the events themselves. Not for a FIFO topic. `most_bytes` bounds the
+  // message with its attributes.
   Async<Result<PreparedPublish>> prepare(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes);
 
   const TopicStats& stats() const { return stats_; }

@@ -5,9 +5,9 @@
 // store's results are ready at once, *applied* but not yet durable. Await durable() before you tell the outside world
 // (a response, a runner's start, a delivery of a stream). On a remote store applied means durable. Errors: the item
 // store's own (kValidation, kConditionalCheckFailed, kResourceNotFound, kThroughputExceeded, ...). A failed operation
-// has changed nothing, except for kUnknownOutcome: the answer of a write never came, or the condition of a write that
-// the store had to send again does not hold (its first sending may be why). It may have been carried out, or may be
-// later. Only a store without immediate answers (traits.h) says that.
+// has changed nothing, except for kUnknownOutcome: the answer of a write never came, or the store had to send the write
+// again and its condition then failed, perhaps because the first attempt had succeeded. Such a write may have taken
+// effect, or may still do so. Only a store without immediate answers (traits.h) returns kUnknownOutcome.
 #pragma once
 
 #include <array>
@@ -99,7 +99,7 @@ struct EditItemInput {
   std::string table;
   ItemRef seen;  // Not null; its key selects the item.
   std::vector<Edit> edits;
-  // The item must exist, and each of these attributes must be equal to that of `seen`, or be as absent; else
+  // The item must exist, and each of these attributes must equal that of `seen`, or be absent in both; else
   // kConditionalCheckFailed. Static storage; empty names are ignored.
   std::array<std::string_view, 4> unchanged{};
   bool return_item_on_failure = false;  // See ConditionFailed.
@@ -322,9 +322,9 @@ class Tables {
   // Resolves when everything applied so far is durable; an error means that the store has failed for good.
   virtual Async<Result<void>> durable() = 0;
 
-  // Waits for a time for a short step of background work: resolves right after the store has made others' writes
-  // durable, or while it does so on another thread; at `latest` in any case, and in a later turn. Resolves at once if
-  // the store has no such time.
+  // Waits for a good moment for a short step of background work: right after the store has made the writes of others
+  // durable, or while it does so on another thread. Resolves in a later turn, and at `latest` in any case. A store that
+  // has no such moments resolves it at once.
   virtual Async<void> lull(BootTime latest) {
     static_cast<void>(latest);
     return {};

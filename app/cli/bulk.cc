@@ -82,7 +82,7 @@ void print_end(const Json& job, const std::string& done) {
   }
 }
 
-int tell_end(const Remote& remote, const Json& job, const BulkOptions& options, const std::string& done) {
+int report_end(const Remote& remote, const Json& job, const BulkOptions& options, const std::string& done) {
   const std::string phase = job.value("phase", "");
   const bool whole = phase == "done";
   if (remote.json) {
@@ -162,7 +162,7 @@ int run_bulk(const Remote& remote, const std::string& action, const BulkOptions&
     progress.show(progress_of(job, done));
   }
   progress.end();
-  return tell_end(remote, job, options, done);
+  return report_end(remote, job, options, done);
 }
 
 namespace {

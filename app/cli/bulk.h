@@ -21,7 +21,7 @@ struct BulkOptions {
   bool no_wait = false;  // Returns once it has begun; the daemon goes on.
 };
 
-// Adds --where, --older-than, --rate, --dry-run and --no-wait, as far as a command has none of that name.
+// Adds --where, --older-than, --rate, --dry-run and --no-wait, unless the command has an option of that name already.
 void add_bulk_options(Command command, BulkOptions& options);
 
 // Starts it and shows its progress until it has ended. Ctrl-C leaves it to the daemon, and says so. The exit status:
@@ -29,7 +29,7 @@ void add_bulk_options(Command command, BulkOptions& options);
 // tasks, as in "purged".
 int run_bulk(const Remote& remote, const std::string& action, const BulkOptions& options, const std::string& done);
 
-// Turns NAME=VALUE texts into {"NAME": "VALUE"}. Empty if one is not of that form; that was printed.
+// Turns NAME=VALUE texts into {"NAME": "VALUE"}. If one does not have that form, prints that and returns empty.
 std::optional<Json> conditions_of(const std::vector<std::string>& where);
 
 }  // namespace freshet::cli

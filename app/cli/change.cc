@@ -34,7 +34,7 @@ std::vector<std::string> request_of(const std::vector<std::string>& ids, size_t 
 }
 
 // The named ids that a command did not get to. Of a single id the error has said it already.
-void tell_left(const std::vector<std::string>& ids, size_t from, const std::string& why) {
+void print_left(const std::vector<std::string>& ids, size_t from, const std::string& why) {
   if (ids.size() == 1) return;
   std::cerr << "freshet: " << why << ": left are the ids from '" << plain_text(ids[from]) << "' on ("
             << ids.size() - from << " of " << ids.size() << ")\n";
@@ -72,7 +72,7 @@ int cancel(const ChangeOptions& options) {
     const Json answer = session.call("POST", "/cancel", Json{{"taskIds", request_of(options.ids, from)}});
     progress.wipe();
     if (answer.is_null()) {
-      tell_left(options.ids, from, "not all was cancelled");
+      print_left(options.ids, from, "not all was cancelled");
       return session.exit_status();
     }
     for (const auto& result : answer.at("results")) {
@@ -124,7 +124,7 @@ class Redrive {
     } else {
       std::cout << redriven_ << " back to PENDING\n";
     }
-    return options_.ids.empty() ? kDone : tell_rest();
+    return options_.ids.empty() ? kDone : print_rest();
   }
 
  private:
@@ -138,7 +138,7 @@ class Redrive {
     if (answer.is_null()) {
       progress_.end();
       if (redriven_ > 0) std::cerr << "freshet: " << redriven_ << " had gone back to PENDING before that\n";
-      if (!options_.ids.empty()) tell_left(options_.ids, named_, "not all was redriven");
+      if (!options_.ids.empty()) print_left(options_.ids, named_, "not all was redriven");
       return false;
     }
     const uint64_t moved = answer.value("redriven", uint64_t{0});
@@ -151,14 +151,14 @@ class Redrive {
 
   // Reports the ids that are in another state, and those that --limit left out. The exit status says if a named task
   // stays as it is, like that of a cancel. With --where some of them are expected to.
-  int tell_rest() const {
+  int print_rest() const {
     if (named_ > redriven_) {
       std::cerr << "freshet: " << named_ - redriven_ << " of " << named_ << " are not " << plain_text(options_.state)
                 << (where_.empty() ? "" : " or not as --where says") << ", and stay as they are"
                 << (where_.empty() ? " (--state names another state)\n" : "\n");
     }
     if (named_ < options_.ids.size()) {
-      tell_left(options_.ids, named_, "--limit " + std::to_string(options_.limit.value_or(0)));
+      print_left(options_.ids, named_, "--limit " + std::to_string(options_.limit.value_or(0)));
     }
     return named_ > redriven_ && where_.empty() ? kConflict : kDone;
   }

@@ -47,8 +47,8 @@ int parse_and_run(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& told) {  // --help, --version.
-    return app.exit(told);
+  } catch (const CLI::Success& success) {  // --help, --version.
+    return app.exit(success);
   } catch (const CLI::ParseError& error) {
     std::cerr << explain_usage(app, error) << '\n';
     return kUsage;

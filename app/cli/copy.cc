@@ -23,7 +23,7 @@ struct CopyCommand {
   bool dry_run = false;
 };
 
-int tell_failure(const Error& error) {
+int print_failure(const Error& error) {
   std::cerr << "freshet: " << plain_text(error.message) << '\n';
   switch (error.code) {
     case ErrorCode::kValidation:
@@ -78,15 +78,15 @@ Async<void> copy(engines::Place& from, engines::Place* to, engines::CopyOptions 
 
 int run(const CopyCommand& command) {
   auto loop = engines::StoreLoop::make(command.ca);
-  if (!loop) return tell_failure(loop.error());
+  if (!loop) return print_failure(loop.error());
   engines::PlaceOptions options;
   options.region = command.region;
   auto from = engines::Place::open(command.from, options, **loop);
-  if (!from) return tell_failure(from.error());
+  if (!from) return print_failure(from.error());
   options.writable = true;
   Result<std::unique_ptr<engines::Place>> to;
   if (!command.dry_run) to = engines::Place::open(command.to, options, **loop);
-  if (!to) return tell_failure(to.error());
+  if (!to) return print_failure(to.error());
   hear_interrupts();
   Progress progress("reading");
   engines::CopyOptions copying;
@@ -94,7 +94,7 @@ int run(const CopyCommand& command) {
   copying.only_count = command.dry_run;
   copying.scheduler = &(*loop)->loop();
   copying.is_stopped = [] { return interrupted(); };
-  copying.tell = [&](const std::string& table, const std::string& doing, uint64_t items) {
+  copying.on_progress = [&](const std::string& table, const std::string& doing, uint64_t items) {
     progress.show(plain_text(table) + ": " + std::to_string(items) + " items " + doing);
   };
   Copied copied;
@@ -105,11 +105,11 @@ int run(const CopyCommand& command) {
               << '\n';
     return kFailed;
   }
-  if (!copied) return tell_failure(copied.error());
+  if (!copied) return print_failure(copied.error());
   int status = kDone;
   for (const auto& table : *copied) {
     std::cout << line_of(table, command.dry_run) << '\n';
-    if (table.without_ttl) status = tell_failure(*table.without_ttl);
+    if (table.without_ttl) status = print_failure(*table.without_ttl);
   }
   if (copied->empty()) std::cout << "there are no tables to copy\n";
   return status;

@@ -52,7 +52,7 @@ Result<demo::RunOptions> run_options(const DemoOptions& options) {
   for (const auto& setting : options.serve) run.serve.insert(run.serve.end(), {"--set", setting});
   run.stopped = interrupted;
   if (options.json) return run;
-  run.tell = [](const demo::Moment& moment) { std::cout << demo::moment_line(moment) << std::flush; };
+  run.on_moment = [](const demo::Moment& moment) { std::cout << demo::moment_line(moment) << std::flush; };
   run.killed = [] { std::cout << "  -------   kill -9, and start again on the same data\n" << std::flush; };
   return run;
 }

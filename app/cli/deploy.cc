@@ -38,7 +38,7 @@ void print_changes(const Json& answer, bool dry_run) {
 
 int refused(const HttpResponse& response, const std::string& file, const std::string& credentials) {
   const RefusalText refusal = refusal_in(response);
-  if (refusal.code != "ValidationException") return tell_refusal(response, credentials);
+  if (refusal.code != "ValidationException") return report_refusal(response, credentials);
   // The template's faults, a line each.
   std::cerr << "freshet: " << plain_lines(refusal.message, plain_text(file) + ":") << '\n';
   return kUsage;

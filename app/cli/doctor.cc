@@ -104,7 +104,7 @@ int run(const DoctorCommand& command) {
   options.http = &(*loop)->http();
   options.url = command.endpoint;
   options.is_stopped = [] { return interrupted(); };
-  options.tell = [&](const std::string& what) { progress.show(plain_text(what)); };
+  options.on_progress = [&](const std::string& what) { progress.show(plain_text(what)); };
   std::vector<engines::Finding> findings;
   (*loop)->run(ask(**place, std::move(options), findings));
   progress.end();

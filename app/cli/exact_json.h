@@ -10,8 +10,9 @@
 
 namespace freshet::cli {
 
-// The document. A number that a double would change is kept as text in a `binary` value, which JSON text never has.
-// Discarded if the text is not JSON in UTF-8, or is nested deeper than 200 levels.
+// The document. A number that a double would change is kept as text in a `binary` value, which JSON text never has. The
+// result is a discarded value (Json::is_discarded()) if the text is not JSON in UTF-8, or is nested deeper than 200
+// levels.
 Json parse_exact(std::string_view text);
 // The document's text, with those numbers as they were written; `indent` as in Json::dump(). Throws Json::type_error
 // for strings that are not UTF-8, which parse_exact() never returns.

@@ -35,8 +35,8 @@ void print(const FilteredOptions& options, const Json& answer) {
 }
 
 // Prints the answer on standard output. Its exit status; kNotFound for an assign without a match.
-int tell(const FilteredOptions& options, const std::string& method, const std::string& path,
-         const Json& body = nullptr) {
+int call_and_print(const FilteredOptions& options, const std::string& method, const std::string& path,
+                   const Json& body = nullptr) {
   Session session(options.remote);
   const Json answer = session.call(method, path, body);
   if (answer.is_null()) return session.exit_status();
@@ -46,7 +46,7 @@ int tell(const FilteredOptions& options, const std::string& method, const std::s
 }
 
 // Every member in that status, one answer a line; what is refused is reported and the rest is done all the same.
-int tell_all(const FilteredOptions& options, const std::string& status, const std::string& path, Json body) {
+int call_and_print_all(const FilteredOptions& options, const std::string& status, const std::string& path, Json body) {
   Session session(options.remote);
   int worst = kDone;
   bool any = false;
@@ -133,7 +133,7 @@ int assign(const FilteredOptions& options) {
   if (body["match"].is_null()) return kUsage;
   if (!options.request.empty()) body["request"] = options.request;
   if (options.wait) body["wait"] = true;
-  return tell(options, "POST", "/assign", body);
+  return call_and_print(options, "POST", "/assign", body);
 }
 
 int put(const FilteredOptions& options) {
@@ -142,15 +142,15 @@ int put(const FilteredOptions& options) {
     std::cerr << "freshet: " << attributes.error().message << '\n';
     return kUsage;
   }
-  return tell(options, "POST", "/put", {{"id", options.id}, {"attributes", std::move(*attributes)}});
+  return call_and_print(options, "POST", "/put", {{"id", options.id}, {"attributes", std::move(*attributes)}});
 }
 
 // With --all those in a status, else the one that is named.
 int one_or_all(const FilteredOptions& options, const std::string& path, Json body) {
   if (options.all == options.id.empty()) {
-    if (options.all) return tell_all(options, options.status, path, std::move(body));
+    if (options.all) return call_and_print_all(options, options.status, path, std::move(body));
     body["id"] = options.id;
-    return tell(options, "POST", path, body);
+    return call_and_print(options, "POST", path, body);
   }
   std::cerr << "freshet: give the id of a member, or --all\n";
   return kUsage;
@@ -207,14 +207,15 @@ void add_members(FilteredCommands& commands) {
                   "Attributes of the member, as JSON: {\"Gender\": \"F\", ...}")
       .required();
   commands.add_with_id("get", "Show a member", "Member id",
-                       [](const auto& o) { return tell(o, "GET", "/members/" + path_segment(o.id)); });
+                       [](const auto& o) { return call_and_print(o, "GET", "/members/" + path_segment(o.id)); });
   commands.examples("freshet filtered get a1");
-  command = commands.add("list", "List members", [](const auto& o) { return tell(o, "GET", page_path(o, "members")); });
+  command = commands.add("list", "List members",
+                         [](const auto& o) { return call_and_print(o, "GET", page_path(o, "members")); });
   commands.examples("freshet filtered list --status available --limit 20");
   command.add_option("--status", commands.options().status, "Only members with this status").check(not_empty());
   commands.add_pages(command);
   commands.add_with_id("delete", "Delete an available member", "Member id", [](const auto& o) {
-    return tell(o, "POST", "/delete", Json{{"id", o.id}});
+    return call_and_print(o, "POST", "/delete", Json{{"id", o.id}});
   });
   commands.examples("freshet filtered delete a1");
   command = commands.add("enqueue", "Let an available member wait, or give it the oldest request that it matches",
@@ -224,7 +225,7 @@ void add_members(FilteredCommands& commands) {
       "freshet filtered enqueue --all");
   commands.add_all(command, "available", "All available members, in the order of their ids");
   commands.add_with_id("withdraw", "Take a member that waits out of all queues", "Member id", [](const auto& o) {
-    return tell(o, "POST", "/withdraw", Json{{"id", o.id}});
+    return call_and_print(o, "POST", "/withdraw", Json{{"id", o.id}});
   });
   commands.examples("freshet filtered withdraw a1");
   command = commands.add("release", "End a member's assignment", release);
@@ -248,21 +249,21 @@ void add_requests(FilteredCommands& commands) {
       .check(not_empty());
   command.add_flag("--wait", commands.options().wait, "Without a match, let the request wait; needs --request");
   commands.add_with_id("request", "Show a request", "Request id",
-                       [](const auto& o) { return tell(o, "GET", "/requests/" + path_segment(o.id)); });
+                       [](const auto& o) { return call_and_print(o, "GET", "/requests/" + path_segment(o.id)); });
   commands.examples("freshet filtered request call-1");
-  command =
-      commands.add("requests", "List requests", [](const auto& o) { return tell(o, "GET", page_path(o, "requests")); });
+  command = commands.add("requests", "List requests",
+                         [](const auto& o) { return call_and_print(o, "GET", page_path(o, "requests")); });
   commands.examples("freshet filtered requests --limit 20");
   commands.add_pages(command);
   commands.add_with_id("cancel", "Take back a request that waits", "Request id", [](const auto& o) {
-    return tell(o, "POST", "/cancel", Json{{"id", o.id}});
+    return call_and_print(o, "POST", "/cancel", Json{{"id", o.id}});
   });
   commands.examples("freshet filtered cancel call-2");
   commands.add("stats", "Show every queue: version, depth, requests",
-               [](const auto& o) { return tell(o, "GET", "/stats"); });
+               [](const auto& o) { return call_and_print(o, "GET", "/stats"); });
   commands.examples("freshet filtered stats");
   commands.add("recount", "Count all entries again; exit status 7 if something differs",
-               [](const auto& o) { return tell(o, "GET", "/recount"); });
+               [](const auto& o) { return call_and_print(o, "GET", "/recount"); });
   commands.examples("freshet filtered recount");
 }
 

@@ -67,7 +67,7 @@ class Recording {
  private:
   int refused(const HttpResponse& answer) {
     progress_.end();
-    const int status = tell_refusal(answer, options_.credentials);
+    const int status = report_refusal(answer, options_.credentials);
     if (status == kNotFound) std::cerr << "freshet record --table NAME records another one\n";
     return status;
   }

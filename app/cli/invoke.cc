@@ -66,8 +66,8 @@ int invoke(const InvokeOptions& options) {
   auto response = (*client)->call("POST", target, *event, headers);
   progress.end();
   if (!response) return unreachable(response.error());
-  if (response->status == 404 && tell_functions(**client, options.function)) return kNotFound;
-  if (response->status >= 300) return tell_refusal(*response, options.remote.credentials);
+  if (response->status == 404 && print_known_functions(**client, options.function)) return kNotFound;
+  if (response->status >= 300) return report_refusal(*response, options.remote.credentials);
   if (options.log) show_log(*response);
   if (!response->body.empty()) std::cout << plain_json(response->body) << '\n';
   return header(response->headers, "X-Amz-Function-Error").empty() ? kDone : kFailed;

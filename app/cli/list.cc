@@ -97,7 +97,7 @@ class Listing {
       if (!std::cout.flush()) return kFailed;
       if (cursor.empty()) break;
     }
-    tell_rest(!cursor.empty());
+    print_rest(!cursor.empty());
     return kDone;
   }
 
@@ -124,7 +124,7 @@ class Listing {
   }
 
   // Standard output has the tasks alone, so that an empty list is empty for scripts.
-  void tell_rest(bool more) const {
+  void print_rest(bool more) const {
     if (options_.remote.json) return;
     if (printed_ == 0 && options_.filters()) {
       std::cerr << "no task that is " << options_.state << " matches, of " << looked_

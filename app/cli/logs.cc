@@ -140,7 +140,7 @@ int logs(const LogsOptions& options) {
   for (bool first = true; !interrupted(); first = false) {
     const auto piece = (*client)->call("GET", "/logs?from=" + next + (first ? "" : "&waitMs=500"), "");
     if (!piece) return interrupted() ? kDone : unreachable(piece.error());
-    if (piece->status != 200) return tell_refusal(*piece, options.remote.credentials);
+    if (piece->status != 200) return report_refusal(*piece, options.remote.credentials);
     const auto lost = header(piece->headers, "X-Freshet-Lost");
     if (!first && !lost.empty() && lost != "0")
       std::cerr << "freshet: " << lost << " lines came too fast and are lost\n";
@@ -154,7 +154,7 @@ int logs(const LogsOptions& options) {
     if (!std::cout) return kFailed;
     if (options.follow || !piece->body.empty()) continue;
     if (printed) return kDone;
-    if (!options.function.empty() && tell_functions(**client, options.function)) return kNotFound;
+    if (!options.function.empty() && print_known_functions(**client, options.function)) return kNotFound;
     std::cerr << why_nothing(options) << '\n';
     return kDone;
   }

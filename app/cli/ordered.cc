@@ -55,7 +55,7 @@ int status_of(const Json& document) {
 }
 
 // Prints the answer on standard output, and what went wrong for people on standard error.
-int tell(const OrderedOptions& options, const std::string& path, const Json& body) {
+int call_and_print(const OrderedOptions& options, const std::string& path, const Json& body) {
   Session session(options.remote);
   const Json answer = session.call("POST", path, body);
   if (answer.is_null()) return session.exit_status();
@@ -91,8 +91,8 @@ class Body {
     if (wrong_.empty()) wrong_ = value.error().message;
     return nullptr;
   }
-  int tell(const std::string& path) const {
-    if (wrong_.empty()) return cli::tell(options_, path, body_);
+  int call_and_print(const std::string& path) const {
+    if (wrong_.empty()) return cli::call_and_print(options_, path, body_);
     std::cerr << "freshet: " << wrong_ << '\n';
     return kUsage;
   }
@@ -160,19 +160,20 @@ class OrderedCommands : public Subcommands<OrderedOptions> {
 };
 
 void add_writes(OrderedCommands& commands) {
-  Command command = commands.add_write("put", "Write an item, unless a newer one is there",
-                                       [](const auto& o) { return Body(o).json("item", o.document).tell("/put"); });
+  Command command = commands.add_write("put", "Write an item, unless a newer one is there", [](const auto& o) {
+    return Body(o).json("item", o.document).call_and_print("/put");
+  });
   commands.examples(
       "freshet ordered put '{\"PK\": \"User#1\", \"SK\": \"Movie#A\", \"Rating\": 5}'\n"
       "freshet ordered put '{\"PK\": \"User#1\", \"SK\": \"Movie#B\", \"Rating\": 1}' --timestamp "
       "2024-05-01T10:00:00Z");
   command.add_option("item", commands.options().document, "The item, as JSON").required();
   command = commands.add_write("delete", "Delete an item, unless a newer one is there",
-                               [](const auto& o) { return Body(o).json("key", o.document).tell("/delete"); });
+                               [](const auto& o) { return Body(o).json("key", o.document).call_and_print("/delete"); });
   commands.examples("freshet ordered delete '{\"PK\": \"User#1\", \"SK\": \"Movie#A\"}'");
   command.add_option("key", commands.options().document, "Its key, as JSON").required();
   command = commands.add_write("update", "Set the declared attributes, unless newer ones are there", [](const auto& o) {
-    return Body(o).json("key", o.document).json("set", o.set).set("remove", o.remove).tell("/update");
+    return Body(o).json("key", o.document).json("set", o.set).set("remove", o.remove).call_and_print("/update");
   });
   commands.examples(
       "freshet ordered update '{\"device\": \"d1\"}' '{\"label\": \"roof\"}' --table Devices --timestamp \"$(date "
@@ -190,15 +191,15 @@ void add_expressions(Body& body, const OrderedOptions& o) {
 }
 
 void add_reads(OrderedCommands& commands) {
-  Command command = commands.add_read("get", "Show an item",
-                                      [](const auto& o) { return Body(o).json("key", o.document).tell("/get"); });
+  Command command = commands.add_read(
+      "get", "Show an item", [](const auto& o) { return Body(o).json("key", o.document).call_and_print("/get"); });
   commands.examples("freshet ordered get '{\"PK\": \"User#1\", \"SK\": \"Movie#A\"}'");
   command.add_option("key", commands.options().document, "Its key, as JSON").required();
   command = commands.add_read("batch-get", "Show several items", [](const auto& o) {
     Body body(o);
     Json keys = Json::array();
     for (const auto& key : o.keys) keys.push_back(body.parsed(key, "a key"));
-    return body.set("keys", keys).tell("/batch-get");
+    return body.set("keys", keys).call_and_print("/batch-get");
   });
   commands.examples(
       "freshet ordered batch-get '{\"PK\": \"User#1\", \"SK\": \"Movie#A\"}' '{\"PK\": \"User#1\", \"SK\": "
@@ -216,7 +217,7 @@ void add_reads(OrderedCommands& commands) {
       const Json value = parse_exact(o.partition);
       body.set("partition", value.is_discarded() ? Json(o.partition) : value);
     }
-    return body.text_if("keyCondition", o.key_condition).set("forward", !o.backward).tell("/query");
+    return body.text_if("keyCondition", o.key_condition).set("forward", !o.backward).call_and_print("/query");
   });
   commands.examples(
       "freshet ordered query User#1 --backward --limit 20\n"
@@ -230,7 +231,7 @@ void add_reads(OrderedCommands& commands) {
   command = commands.add_read("scan", "Show the items of the table", [](const auto& o) {
     Body body(o);
     add_expressions(body, o);
-    return body.tell("/scan");
+    return body.call_and_print("/scan");
   });
   commands.examples("freshet ordered scan --filter 'Rating > :r' --values '{\":r\": 3}'");
   commands.add_expressions(command);

@@ -190,7 +190,7 @@ class Player {
   int look_at_target() {
     const auto queues = clients_.front()->call("GET", "/queues", "");
     if (!queues) return unreachable(queues.error(), "--into");
-    if (queues->status != 200) return tell_refusal(*queues, options_.credentials);
+    if (queues->status != 200) return report_refusal(*queues, options_.credentials);
     const Json document = Json::parse(queues->body, nullptr, false);
     if (!document.is_object() || !document.contains("queues") || !document["queues"].is_array()) {
       return strange_answer(options_.url);
@@ -209,7 +209,7 @@ class Player {
         {{"X-Amz-Target", "DynamoDB_20120810.DescribeTable"}, {"Content-Type", "application/x-amz-json-1.0"}});
     if (!answer) return unreachable(answer.error(), "--into");
     if (exit_status_of(refusal_in(*answer).code) == kNotFound) return no_target(names);
-    if (answer->status != 200) return tell_refusal(*answer, options_.credentials);
+    if (answer->status != 200) return report_refusal(*answer, options_.credentials);
     return look_at_keys(Json::parse(answer->body, nullptr, false));
   }
 

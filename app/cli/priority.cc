@@ -44,11 +44,11 @@ struct PriorityOptions {
 };
 
 // Prints the answer on standard output, and what went wrong for people on standard error.
-int tell(const PriorityOptions& options, const std::string& method, const std::string& path,
-         const Json& body = nullptr) {
+int call_and_print(const PriorityOptions& options, const std::string& method, const std::string& path,
+                   const Json& body = nullptr) {
   Session session(options.remote);
   const Json answer = session.call(method, path, body);
-  return answer.is_null() ? session.exit_status() : tell_priority(options.remote, answer);
+  return answer.is_null() ? session.exit_status() : print_priority_answer(options.remote, answer);
 }
 
 Json record_call(const PriorityOptions& options) {
@@ -81,7 +81,8 @@ class PriorityCommands : public Subcommands<PriorityOptions> {
     return command;
   }
   Command add_plain(const char* name, const char* what, const char* path) {
-    return add_record(name, what, [path](const PriorityOptions& o) { return tell(o, "POST", path, record_call(o)); });
+    return add_record(name, what,
+                      [path](const PriorityOptions& o) { return call_and_print(o, "POST", path, record_call(o)); });
   }
 };
 
@@ -107,7 +108,7 @@ void add_puts(PriorityCommands& commands) {
             if (!attributes) return wrong_options(attributes.error());
             body["attributes"] = std::move(*attributes);
           }
-          return tell(o, "POST", std::string("/") + name, body);
+          return call_and_print(o, "POST", std::string("/") + name, body);
         });
     commands.examples("freshet priority " + std::string(name) + " A-101 '{\"weight\": 2}' --status READY_TO_SHIP");
     command.add_option("id", commands.options().id, "Record id").required();
@@ -123,7 +124,7 @@ void add_moves(PriorityCommands& commands) {
     Json body = record_call(o);
     set_if(body, "delayMs", o.delay_ms);
     set_if(body, "priority", o.priority);
-    return tell(o, "POST", "/enqueue", body);
+    return call_and_print(o, "POST", "/enqueue", body);
   });
   commands.examples("freshet priority enqueue A-101");
   command.add_option("--delay-ms", commands.options().delay_ms, "Milliseconds until it can be peeked");
@@ -131,7 +132,7 @@ void add_moves(PriorityCommands& commands) {
   command = commands.add("peek", "Take the next records for the visibility timeout", [](const auto& o) {
     Json body{{"max", o.max}};
     set_if(body, "visibilityMs", o.visibility_ms);
-    return tell(o, "POST", "/peek", body);
+    return call_and_print(o, "POST", "/peek", body);
   });
   commands.examples(
       "receipt=$(freshet priority peek --json | jq -r '.records[0].receipt')\n"
@@ -140,7 +141,7 @@ void add_moves(PriorityCommands& commands) {
   command.add_option("--visibility-ms", commands.options().visibility_ms,
                      "Visibility timeout in milliseconds [default: the queue's]");
   commands.add("dequeue", "Take the next record and remove it from the queue",
-               [](const auto& o) { return tell(o, "POST", "/dequeue"); });
+               [](const auto& o) { return call_and_print(o, "POST", "/dequeue"); });
   commands.examples("freshet priority dequeue");
   commands.add_plain("remove", "Take a record out of the queue", "/remove");
   commands.examples("freshet priority remove A-101 --receipt \"$receipt\"");
@@ -148,7 +149,7 @@ void add_moves(PriorityCommands& commands) {
     Json body = record_call(o);
     set_if(body, "delayMs", o.delay_ms);
     if (o.released) body["failed"] = false;
-    return tell(o, "POST", "/restore", body);
+    return call_and_print(o, "POST", "/restore", body);
   });
   commands.examples("freshet priority restore A-101 --receipt \"$receipt\" --delay-ms 5000");
   command.add_option("--delay-ms", commands.options().delay_ms,
@@ -163,7 +164,7 @@ void add_moves(PriorityCommands& commands) {
   command = commands.add_record("extend", "Begin the visibility timeout anew", [](const auto& o) {
     Json body = record_call(o);
     set_if(body, "visibilityMs", o.visibility_ms);
-    return tell(o, "POST", "/extend", body);
+    return call_and_print(o, "POST", "/extend", body);
   });
   commands.examples("freshet priority extend A-101 --receipt \"$receipt\" --visibility-ms 60000");
   command.add_option("--visibility-ms", commands.options().visibility_ms,
@@ -212,19 +213,19 @@ void add_changes(PriorityCommands& commands) {
   Command command = commands.add_record("set-status", "Set a record's status", [](const auto& o) {
     Json body = record_call(o);
     body["status"] = o.status;
-    return tell(o, "POST", "/status", body);
+    return call_and_print(o, "POST", "/status", body);
   });
   commands.examples("freshet priority set-status A-101 READY_TO_SHIP");
   command.add_option("status", commands.options().status, "The status, like READY_TO_SHIP").required();
   command = commands.add_record("set-priority", "Change a record's rank", [](const auto& o) {
     Json body = record_call(o);
     set_if(body, "priority", o.priority);
-    return tell(o, "POST", "/priority", body);
+    return call_and_print(o, "POST", "/priority", body);
   });
   commands.examples("freshet priority set-priority A-101 7 --queue Express");
   command.add_option("priority", commands.options().priority, "The rank; the highest comes first").required();
   command = commands.add("delete", "Delete a record", [](const auto& o) {
-    return tell(o, "POST", "/delete", Json{{"id", o.id}});
+    return call_and_print(o, "POST", "/delete", Json{{"id", o.id}});
   });
   commands.examples("freshet priority delete A-101");
   command.add_option("id", commands.options().id, "Record id").required();
@@ -245,7 +246,7 @@ void add_changes(PriorityCommands& commands) {
     }
     set_if(body, "rate", o.rate);
     set_if(body, "limit", o.most);
-    return tell(o, "POST", "/redrive", body);
+    return call_and_print(o, "POST", "/redrive", body);
   });
   commands.examples(
       "freshet priority redrive A-101 A-202\n"
@@ -266,18 +267,18 @@ std::string page_path(const PriorityOptions& options) {
 }
 
 void add_looks(PriorityCommands& commands) {
-  Command command = commands.add("get", "Show a record",
-                                 [](const auto& o) { return tell(o, "GET", "/records/" + path_segment(o.id)); });
+  Command command = commands.add(
+      "get", "Show a record", [](const auto& o) { return call_and_print(o, "GET", "/records/" + path_segment(o.id)); });
   commands.examples("freshet priority get A-101");
   command.add_option("id", commands.options().id, "Record id").required().check(not_empty());
-  command =
-      commands.add("list", "List records and their status", [](const auto& o) { return tell(o, "GET", page_path(o)); });
+  command = commands.add("list", "List records and their status",
+                         [](const auto& o) { return call_and_print(o, "GET", page_path(o)); });
   commands.examples("freshet priority list --limit 20");
   command.add_option("--limit", commands.options().limit, "Most records").check(whole(1, 1000));
   command.add_option("--cursor", commands.options().cursor, "Cursor of the previous answer");
-  commands.add("stats", "Show the queue", [](const auto& o) { return tell(o, "GET", "/stats"); });
+  commands.add("stats", "Show the queue", [](const auto& o) { return call_and_print(o, "GET", "/stats"); });
   commands.examples("freshet priority stats --queue Express");
-  commands.add("dlq", "Show the dead-letter queue", [](const auto& o) { return tell(o, "GET", "/dlq"); });
+  commands.add("dlq", "Show the dead-letter queue", [](const auto& o) { return call_and_print(o, "GET", "/dlq"); });
   commands.examples("freshet priority dlq");
   command = commands.add("console", "An interactive console, with the commands of the sample's",
                          [](const auto& o) { return run_priority_console(o.remote, o.sample); });

@@ -32,8 +32,8 @@ class Step {
   explicit Step(const SampleOptions& options) : options_(options), session_(options.remote), steps_(session_) {}
 
   PrioritySteps& steps() { return steps_; }
-  int tell(const Json& answer) const {
-    return answer.is_null() ? session_.exit_status() : tell_priority(options_.remote, answer);
+  int print_answer(const Json& answer) const {
+    return answer.is_null() ? session_.exit_status() : print_priority_answer(options_.remote, answer);
   }
   Json body() const {
     Json body{{"id", options_.id}};
@@ -43,13 +43,14 @@ class Step {
   // Shows the part of the named record that `view` picks, or says why there is none.
   int show(Json (*view)(const Json& item)) {
     const Json result = steps_.find(options_.id);
-    if (!is_success(result)) return tell(result);
+    if (!is_success(result)) return print_answer(result);
     print(options_, view(result["item"]));
     return kDone;
   }
   int put_again(const std::string& status) {
     const Json result = steps_.find(options_.id);
-    return is_success(result) ? tell(steps_.put_again(options_.id, result["item"], status)) : tell(result);
+    return is_success(result) ? print_answer(steps_.put_again(options_.id, result["item"], status))
+                              : print_answer(result);
   }
   // Ids of the first ten records after a call on each; it ends with the first that is refused.
   int for_each(const std::vector<std::string>& ids, const char* did,
@@ -57,7 +58,7 @@ class Step {
     Json done = Json::array();
     for (const auto& id : ids) {
       const Json result = one(id);
-      if (!is_success(result)) return tell(result);
+      if (!is_success(result)) return print_answer(result);
       done.push_back(id);
     }
     print(options_, Json{{did, done}});
@@ -79,7 +80,7 @@ int create_test(const SampleOptions& options) {
 int purge(const SampleOptions& options) {
   Step step(options);
   const Json page = step.steps().first_ten();
-  if (page.is_null()) return step.tell(page);
+  if (page.is_null()) return step.print_answer(page);
   std::vector<std::string> ids;
   for (const auto& record : page["records"]) ids.push_back(record.value("id", ""));
   return step.for_each(ids, "removed", [&](const auto& id) { return step.steps().call("delete", Json{{"id", id}}); });
@@ -89,7 +90,7 @@ int update(const SampleOptions& options) {
   Step step(options);
   Json body = step.body();
   body["status"] = options.status;
-  return step.tell(step.steps().call("status", body));
+  return step.print_answer(step.steps().call("status", body));
 }
 
 // Out of the queue only if the status could be set: a receipt that is stale ends both.
@@ -98,7 +99,8 @@ int done(const SampleOptions& options) {
   Json body = step.body();
   body["status"] = "COMPLETED";
   const Json completed = step.steps().call("status", body);
-  return is_success(completed) ? step.tell(step.steps().call("remove", step.body())) : step.tell(completed);
+  return is_success(completed) ? step.print_answer(step.steps().call("remove", step.body()))
+                               : step.print_answer(completed);
 }
 
 class SampleCommands : public Subcommands<SampleOptions> {
@@ -134,7 +136,7 @@ void add_looks(SampleCommands& commands) {
   commands.examples("freshet priority data A-101");
   commands.add("ls", "List the first ten records", [](const auto& o) {
     Step step(o);
-    return step.tell(step.steps().first_ten());
+    return step.print_answer(step.steps().first_ten());
   });
   commands.examples("freshet priority ls");
   commands
@@ -171,13 +173,13 @@ void add_changes(SampleCommands& commands) {
   commands.examples("freshet priority done A-101 --receipt \"$receipt\"");
   commands.add_settling("fail", "Say that processing failed: back into the queue", [](const auto& o) {
     Step step(o);
-    return step.tell(step.steps().call("restore", step.body()));
+    return step.print_answer(step.steps().call("restore", step.body()));
   });
   commands.examples("freshet priority fail A-101 --receipt \"$receipt\"");
   commands.add_settling("invalid", "Say that a record's data is invalid: into the dead-letter queue",
                         [](const auto& o) {
                           Step step(o);
-                          return step.tell(step.steps().call("dlq", step.body()));
+                          return step.print_answer(step.steps().call("dlq", step.body()));
                         });
   commands.examples("freshet priority invalid A-101 --receipt \"$receipt\"");
 }

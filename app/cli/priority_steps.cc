@@ -30,7 +30,7 @@ int priority_status(const Json& result) {
   return kConflict;
 }
 
-int tell_priority(const Remote& remote, const Json& answer) {
+int print_priority_answer(const Remote& remote, const Json& answer) {
   std::cout << text_of(answer, remote.json ? -1 : 2) << '\n';
   const Json& result = result_of(answer);
   const int status = priority_status(result);

@@ -16,7 +16,7 @@ const Json& result_of(const Json& answer);
 // The exit status for a result.
 int priority_status(const Json& result);
 // Prints an answer on standard output, and its error for people on standard error. Returns the exit status.
-int tell_priority(const Remote& remote, const Json& answer);
+int print_priority_answer(const Remote& remote, const Json& answer);
 
 class PrioritySteps {
  public:

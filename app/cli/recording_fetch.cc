@@ -58,7 +58,7 @@ class Fetch {
       if (answer->status == kConflictStatus && !place.empty() && !is_last) return Outcome::kTorn;
       if (answer->status != 200) {
         progress.end();
-        return status = tell_refusal(*answer, remote_.credentials), Outcome::kFailed;
+        return status = report_refusal(*answer, remote_.credentials), Outcome::kFailed;
       }
       if (auto added = flight.add(answer->body); !added) {
         progress.end();

@@ -9,8 +9,9 @@
 
 namespace freshet::cli {
 
-// The last `last` of it, up to now, and so much before that all tasks that wait at its start are known; empty: all
-// there is. Shows its progress. Without a result, errors have been printed, and `status` is the exit status for them.
+// Fetches the last `last` up to now, and as much before that as is needed to know all tasks that waited at its start;
+// all of it if `last` is empty. Shows its progress. If the result is empty, the errors have been printed, and `status`
+// is the exit status for them.
 std::optional<lab::Flight> fetch_recording(const Remote& remote, const std::string& queue,
                                            std::optional<milliseconds> last, int& status);
 

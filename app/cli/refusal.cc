@@ -83,13 +83,13 @@ std::string hint_at_key(const RefusalText& refusal, const std::string& credentia
   return {};
 }
 
-int tell_refusal(const HttpResponse& response, const std::string& credentials) {
+int report_refusal(const HttpResponse& response, const std::string& credentials) {
   const RefusalText refusal = refusal_in(response);
   std::cerr << "freshet: " << plain_text(in_words(refusal) + hint_at_key(refusal, credentials)) << '\n';
   return exit_status_of(refusal.code);
 }
 
-bool tell_functions(BlockingClient& client, const std::string& wanted) {
+bool print_known_functions(BlockingClient& client, const std::string& wanted) {
   const auto response = client.call("GET", "/2015-03-31/functions/", "");
   if (!response || response->status != 200) return false;
   const Json list = Json::parse(response->body, nullptr, false);

@@ -17,7 +17,7 @@ struct RefusalText {
 // Reads {"error": {"code", "message"}}, which all of Freshet's own routes answer, or {"__type", "message"}, as AWS
 // protocols have it. Any other answer is taken as text.
 RefusalText refusal_in(const HttpResponse& response);
-// The same of a document that was read already. Without a message in it, the message is the document.
+// The same for a document that was parsed already. If it has no message, the whole document is the message.
 RefusalText refusal_in(const Json& document);
 
 // The text for a person: the message, with the code before it if an AWS protocol or another server sent it.
@@ -28,10 +28,10 @@ std::string in_words(const RefusalText& refusal);
 std::string hint_at_key(const RefusalText& refusal, const std::string& credentials);
 
 // Prints it on standard error, with the hint. Returns the exit status.
-int tell_refusal(const HttpResponse& response, const std::string& credentials);
+int report_refusal(const HttpResponse& response, const std::string& credentials);
 
 // Prints on standard error that there is no function `wanted`, and lists the existing ones. Returns false, and prints
 // nothing, if it exists or if that is not known.
-bool tell_functions(BlockingClient& client, const std::string& wanted);
+bool print_known_functions(BlockingClient& client, const std::string& wanted);
 
 }  // namespace freshet::cli

@@ -19,7 +19,7 @@ struct Remote {
   std::string url = "http://127.0.0.1:7070";
   std::string queue = "QueueTable";        // Its default stands for the daemon's only queue; see Session::queue().
   std::optional<Option> chosen_by;         // The option that chooses the queue. Absent: it must be named.
-  std::string option = "--queue";          // Names the queue, in hints.
+  std::string option = "--queue";          // The option that names the queue, for hints.
   std::string variable = "FRESHET_QUEUE";  // The environment variable of that option.
   std::string root = "/queues/";           // The path before the queue's name.
   std::string credentials;                 // File of the access key that requests are signed with; empty: they are not.
@@ -28,7 +28,7 @@ struct Remote {
 
   // Adds --url, --queue, --credentials, --ca and --json (with their FRESHET_ variables) to a command.
   void add_options(Command command);
-  void add_connection_options(Command command);  // Those but --queue and --json.
+  void add_connection_options(Command command);  // Adds these except --queue and --json.
 };
 
 // Calls one daemon. Prints errors to standard error and keeps the exit status for them.
@@ -55,10 +55,10 @@ class Session {
   Json answer_of(const std::string& method, const std::string& path, const std::string& whole, const Json& body);
   // The names of the queues of that kind.
   std::vector<std::string> names_of(const std::string& root, const std::string& member);
-  // The message that replaces the refusal if no queue was named and there are several; else empty.
+  // Returns the message that replaces the refusal if no queue was named and there are several; else empty.
   std::string which_queue();
-  // A refusal that says that the queue is unknown, with where its name comes from, or which kind of queue has that
-  // name.
+  // Completes a refusal because of an unknown queue: adds the option that its name comes from, or the kind of queue
+  // that has that name.
   std::string about_name(const std::string& said);
   // The answer, whatever its status, if it is a JSON document; `status` is its HTTP status. Null if none came.
   Json ask(const std::string& method, const std::string& target, const Json& body, int& status);
@@ -67,7 +67,7 @@ class Session {
   std::unique_ptr<BlockingClient> client_;
   std::function<std::string(const std::string&)> explain_;
   int exit_status_ = 0;
-  std::string found_;    // Empty: not looked for, or the named or default queue is right.
+  std::string found_;    // Empty: find_queue() has not run, or the named or default queue is right.
   bool looked_ = false;  // True once the daemon was asked for its queues.
 };
 

@@ -53,6 +53,7 @@ ServeWelcome welcome_facts(const DaemonOptions& daemon, const std::string& url) 
   facts.program = program();
   facts.url = reachable(url);
   facts.data = daemon.data == kMemoryDirectory ? daemon.data : std::filesystem::absolute(daemon.data).string();
+  if (!daemon.endpoints.empty()) facts.engine = daemon.endpoints.front();
   facts.region = daemon.deploy.account.region;
   facts.credentials = daemon.credentials;
   facts.ca = daemon.tls_certificate;

@@ -27,11 +27,11 @@ struct ServeChoices {
 // kValidation, for a person: an option is missing, wrong, or contradicts another one.
 Result<ServedQueue> queue_of(const ServeChoices& choices);
 
-// Why the program of --exec, or the interpreter of --function, cannot be started now, for a person; empty if it can, or
-// if there is none. Reads PATH and the file system.
+// The reason, for a person, if the program of --exec or the interpreter of --function cannot be started now; else
+// empty. Reads PATH and the file system.
 std::optional<std::string> missing_program(const ServeChoices& choices);
 
-// The command line that asks for this, for a shell.
+// The command line with these choices, for a shell.
 std::string command_of(const ServeChoices& choices);
 
 // Describes for a person the fault of a value of --rate or --keep; empty if it has none.

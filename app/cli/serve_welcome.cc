@@ -63,6 +63,12 @@ std::string order_of(const ServedQueue& queue, const ProcessSettings& settings) 
   return out;
 }
 
+std::string keeper_of(const ServeWelcome& facts) {
+  if (!facts.engine.empty()) return "Every task that is acknowledged is kept by the engine: " + facts.engine;
+  if (facts.data == ":memory:") return "Nothing is kept.";
+  return "Every task that is acknowledged is on disk: " + facts.data;
+}
+
 }  // namespace
 
 std::string welcome_text(const ServedQueue& queue, const ServeWelcome& facts) {
@@ -76,9 +82,7 @@ std::string welcome_text(const ServedQueue& queue, const ServeWelcome& facts) {
   if (!facts.ca.empty()) curl += "--cacert " + shell_word(facts.ca) + " ";
   if (!facts.credentials.empty()) curl += "--aws-sigv4 aws:amz:" + facts.region + ":freshet --user ID:SECRET ";
   curl += facts.url + "/queues/" + queue.name;
-  const bool kept = facts.data != ":memory:";
-  std::string out = queue.name + ": " + work_of(queue, *settings) + ". " +
-                    (kept ? "Every task that is acknowledged is on disk: " + facts.data : "Nothing is kept.") + '\n';
+  std::string out = queue.name + ": " + work_of(queue, *settings) + ". " + keeper_of(facts) + '\n';
   out += "next:  " + order_of(queue, *settings) + ".\n";
   out += "put:   " + curl + R"(/tasks -d '{"payload": {"to": "ada"}}')" + '\n';
   out += "   or: " + facts.program + R"( put '{"to": "ada"}')" + options + '\n';

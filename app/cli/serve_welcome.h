@@ -11,6 +11,7 @@ struct ServeWelcome {
   std::string program = "freshet";  // The name by which the user calls the program.
   std::string url;                  // The daemon's URL.
   std::string data;                 // The folder of the store, absolute, or ":memory:".
+  std::string engine;               // The endpoint of the engine that has the tasks; empty: `data` has them.
   std::string region;               // For signatures.
   std::string credentials;          // File of access keys; empty: requests need none.
   std::string ca;                   // File of the server's certificate; empty: plain HTTP.

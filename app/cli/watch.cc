@@ -70,7 +70,7 @@ int watch(const Remote& remote) {
   while (!interrupted()) {
     const auto piece = (*client)->call("GET", root + next + (next == "latest" ? "" : "&waitMs=500"), "");
     if (!piece) return interrupted() ? kDone : unreachable(piece.error());
-    if (piece->status != 200) return tell_refusal(*piece, remote.credentials);
+    if (piece->status != 200) return report_refusal(*piece, remote.credentials);
     const auto onward = header(piece->headers, "X-Freshet-Next");
     if (onward.empty()) return strange_answer(remote.url);
     if (next == "latest") std::cerr << "watching " << plain_text(session.queue()) << " (Ctrl-C ends)\n";

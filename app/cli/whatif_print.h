@@ -1,4 +1,4 @@
-// How `freshet whatif` shows its comparison. Pure.
+// Formats the comparison of `freshet whatif`. Pure.
 #pragma once
 
 #include <nlohmann/json.hpp>

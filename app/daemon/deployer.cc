@@ -166,9 +166,9 @@ Async<Result<DeploymentPlan>> Deployer::deploy(PlannedDeployment planned, Actor 
   Deployment wanted = planned.deployment;
   auto done = co_await apply_deployment(std::move(wanted), parts_.tables, parts_.runtime);
   if (!done) co_return done;
-  tell(*done, planned.deployment);
-  auto told = co_await parts_.deployed(planned);
-  if (!told) co_return fail(std::move(told.error()));
+  log_changes(*done, planned.deployment);
+  auto answered = co_await parts_.deployed(planned);
+  if (!answered) co_return fail(std::move(answered.error()));
   co_return done;
 }
 
@@ -192,7 +192,7 @@ Async<Result<DeploymentPlan>> Deployer::plan(PlannedDeployment planned) {
 static constexpr std::string_view kNoLongerWanted =
     "no longer in the template; stays with its items, and if it was a queue it is none now";
 
-void Deployer::tell(const DeploymentPlan& done, const Deployment& deployment) const {
+void Deployer::log_changes(const DeploymentPlan& done, const Deployment& deployment) const {
   for (const auto& change : done.changes) {
     // A template takes the place of the one before: what that had goes, which not everybody expects.
     const bool stays = change.kind == DeploymentChange::Kind::kKeep;

@@ -17,8 +17,8 @@ namespace freshet {
 
 class Deployer {
  public:
-  // Called after each deployment, for code that does more with a template than the runtime does. The deployment
-  // outlives the Async. An error becomes the deployment's.
+  // Called after each deployment, for the parts of a template that the runtime does not apply. The deployment outlives
+  // the Async. An error becomes the deployment's.
   using Deployed = std::function<Async<Result<void>>(const PlannedDeployment& planned)>;
   // All outlive it.
   struct Parts {
@@ -53,7 +53,7 @@ class Deployer {
 
  private:
   Async<Result<void>> audit(const PlannedDeployment& planned, Actor actor);
-  void tell(const DeploymentPlan& done, const Deployment& deployment) const;
+  void log_changes(const DeploymentPlan& done, const Deployment& deployment) const;
 
   const Parts parts_;
   Counts counts_;

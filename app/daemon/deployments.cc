@@ -49,7 +49,7 @@ void Deployments::watch() {
 
 void Deployments::begin() {
   reloads_.begin();
-  if (watch_) tell_watch();
+  if (watch_) update_watch();
 }
 
 void Deployments::end() {
@@ -87,9 +87,9 @@ std::set<std::string> Deployments::watched_files() const {
 }
 
 // Tells the watch which files there are by now.
-void Deployments::tell_watch() {
+void Deployments::update_watch() {
   watch_->set_paths(watched_files());
-  parts_.loop.call_after(kWatchEvery, [this] { tell_watch(); });
+  parts_.loop.call_after(kWatchEvery, [this] { update_watch(); });
 }
 
 // Watch thread. False if the mailbox was full; the watch then asks again.

@@ -1,7 +1,7 @@
-// The template of a daemon over its life: applied at the start, read again on SIGHUP and, with --watch, when its file
-// or the code of functions changes, replaced by POST /deploy.
+// Applies the daemon's template: at the start, again on SIGHUP, with --watch also when its file or the code of
+// functions changes, and when POST /deploy replaces it.
 //
-// Loop thread, but for read_again().
+// Loop thread, except read_again().
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class Deployments {
   void watch();
   // Applies templates that were read in the meantime, and later ones.
   void begin();
-  // Nothing is deployed any more.
+  // Starts no more deployments.
   void end();
   // Any thread; takes as long as reading the template does.
   void read_again() { reloads_.read_again(); }
@@ -39,7 +39,7 @@ class Deployments {
  private:
   Result<PlannedDeployment> read() const;
   std::set<std::string> watched_files() const;
-  void tell_watch();
+  void update_watch();
   bool file_changed(const std::string& path);
   Async<void> renew_functions(std::string folder);
 
@@ -48,7 +48,7 @@ class Deployments {
   Deployer deployer_;
   Reloads reloads_;
   std::unique_ptr<FileWatch> watch_;  // Null without --watch.
-  Scope scope_;                       // Last, so that it ends first.
+  Scope scope_;                       // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// The tables of a daemon whose queues live in a DynamoDB-compatible engine (--store dynamodb): everybody's tables are
-// there, Freshet's own (definitions, topics, pauses, logs) in the daemon's data folder. docs/engines.md says what
+// The tables of a daemon whose queues live in a DynamoDB-compatible engine (--store dynamodb). Users' tables are in the
+// engine; Freshet's own (definitions, topics, pauses, logs) are in the daemon's data folder. docs/engines.md says what
 // works.
 #pragma once
 
@@ -12,18 +12,19 @@
 
 namespace freshet {
 
-// kValidation, naming the option, if what the options say of the engine is wrong.
+// Checks the options about the engine. kValidation names the wrong option.
 Result<void> check_engine(const DaemonOptions& options);
 bool is_on_engine(const DaemonOptions& options);
-// kValidation, naming the option, if what the options say of a fleet is wrong.
+// Checks the options about a fleet. kValidation names the wrong option.
 Result<void> check_fleet(const DaemonOptions& options);
 
-// For an engine, whose streams do not start the trigger function: the queue starts its processor by itself. Leaves out
-// the event source mappings that only invoke the trigger function, with a warning. `file`: the template's name.
+// Removes the event source mappings that only invoke the trigger function, with a warning: an engine's streams do not
+// start it, so the queue starts its processor itself. `file`: the template's name.
 void leave_out_triggers(const std::string& file, Deployment& deployment);
 
 // The tables as the runtime and the queues see them; null: they use the store itself. Sets `parts.tables` and
-// `parts.node`. The result ends before the store, and after all that uses it. Loop thread, before the loop runs.
+// `parts.node`. Destroy the result before the store, and after everything that uses it. Loop thread, before the loop
+// runs.
 Result<std::unique_ptr<Tables>> make_runtime_tables(DaemonParts& parts);
 
 }  // namespace freshet

@@ -38,6 +38,11 @@ std::string counts_text(const Farewell& farewell) {
 std::string farewell_text(const Farewell& farewell) {
   const std::string out = counts_text(farewell);
   const size_t left = farewell.waiting + farewell.held;
+  if (!farewell.engine.empty()) {
+    return out + ". The tasks are kept by the engine at " + farewell.engine +
+           (left == 0 ? "" : ": a start goes on with what is left") +
+           (farewell.durable ? "" : ". The disk did not take the last writes of the daemon's own tables");
+  }
   if (farewell.data.empty()) return out + (left == 0 ? "" : "; what is left is gone, as nothing was kept on disk");
   if (!farewell.durable) return out + ". The disk did not take the last writes: what they changed may be lost";
   return out + ". All is kept in " + farewell.data +
@@ -48,6 +53,7 @@ void say_farewell(Farewell farewell, const DaemonOptions& options, const EventLo
   farewell.durable = durable;
   const bool is_kept = options.data != kMemoryDirectory;  // A store in memory ends with the daemon.
   if (is_kept) farewell.data = std::filesystem::absolute(options.data).lexically_normal().string();
+  if (!options.endpoints.empty()) farewell.engine = options.endpoints.front();
   if (options.fleet && farewell.counted == Farewell::Counted::kNoQueue) {
     farewell.counted = Farewell::Counted::kHandedOver;
   }

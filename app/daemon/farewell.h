@@ -20,6 +20,7 @@ struct Farewell {
   uint64_t waiting = 0;               // PENDING or DELAYED.
   uint64_t held = 0;                  // TAKEN: workers hold them under a lease, or their end could not be written.
   std::string data;                   // The folder of the store; empty: nothing is stored.
+  std::string engine{};               // The endpoint of the engine that has the tables; empty: `data` has them.
   bool durable = true;                // True if all writes are on disk.
 };
 

@@ -91,8 +91,8 @@ void FileWatch::look(const std::set<std::string>& paths) {
     entry = known == seen_.end() ? Seen{now, now} : known->second;
     const bool settled = entry.last == now;
     entry.last = now;
-    if (!settled || entry.told == now) continue;
-    if (changed_(path)) entry.told = now;
+    if (!settled || entry.reported == now) continue;
+    if (changed_(path)) entry.reported = now;
   }
   seen_ = std::move(seen);
 }

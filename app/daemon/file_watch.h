@@ -15,9 +15,9 @@ namespace freshet {
 
 inline constexpr size_t kMostEntries = 20'000;
 
-// A number that changes when a file or folder below `path` (or `path` itself, if it is a file) is replaced, or changes
-// its time or size. Skips files of editors and package managers (names that begin with '.', node_modules, __pycache__),
-// the folder `left_out` (absolute, as `path` then is), and everything after the first `most` entries.
+// Returns a number that changes when a file or folder below `path` (or `path` itself, if it is a file) is replaced, or
+// when its time or size changes. Skips files of editors and package managers (names that begin with '.', node_modules,
+// __pycache__), the folder `left_out` (absolute, as `path` then is), and everything after the first `most` entries.
 uint64_t fingerprint_of(const std::string& path, size_t most = kMostEntries, const std::string& left_out = {});
 
 class FileWatch {
@@ -38,8 +38,8 @@ class FileWatch {
 
  private:
   struct Seen {
-    uint64_t told = 0;  // The fingerprint that `changed` was last called for.
-    uint64_t last = 0;  // The fingerprint of the last look.
+    uint64_t reported = 0;  // The fingerprint that `changed` was last called for.
+    uint64_t last = 0;      // The fingerprint of the last look.
   };
   void work();
   void look(const std::set<std::string>& paths);

@@ -18,15 +18,15 @@ namespace freshet {
 // is returned as it is, escaped.
 std::string human_line(std::string_view json, const Screen& screen);
 
-// Standard error, a line at a time, as human_line() makes it. Any thread.
-// If it is quiet, only warnings, errors and what functions print.
+// Writes lines as human_line() makes them to standard error, one at a time. Any thread. With `quiet`, only warnings,
+// errors and the output of functions.
 std::unique_ptr<LogSink> make_human_sink(const Screen& screen, bool quiet = false);
 // True for a line that a quiet log leaves out.
 bool is_chatter(LogLevel level, std::string_view json);
 
 // True if the log is for people: --log-format is "human", or it is not given and standard error is a terminal.
 bool log_is_for_people(std::string_view format);
-// The sink of that log, or of one of JSON Lines (which is never quiet), on standard error.
+// Makes the sink for that format on standard error. JSON Lines are never quiet.
 std::unique_ptr<LogSink> make_log_sink(std::string_view format, bool quiet = false);
 
 }  // namespace freshet

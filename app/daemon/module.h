@@ -18,8 +18,8 @@
 //   finish    the last write is durable, or cannot be
 //   leave     the runtime is about to be destroyed
 //
-// A start that fails goes no further than the call that said so; leave() and the destructor come in any case, and in
-// the reverse order of the list. A crash is a destructor without drain() to finish().
+// A start that fails ends with the call that failed. leave() and the destructor are called in any case, in the reverse
+// order of the list. In a simulated crash, the calls from drain() to finish() are left out.
 //
 // Ownership: the page owns modules, and DaemonParts outlives them. Destroy in leave() the objects that join() and later
 // calls made, because the runtime is destroyed between leave() and the destructors. The objects of open() and support()
@@ -74,7 +74,7 @@ struct DaemonParts {
   NativeRegistry& natives;
   // From support() on.
   EmbeddedTables* store = nullptr;
-  Tables* tables = nullptr;  // Everybody's tables. From join() on, as is the next.
+  Tables* tables = nullptr;  // The tables of queues and of users. From join() on, as is the next.
   std::string node = {};     // Name of this daemon in leases, the same in each of its lives.
   AuditLog* audit = nullptr;
   uint64_t memory_limit = 0;  // --max-memory-bytes, or the value used instead.
@@ -89,20 +89,20 @@ struct DaemonParts {
   std::function<Async<std::string>()> metrics_page = nullptr;  // The page of GET /metrics. From begin() until leave().
 
   // Modules set these for the page and for later modules.
-  Tracer* tracer = nullptr;                                               // In open(), as is the next.
+  Tracer* tracer = nullptr;                                               // Set in open(), as is the next.
   const RecentSpans* spans = nullptr;                                     // Null: nothing is traced.
-  RuntimeApi* runtime_api = nullptr;                                      // In support(), as are the next two.
+  RuntimeApi* runtime_api = nullptr;                                      // Set in support(), as are the next two.
   std::function<void(const std::string& folder)> on_code_left = nullptr;  // See RuntimeOptions.
   uint16_t span_port = 0;                                                 // Where programs may send spans by UDP.
   std::function<std::unique_ptr<Route>(std::unique_ptr<Route>)> around_route = nullptr;  // Wraps each module's routes.
-  TaskQueues* task_queues = nullptr;                                                     // In join(), as is the next.
+  TaskQueues* task_queues = nullptr;  // Set in join(), as is the next.
   // Returns the bytes that modules hold and that count against the memory limit. Null: they hold none.
   std::function<uint64_t()> memory_held = nullptr;
-  // Why an engine does not do as it should, a line each; "": it does. From join() on, as is the next.
+  // Describes the troubles of the engine, a line each; "" if there are none. From join() on, as are the next two.
   std::function<std::string()> trouble_of_engine = nullptr;
-  // Another daemon has served the queue on this table until now.
+  // Call it before this daemon serves the queue on this table after another daemon has served it.
   std::function<void(const std::string& table)> start_over = nullptr;
-  // The bytes that count against the memory limit for the sake of an engine.
+  // Returns the bytes that the engine's tables hold and that count against the memory limit.
   std::function<uint64_t()> memory_of_engine = nullptr;
 };
 
@@ -124,13 +124,13 @@ class Module {
   // For GET /metrics: sets the values that are read at each request. `histograms` takes families in Prometheus's text
   // that do not fit into the registry. At any time between begin() and leave().
   virtual Async<void> measure(Metrics&, [[maybe_unused]] std::string& histograms) { return {}; }
-  // Why the daemon is not ready although it runs, one line per reason; empty if there is none.
+  // The reasons why the daemon is not ready although it runs, one per line; empty if there are none.
   virtual std::string broken() const { return {}; }
 
   virtual void drain() {}
   // Waits until others have given back what they hold, until `deadline` at most. Returns true if nothing is held.
   virtual Async<bool> returned(BootTime) { return true; }
-  // Gives back what this daemon holds, until then at most.
+  // Gives back what this daemon holds. Takes until the given time at most.
   virtual Async<void> release(BootTime) { return {}; }
   virtual Async<void> finish() { return {}; }
   virtual void leave() {}

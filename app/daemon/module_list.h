@@ -1,5 +1,5 @@
-// The modules of a daemon as one: each gets a call in its turn (module.h has the order of the calls), up to the first
-// that fails. Loop thread.
+// Calls the modules of a daemon in order, up to the first that fails (module.h has the order of the calls). Loop
+// thread.
 #pragma once
 
 #include <memory>

@@ -25,7 +25,7 @@ struct ModuleKind {
   OptionGroup group = OptionGroup::kQueues;
 };
 
-// All of them, in the order in which a daemon calls them.
+// All modules, in the order in which a daemon calls them.
 std::vector<ModuleKind> all_modules();
 
 // Native functions of your own (docs/native-functions.md).
@@ -56,7 +56,7 @@ ModuleKind metrics_export_module();
 // The daemon's own figures in GET /metrics.
 ModuleKind figures_module();
 
-// For modules without any file to read.
+// Makes a module that has no files to read.
 template <class M>
 Result<std::unique_ptr<Module>> make_module(const DaemonOptions&) {
   return std::unique_ptr<Module>(std::make_unique<M>());

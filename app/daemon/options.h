@@ -38,11 +38,11 @@ struct DaemonOptions {
   std::vector<std::string> ordered_writes;   // Files that define tables with ordered writes.
   std::string data = "data";                 // Directory, or ":memory:".
   std::string store = "embedded";            // "dynamodb": tables live in the engine at `endpoints`.
-  std::vector<std::string> endpoints;        // Its URLs.
-  bool create_tables = false;                // Makes tables and indexes there that the template or a queue needs.
-  bool fleet = false;                        // Several daemons serve the engine's tables, each queue by one of them.
-  std::string advertise;                     // The URL at which other members reach this one; empty: from `listen`.
-  int64_t fleet_lease_ms = 3000;             // Others take over when it is silent for so long.
+  std::vector<std::string> endpoints;        // The URLs of the engine.
+  bool create_tables = false;  // Creates the tables and indexes in the engine that the template or a queue needs.
+  bool fleet = false;     // True if several daemons share the engine's tables, and each queue is served by one of them.
+  std::string advertise;  // The URL at which other members reach this one; empty: from `listen`.
+  int64_t fleet_lease_ms = 3000;  // Other members take over the queues of a member that is silent for this long.
   std::string listen = "127.0.0.1:7070";
   std::string durability = "sync";
   std::string ready_file;
@@ -71,8 +71,8 @@ struct DaemonOptions {
   std::string chrome_trace;                // File in Chrome's trace format.
   std::string trace_endpoint;              // URL of an OTLP/HTTP endpoint that takes JSON.
   std::string metrics_endpoint;            // The same for metrics.
-  std::string metrics_interval = "10s";    // Between two requests to it; parse_duration() reads it.
-  uint64_t trace_bytes = 64u << 20;        // For each trace file; one older file is kept.
+  std::string metrics_interval = "10s";    // The time between two requests to it, as parse_duration() reads it.
+  uint64_t trace_bytes = 64u << 20;        // The most bytes of a trace file; one older file is kept.
   uint64_t xray_port = 2000;               // UDP, if one of those is set; 0 picks a free one.
   uint64_t recording_bytes = 64u << 20;    // The most memory of the flight recorder; 0: it is off.
   std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.

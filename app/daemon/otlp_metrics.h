@@ -30,7 +30,7 @@ std::vector<MetricFamily> read_metrics_page(std::string_view page);
 struct MetricsOrigin {
   WallTime began;  // The start of the daemon: totals and histograms count from then on.
   WallTime now;
-  std::string instance;  // "service.instance.id": tells daemons apart that send to one place.
+  std::string instance;  // "service.instance.id": identifies the daemon among those that send to the same endpoint.
 };
 
 // Counters become cumulative monotonic sums, histograms cumulative ones with the bounds of the page, labels attributes.

@@ -31,10 +31,10 @@ struct PlannedFacts {
 };
 
 struct DaemonPlan : PlannedFacts {
-  std::vector<std::unique_ptr<Module>> modules;  // In their order; for one daemon.
+  std::vector<std::unique_ptr<Module>> modules;  // In their order. They serve one daemon only.
 };
 
-// kValidation with FILE:LINE for each fault. Any thread; takes as long as the template is large.
+// kValidation with FILE:LINE for each fault. Any thread; the time grows with the size of the template.
 Result<Deployment> read_deployment(const TemplateOptions& options);
 // The same for a template whose text is given; `options.path` is its name, and the folders that it names are beside
 // that path.
@@ -51,7 +51,7 @@ struct PlannedDeployment {
 // Also plans further queues (--queue) and warns about probable mistakes. Errors as read_deployment().
 Result<PlannedDeployment> plan_deployment_of(const TemplateOptions& options, std::string text,
                                              const std::vector<std::string>& queues);
-// The runtime's options, as those of the daemon say.
+// The runtime's options that follow from the daemon's.
 RuntimeOptions runtime_options(const DaemonParts& parts);
 // The settings of each queue of the deployment, and of `more`: those of the function that works on it.
 Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment& deployment,

@@ -14,14 +14,14 @@ class ReadyFile {
   explicit ReadyFile(std::string path) : path_(std::move(path)) {}  // Empty: no file, and no call does anything.
   ReadyFile(const ReadyFile&) = delete;
   ReadyFile& operator=(const ReadyFile&) = delete;
-  ~ReadyFile();  // The file stays: the next run removes it.
+  ~ReadyFile();  // Keeps the file: the next run removes it.
 
   // Checks that it can be written, and removes the file of an earlier run, which would say "ready" while the store
   // opens. kConflict if it belongs to a running daemon; kIo if something other than a file has that name. A new file is
   // made (mode 0640) and links are not followed, so that nobody with write access to the folder can redirect the daemon
   // to another file.
   Result<void> reserve();
-  // The file appears at once with its content. Call it after reserve().
+  // Writes the file atomically. Call it after reserve().
   Result<void> write(const std::string& url);
 
  private:

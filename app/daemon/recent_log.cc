@@ -31,7 +31,7 @@ class Followers final : public std::enable_shared_from_this<Followers> {
       : log_(log), scheduler_(scheduler), mailbox_(mailbox) {}
   Followers(const Followers&) = delete;
   Followers& operator=(const Followers&) = delete;
-  ~Followers() { log_.tell_next_line(nullptr); }
+  ~Followers() { log_.on_next_line(nullptr); }
 
   // One waiting reader, for as long as this object lives. `came` is set when a new line arrives.
   struct Waiting {
@@ -50,7 +50,7 @@ class Followers final : public std::enable_shared_from_this<Followers> {
 
  private:
   void ask_for_line() {
-    log_.tell_next_line([this, alive = weak_from_this()] {
+    log_.on_next_line([this, alive = weak_from_this()] {
       return mailbox_.deliver([alive] {
         if (const auto followers = alive.lock()) followers->wake();
       });
@@ -159,7 +159,7 @@ void RecentLog::write(LogLevel level, std::string_view line) {
   if (!wake_) wake_ = std::move(wake);
 }
 
-void RecentLog::tell_next_line(std::function<bool()> wake) {
+void RecentLog::on_next_line(std::function<bool()> wake) {
   const MutexLock lock(mutex_);
   wake_ = std::move(wake);
 }

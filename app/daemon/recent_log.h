@@ -30,9 +30,9 @@ class RecentLog final : public LogSink {
   Piece since(uint64_t from, size_t max_bytes, std::string_view mark = {}) const;
   // The newest `count` lines that contain `mark`, unless that is empty.
   Piece newest(uint64_t count, std::string_view mark) const;
-  // Calls `wake` with the next line, on the thread that writes it; if it returns false, again with a later line. Only
-  // the latest `wake` is called, and once.
-  void tell_next_line(std::function<bool()> wake);
+  // Calls `wake` once, at the next line, on the thread that writes that line. If it returns false, it is called again
+  // at a later line. Each call of on_next_line() replaces the `wake` before.
+  void on_next_line(std::function<bool()> wake);
 
  private:
   LogSink& next_;

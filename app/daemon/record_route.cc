@@ -168,14 +168,14 @@ class Recorder {
     if (!chunk) co_return fail(std::move(chunk.error()));
     Piece out{{}, from};
     out.next.change = chunk->next;
-    if (auto told = tell_policy(table, out); !told) co_return fail(std::move(told.error()));
+    if (auto added = add_policy(table, out); !added) co_return fail(std::move(added.error()));
     out.lines += chunk->lines;
     co_return out;
   }
 
   // The changes of the queue's policy since the cursor at which the piece begins. If the queue has been opened anew
   // since, the policy that it had then is the first of them. kTrimmedDataAccess if some have been forgotten.
-  Result<void> tell_policy(const std::string& table, Piece& piece) {
+  Result<void> add_policy(const std::string& table, Piece& piece) {
     RecordCursor& next = piece.next;
     const auto queue = next.policy ? queues_.find(table) : nullptr;
     if (queue == nullptr) return {};

@@ -1,5 +1,5 @@
-// GET /record?table=T[&from=PLACE|latest][&waitMs=N]: the lines of a fixture, piece by piece, for `freshet record`.
-// The header X-Freshet-Next of an answer is the `from` of the next request, whatever it holds. While somebody asks at
+// GET /record?table=T[&from=PLACE|latest][&waitMs=N]: the lines of a fixture, piece by piece, for `freshet record`. The
+// header X-Freshet-Next of an answer is the `from` of the next request; its form is opaque. While a request comes at
 // least once a minute, the store keeps both images of every change of that table.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace freshet {
 
-// The recording of a queue's table begins with the queue's policy, and has each change of it; one that is read from
-// `latest` on has neither. All parts outlive the route.
+// The recording of a queue's table begins with the queue's policy, and contains each change of the policy. A recording
+// from `latest` on contains neither. All parts outlive the route.
 std::unique_ptr<Route> make_record_route(EmbeddedTables& store, TaskQueues& queues, Scheduler& scheduler,
                                          Account account);
 

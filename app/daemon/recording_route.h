@@ -1,4 +1,4 @@
-// GET /queues/NAME/recording[?from=MS&to=MS][&place=PLACE]: what the flight recorder has of a queue, in JSON Lines
+// GET /queues/NAME/recording[?from=MS&to=MS][&place=PLACE]: the flight recording of a queue, in JSON Lines
 // (docs/task-api.md, "The recording of a queue"). Bounds are epoch milliseconds, or negative: before now. An answer has
 // at most some thousand lines; the header X-Freshet-Next, if there is one, is the `place` of the request for the next
 // ones.

@@ -24,7 +24,7 @@ void Reloads::read_again() {
 }
 
 void Reloads::refuse(const Error& error) {
-  [[maybe_unused]] const bool told = parts_.mailbox.deliver([this] { parts_.count(false); });
+  [[maybe_unused]] const bool delivered = parts_.mailbox.deliver([this] { parts_.count(false); });
   parts_.log.error("DEPLOY_REFUSED", {{"message", error.message}});
 }
 

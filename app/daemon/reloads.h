@@ -29,9 +29,9 @@ class Reloads {
   Reloads(const Reloads&) = delete;
   Reloads& operator=(const Reloads&) = delete;
 
-  // Reads the template and deploys it. Before begin(), or while another reload runs, the deployment waits. Of several
-  // that wait, only the newest is deployed: it contains everything that is wanted. Any thread; takes as long as reading
-  // the template does.
+  // Reads the template and deploys it. Before begin(), or while another reload runs, the deployment waits. If several
+  // wait, only the newest is deployed: it is the whole template as it is now. Any thread; takes as long as reading the
+  // template does.
   void read_again();
 
   // Loop thread. Starts deploying the templates that were read.
@@ -53,7 +53,7 @@ class Reloads {
   // Loop thread.
   State state_ = State::kWaits;
   bool at_work_ = false;
-  Scope work_;  // Last, so that it ends first.
+  Scope work_;  // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

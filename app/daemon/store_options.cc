@@ -7,7 +7,7 @@ namespace freshet {
 
 namespace {
 
-void tell_clock(const EventLog& log, const WallDoubt& doubt) {
+void log_clock_doubt(const EventLog& log, const WallDoubt& doubt) {
   if (doubt.over) {
     log.info("CLOCK_TRUSTED", {{"aheadMs", doubt.ahead.count()}, {"what", "TTL and sheds go on"}});
     return;
@@ -22,7 +22,7 @@ void tell_clock(const EventLog& log, const WallDoubt& doubt) {
                            "wait, and what looks expired is not started"}});
 }
 
-void tell_clock_behind(const EventLog& log, const std::string& data, milliseconds behind) {
+void log_clock_behind(const EventLog& log, const std::string& data, milliseconds behind) {
   log.warn("CLOCK_BEHIND",
            {{"behindMs", behind.count()},
             {"what", "the wall clock is " + in_words(behind) + " behind the last write in " + data +
@@ -44,8 +44,8 @@ EmbeddedOptions store_options(const DaemonOptions& options, const Durability& du
   store.accept_loss = options.accept_loss;
   store.ttl_sweep = milliseconds(options.ttl_sweep_ms);
   store.trust_clock = options.trust_clock;
-  store.on_clock = [log](const WallDoubt& doubt) { tell_clock(log, doubt); };
-  store.on_clock_behind = [log, data = options.data](milliseconds behind) { tell_clock_behind(log, data, behind); };
+  store.on_clock = [log](const WallDoubt& doubt) { log_clock_doubt(log, doubt); };
+  store.on_clock_behind = [log, data = options.data](milliseconds behind) { log_clock_behind(log, data, behind); };
   store.on_warning = [log](const std::string& table, const std::string& message) {
     log.warn("STORE_WARNING", {{"table", table}, {"what", message}});
   };

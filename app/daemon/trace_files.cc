@@ -46,7 +46,7 @@ class TraceFile final : public SpanSink {
     // It failed before: perhaps the disk has room again.
     if (!file_ && !open(false)) return;
     if (!write(format_ == TraceFormat::kChrome ? chrome_.events(spans) : otlp_json(spans) + "\n")) return lost(errno);
-    if (std::exchange(told_, false)) log_.info("TRACE_EXPORT_BACK", {{"file", path_}});
+    if (std::exchange(failure_logged_, false)) log_.info("TRACE_EXPORT_BACK", {{"file", path_}});
     if (size_ < most_) return;
     file_.reset();
     std::rename(path_.c_str(), (path_ + ".1").c_str());
@@ -85,7 +85,7 @@ class TraceFile final : public SpanSink {
   }
   // The disk is full, say: traces are not worth more than a line in the log. The next spans try again.
   void lost(int error) {
-    if (!std::exchange(told_, true)) {
+    if (!std::exchange(failure_logged_, true)) {
       log_.warn("TRACE_EXPORT_FAILED", {{"file", path_}, {"error", strerror(error)}});
     }
     forget();
@@ -103,8 +103,8 @@ class TraceFile final : public SpanSink {
   const uint64_t most_;
   const EventLog log_;
   std::unique_ptr<std::FILE, Close> file_;
-  uint64_t size_ = 0;  // Bytes of the file up to its last whole text.
-  bool told_ = false;  // It failed, and the log says so.
+  uint64_t size_ = 0;            // Bytes of the file up to its last whole text.
+  bool failure_logged_ = false;  // It failed, and the log says so.
   ChromeTrace chrome_;
 };
 

@@ -13,12 +13,12 @@ namespace {
 constexpr uint64_t kMuchMemory = 1u << 20;
 constexpr seconds kMemoryEvery{10};
 
-Async<void> tell_durable(Tables& store, Promise<bool> done) {
+Async<void> set_when_durable(Tables& store, Promise<bool> done) {
   const auto durable = co_await store.durable();
   done.set(durable.has_value());
 }
 
-Async<void> tell_over(Async<void> work, Promise<bool> over) {
+Async<void> set_when_over(Async<void> work, Promise<bool> over) {
   co_await work;
   over.set(true);
 }
@@ -53,7 +53,7 @@ BootTime later_of(BootTime deadline, milliseconds least, const Scheduler& schedu
 
 Async<bool> over_by(BootTime end, Async<void> work, Scheduler& scheduler, Scope& scope) {
   Promise<bool> over(scheduler);
-  scope.spawn(tell_over(std::move(work), over));
+  scope.spawn(set_when_over(std::move(work), over));
   if (!over.is_set()) scheduler.call_at(end, [over] { over.set(false); });
   const bool is_over = co_await over.future();
   co_return is_over;
@@ -61,7 +61,7 @@ Async<bool> over_by(BootTime end, Async<void> work, Scheduler& scheduler, Scope&
 
 Async<bool> durable_within(Tables& store, Scheduler& scheduler, Scope& scope, milliseconds limit) {
   Promise<bool> done(scheduler);
-  scope.spawn(tell_durable(store, done));
+  scope.spawn(set_when_durable(store, done));
   scheduler.call_after(limit, [done] { done.set(false); });
   const bool durable = co_await done.future();
   co_return durable;

@@ -1,7 +1,7 @@
 // The periodic work of a daemon that serves: it notifies the service manager's watchdog, and returns unused memory to
 // the system.
 //
-// Loop thread. Loop and store outlive it; its timers go with the loop.
+// Loop thread. Loop and store must outlive it; its timers end with the loop.
 #pragma once
 
 #include "runtime/loop/loop.h"

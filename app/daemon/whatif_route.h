@@ -1,6 +1,6 @@
-// POST /queues/NAME/whatif: compares what other settings would have made of the last minutes (docs/task-api.md, "What
-// if"). The daemon pipes the flight recording to `freshet whatif`, a process of its own with low priority that it ends
-// after some time. One runs at a time: further requests are refused with 429.
+// POST /queues/NAME/whatif: simulates the last minutes of the queue with other settings, and compares the results
+// (docs/task-api.md, "What if"). The daemon pipes the flight recording to `freshet whatif`, a process of its own with
+// low priority that it ends after some time. One runs at a time: further requests are refused with 429.
 #pragma once
 
 #include <functional>
@@ -21,17 +21,17 @@ struct WhatIfRequest {
   milliseconds budget{10'000};
   std::optional<milliseconds> window;
   uint64_t seed = 1;
-  std::string downstream;          // The limiter behind the queue, as for --downstream. Empty: nobody said one.
+  std::string downstream;          // The limiter behind the queue, as for --downstream. Empty: not given.
   std::vector<std::string> tries;  // "NAME=VALUE NAME=VALUE": an alternative each.
 };
 
 // kValidation, naming the member.
 Result<WhatIfRequest> read_whatif(const JsonView& body);
 
-// The comparisons of a server: one at a time, and none once they have been ended. Loop thread.
+// The comparisons of a server. At most one runs at a time, and none starts after end(). Loop thread.
 class Comparisons {
  public:
-  // Ends the process of the one that runs. It and all later ones are answered with 503.
+  // Ends the process of the running comparison. That one and all later ones are answered with 503.
   void end() {
     ended_ = true;
     if (end_running_) end_running_();

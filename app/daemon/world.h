@@ -44,8 +44,8 @@ class World {
 
   // Puts a daemon's loop to sleep. One for each loop.
   virtual Waiter& waiter() = 0;
-  // The threads that read and write sockets, `count` of them. With `lend` the loop may run the turns of a single one.
-  // kIo if the machine has no more threads.
+  // Makes `count` threads that read and write sockets. With `lend`, the loop may run the turns of a single thread. kIo
+  // if the machine has no more threads.
   virtual Result<std::vector<std::unique_ptr<IoThread>>> make_io_threads(unsigned count, Loop& loop, bool lend) = 0;
   // Work beside the loop; `on_over` is called after each piece, on any thread.
   virtual std::unique_ptr<BackgroundSync> make_sync(Scheduler& scheduler, std::function<void()> on_over) = 0;
@@ -53,8 +53,8 @@ class World {
   // Runs programs. `on_lost` is called on the loop, once, if it can no longer do so.
   virtual std::unique_ptr<Spawner> make_spawner(Scheduler& scheduler, Mailbox& mailbox,
                                                 std::function<void()> on_lost) = 0;
-  // The store as the runtime and the queues see it. Null, as here: they use `store` itself. A simulated world may put a
-  // store between that answers late. `store` and `scheduler` outlive the result.
+  // Returns the store that the runtime and the queues use; null, as here, if they use `store` itself. A simulated world
+  // may return one that answers late. `store` and `scheduler` outlive the result.
   virtual std::unique_ptr<Tables> make_tables([[maybe_unused]] Tables& store, [[maybe_unused]] Scheduler& scheduler) {
     return nullptr;
   }

@@ -11,7 +11,7 @@
 
 namespace freshet::demo {
 
-// Used on one thread, the one that launched it. Its destructor kills the program.
+// Use it only on the thread that launched it. Its destructor kills the program.
 class Contestant {
  public:
   virtual ~Contestant() = default;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr milliseconds kLead{200};  // From ready to the first tasks.
 constexpr milliseconds kTick{50};
-constexpr seconds kTell{5};
+constexpr seconds kMomentEvery{5};
 constexpr seconds kStartPatience{30};   // A start may take that long.
 constexpr seconds kRivalPatience{300};  // It may have to install its packages.
 constexpr milliseconds kLook{10};
@@ -70,7 +70,7 @@ class StoryRun {
     queue_->begin(origin_wall_);
     if (!is_rival()) scope_.spawn(clients());
     bool was_killed = false;
-    for (nanoseconds told{0}; now() < story_.length;) {
+    for (nanoseconds shown_at{0}; now() < story_.length;) {
       co_await sleep_for(loop_, kTick);
       if (options_.stopped && options_.stopped()) co_return fail(ErrorCode::kCancelled, "stopped before its end");
       if (queue_->has_ended()) co_return fail(queue_->gone("the program has ended"));
@@ -79,9 +79,9 @@ class StoryRun {
         auto again = co_await kill_and_start();
         if (!again) co_return again;
       }
-      if (options_.tell && now() >= told + kTell) {
-        told = now();
-        options_.tell(moment());
+      if (options_.on_moment && now() >= shown_at + kMomentEvery) {
+        shown_at = now();
+        options_.on_moment(moment());
       }
     }
     if (is_rival()) co_return Result<void>();

@@ -24,14 +24,14 @@ struct Moment {
 };
 
 struct RunOptions {
-  std::string name = "Freshet";             // The name of the run.
-  std::string rival;                        // The command of another queue's driver (contestant.h); empty: Freshet.
-  std::string binary;                       // This program.
-  std::vector<std::string> serve;           // Further options of `freshet serve`, after the story's own.
-  std::string durability = "sync";          // The daemon's --durability.
-  std::function<bool()> stopped;            // Says whether to end early. Asked every 50 ms.
-  std::function<void(const Moment&)> tell;  // Every five seconds.
-  std::function<void()> killed;             // The queue has been killed and is being started again.
+  std::string name = "Freshet";     // The name of the run.
+  std::string rival;                // The command of another queue's driver (contestant.h); empty: Freshet.
+  std::string binary;               // This program.
+  std::vector<std::string> serve;   // Further options of `freshet serve`, after the story's own.
+  std::string durability = "sync";  // The daemon's --durability.
+  std::function<bool()> stopped;    // Returns true to end early. Called every 50 ms.
+  std::function<void(const Moment&)> on_moment;  // Every five seconds.
+  std::function<void()> killed;                  // Called when the queue has been killed and is being started again.
 };
 
 // The options of `freshet serve` that the demo uses, for people: `--rate adaptive --late useless ...`.

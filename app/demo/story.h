@@ -12,7 +12,7 @@ namespace freshet::demo {
 
 struct StoryTask {
   nanoseconds at{0};        // Its arrival.
-  nanoseconds patience{0};  // Its work is worthless later than that after its arrival.
+  nanoseconds patience{0};  // The time after its arrival from which on its work is worthless.
   bool quiet = false;       // True if it belongs to the quiet tenant. The loud one sends a thousand times as many.
 
   nanoseconds deadline() const { return at + patience; }

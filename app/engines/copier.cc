@@ -157,7 +157,9 @@ class TableCopy {
   Async<bool> wait_for_capacity(Error error) {
     if (!is_throttled(error) || options_.scheduler == nullptr || (options_.is_stopped && options_.is_stopped()))
       co_return false;
-    if (options_.tell) options_.tell(out_.table, "seen; waiting until the store has capacity", out_.items);
+    if (options_.on_progress) {
+      options_.on_progress(out_.table, "seen; waiting until the store has capacity", out_.items);
+    }
     co_await sleep_for(*options_.scheduler, kCapacityWait);
     co_return true;
   }
@@ -246,7 +248,7 @@ class TableCopy {
     missing.insert(missing.end(), more->begin(), more->end());
     auto written = co_await write(std::move(missing));
     if (!written) co_return fail(written.error());
-    if (options_.tell) options_.tell(out_.table, options_.only_count ? "counted" : "copied", out_.items);
+    if (options_.on_progress) options_.on_progress(out_.table, options_.only_count ? "counted" : "copied", out_.items);
     co_return true;
   }
 
@@ -365,7 +367,7 @@ class TableCopy {
   Async<Result<void>> digest(Tables& store, ItemsDigest& into) {
     return each_page(store, [this, &into](std::vector<ItemRef> items) -> Async<Result<bool>> {
       for (const ItemRef& item : items) into.add(fingerprint_of(item.encoded()));
-      if (options_.tell) options_.tell(out_.table, "compared", into.items());
+      if (options_.on_progress) options_.on_progress(out_.table, "compared", into.items());
       return Result<bool>(true);
     });
   }

@@ -1,7 +1,7 @@
-// Copies tables from one store to another: their definitions and all items, while nobody writes to either. A copy that
-// was ended in the middle goes on where it stopped: what is there already is compared, and left alone.
+// Copies tables from one store to another: their definitions and all items. Nobody may write to either store meanwhile.
+// To continue an interrupted copy, run it again: items that are there already are compared, and not written.
 //
-// Loop thread. Stores and callbacks outlive the work.
+// Loop thread. Stores and callbacks must outlive the work.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +19,29 @@ namespace freshet::engines {
 struct CopyOptions {
   std::vector<std::string> tables;  // Empty: all but Freshet's own.
   bool only_count = false;          // Reads the source and changes nothing.
-  // Called with the number of items of the table that were looked at so far, and what was done with them: "copied".
-  std::function<void(const std::string& table, const std::string& doing, uint64_t items)> tell;
-  // Waits here while a store has no capacity: as long as it takes. Null: a throttled copy ends.
+  // Called with the number of items that were processed so far, and a word for the step, such as "copied".
+  std::function<void(const std::string& table, const std::string& doing, uint64_t items)> on_progress;
+  // The scheduler for waiting while a store is throttled, for as long as that takes. Null: a throttled copy fails.
   Scheduler* scheduler = nullptr;
-  // The most items of a table that was there before that are remembered, with 16 bytes for each; others are looked up.
+  // The most items of an existing target table that are remembered, with 16 bytes for each; others are looked up.
   size_t most_known = 4'000'000;
-  std::function<bool()> is_stopped;  // True ends the copy after the page that is under way.
+  std::function<bool()> is_stopped;  // Returns true to end the copy after the current page.
 };
 
 struct CopiedTable {
   std::string table;
   uint64_t items = 0;                      // In the source.
   uint64_t bytes = 0;                      // Their size, as the service counts it.
-  uint64_t copied = 0;                     // Written now.
-  uint64_t there = 0;                      // They were there already, and equal.
-  bool created = false;                    // The table was made.
+  uint64_t copied = 0;                     // Written by this copy.
+  uint64_t there = 0;                      // Already there, and equal.
+  bool created = false;                    // True if this copy created the table.
   std::map<std::string, uint64_t> states;  // For a table of tasks: items by taskStatus.
-  // Set if the copy is whole and compared, but its ttl could not be switched on. The same copy tries it again.
+  // Set if the copy is complete and compared, but its ttl could not be switched on. Run the same copy again for that.
   std::optional<Error> without_ttl;
 };
 
-// One entry for each table, in the order of their names. Afterwards both sides have been read again and are equal, item
-// by item. Streams and ttl of new tables are switched on at the end, so that nothing happens to items while they are
+// Returns one entry for each table, ordered by name. On success both sides have been read again and are equal, item by
+// item. Streams and ttl of new tables are switched on at the end, so that nothing happens to items while they are
 // copied. Memory is bounded, however many items there are. Errors:
 //   kNotFound     a named table is not in the source
 //   kValidation   a named table is Freshet's own

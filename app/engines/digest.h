@@ -1,5 +1,5 @@
-// Digests of items, to compare two stores: equal sets of items have equal digests, in whatever order they were read.
-// Values in memory; never stored.
+// Digests of items, to compare two stores: equal sets of items have equal digests, in whatever order they were read. In
+// memory only.
 #pragma once
 
 #include <array>

@@ -99,7 +99,7 @@ class Doctor {
   BootTime now() { return scheduler().clock().boot(); }
 
   void begin(const std::string& what) {
-    if (options_.tell) options_.tell(what);
+    if (options_.on_progress) options_.on_progress(what);
   }
   void found(State state, std::string what, std::string said = {}) {
     findings_.push_back({state, std::move(what), std::move(said)});

@@ -1,4 +1,4 @@
-// Finds out what a DynamoDB-compatible engine can do, with a table of its own that it makes and then drops.
+// Examines the abilities of a DynamoDB-compatible engine, with a table that it creates and then drops.
 //
 // Loop thread. Caller, store and clock outlive the work.
 #pragma once
@@ -14,8 +14,8 @@
 namespace freshet::engines {
 
 struct Finding {
-  // kLacks: the engine does not have it, which is no fault. kBad: the engine cannot be used like that. kUnsure: it did
-  // not answer, or was too busy, also when asked again; `said` is why.
+  // kLacks: the engine does not have the ability, which is no fault. kBad: the engine cannot be used in this state.
+  // kUnsure: it did not answer, or was too busy, even after retries; `said` gives the reason.
   enum class State { kOk, kLacks, kBad, kUnsure };
   State state = State::kOk;
   std::string what;  // "transactions"
@@ -23,18 +23,19 @@ struct Finding {
 };
 
 struct DoctorOptions {
-  std::string table;                    // The name of the table that is made; nobody else has it.
+  std::string table;                    // The name of the table that is created; nobody else may use it.
   std::vector<TableDefinition> wanted;  // Tables that a template needs; each is compared with what is there.
-  bool writes = true;                   // False: makes no table, and looks only at what is there.
+  bool writes = true;                   // False: creates no table, and only examines existing ones.
   milliseconds measured_for{1'000};     // The length of each measurement of speed.
-  // Asks `url` for its clock, which the Date of its answer shows, to the second. Null: it is not asked.
+  // Reads the engine's clock from the Date header of an answer of `url`, to the second. Null: the clock is not read.
   HttpClient* http = nullptr;
   std::string url;
-  std::function<bool()> is_stopped;  // True ends the examination early; the table is dropped all the same.
-  std::function<void(const std::string& what)> tell;  // Called as each examination begins.
+  std::function<bool()> is_stopped;  // Returns true to end the examination early; the table is dropped all the same.
+  std::function<void(const std::string& what)> on_progress;  // Called as each examination begins.
 };
 
-// Ends early if the endpoint cannot be reached, is no such engine, or refuses the key: the last finding says so.
+// Returns the findings. Ends early if the endpoint cannot be reached, is no such engine, or refuses the key: the last
+// finding says so.
 Async<std::vector<Finding>> examine(remote::Caller& caller, remote::RemoteTables& tables, DoctorOptions options);
 
 }  // namespace freshet::engines

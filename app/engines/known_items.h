@@ -1,5 +1,4 @@
-// The items that a table has already, as hashes: 16 bytes for each, and a bounded number of them. Values in memory;
-// never stored.
+// The items that a table already has, as hashes: 16 bytes for each, and a bounded number of them. In memory only.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +12,13 @@ namespace freshet::engines {
 
 class KnownItems {
  public:
-  // kUnsure: the table must be asked. It has the item with another content, or one whose key has the same hash, or it
-  // has more items than are known.
+  // kUnsure: look into the table. It has the item with other content, an item whose key has the same hash, or more
+  // items than are known here.
   enum class Is { kThere, kAbsent, kUnsure };
 
   explicit KnownItems(size_t most) : most_(most) {}
 
-  // False once there are too many: this one and all others are then unknown.
+  // Returns false once there are too many: that item and all further ones are not known.
   bool add(const Fingerprint& key, const Fingerprint& whole) {
     if (items_.size() >= most_) return is_complete_ = false;
     items_.push_back({key.words[0], whole.words[0]});

@@ -1,4 +1,4 @@
-// A place with tables: a data folder, or an endpoint that speaks the DynamoDB protocol.
+// A store that a command works on: a data folder, or an endpoint that speaks the DynamoDB protocol.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace freshet::engines {
 
 struct PlaceOptions {
   std::string region;     // The region in signatures, for an endpoint. "": as the SDKs find it, or us-east-1.
-  bool writable = false;  // For a folder: make it if it is not there, and write to it.
+  bool writable = false;  // For a folder: creates it if it does not exist, and allows writes.
 };
 
 // True for http://... and https://...
@@ -21,9 +21,9 @@ bool is_endpoint(const std::string& where);
 
 class Place {
  public:
-  // A folder that is only read stays as it is: nothing expires meanwhile. kNotFound if it is not there, kConflict if a
-  // daemon has it open, kValidation for a URL with a path or without a host, and for HOST:PORT without http://. An
-  // endpoint is not called yet. `loop` outlives the place, and the place outlives all work on it.
+  // A folder that is opened for reading stays unchanged: nothing expires meanwhile. kNotFound if it does not exist,
+  // kConflict if a daemon has it open, kValidation for a URL with a path or without a host, and for HOST:PORT without
+  // http://. Does not call an endpoint yet. `loop` outlives the place, and the place outlives all work on it.
   static Result<std::unique_ptr<Place>> open(const std::string& where, const PlaceOptions& options, StoreLoop& loop);
   ~Place();
   Place(const Place&) = delete;

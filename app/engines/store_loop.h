@@ -1,4 +1,4 @@
-// A loop of its own for commands that work on stores: with an I/O thread and an HTTP client. It does one job.
+// A loop with an I/O thread and an HTTP client, for commands that work on stores. It runs one job.
 #pragma once
 
 #include <memory>

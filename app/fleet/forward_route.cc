@@ -180,7 +180,7 @@ void append_members(std::string& out, const FleetCore& fleet) {
     one.flag("leaving", member.leaving);
     one.number("leaseMs", member.lease.count());
     const auto units = fleet.view().units.find(id);
-    const bool has = units != fleet.view().units.end() && units->second.epoch == member.epoch;
+    const bool has = fleet.is_alive(id) && units != fleet.view().units.end() && units->second.epoch == member.epoch;
     one.texts("holds", has ? units->second.holds : std::vector<std::string>());
   }
   out += ']';

@@ -7,8 +7,9 @@
 
 namespace freshet {
 
-// Serves what `here` serves. The path of a request is /queues/NAME/…; the queue's place decides who answers. GET
-// /queues lists the queues of all living members. All outlive the route.
+// Wraps the route `here`, whose requests have paths /queues/NAME/…. It answers a request by `here` if this member
+// serves the queue, and passes it on otherwise. GET /queues lists the queues of all living members. All must outlive
+// the route.
 std::unique_ptr<Route> make_forward_route(std::unique_ptr<Route> here, QueueUnits& units, MemberCalls& calls);
 
 // GET /fleet, and POST /fleet/nudge.

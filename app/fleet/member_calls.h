@@ -1,7 +1,7 @@
-// Requests from one member of a fleet to another. With --credentials they are signed with a key of this daemon's file,
-// which the others' files must have, too.
+// Sends requests from one member of a fleet to another. With --credentials it signs them with a key of this daemon's
+// file, which must be in the other members' files, too.
 //
-// Loop thread. What it refers to outlives it.
+// Loop thread. Everything that it refers to must outlive it.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace freshet {
 
-// The header of a request that a member has passed on: its id. Nobody passes on such a request once more.
+// The header with the id of the member that has passed a request on. Such a request is never passed on again.
 inline constexpr const char* kForwardedBy = "X-Freshet-Forwarded-By";
 
 class MemberCalls {
@@ -21,11 +21,11 @@ class MemberCalls {
   MemberCalls(HttpClient& http, const Clock& clock, const std::optional<Credentials>& credentials, std::string region)
       : http_(http), clock_(clock), credentials_(credentials), region_(std::move(region)) {}
 
-  // Passes the request on to the member at that URL, in the name of its caller. The answer has only what a client needs
-  // of the headers. Errors as HttpClient::send().
+  // Passes the request on to the member at `url`, in the name of its caller. The answer has only those headers that
+  // clients need. Errors as HttpClient::send().
   Async<Result<HttpResponse>> pass_on(const HttpRequest& request, const std::string& url, const std::string& me,
                                       milliseconds timeout);
-  // Tells a member that it should read the fleet.
+  // Tells a member to read the fleet's items now.
   Async<Result<HttpResponse>> nudge(const std::string& url);
 
  private:

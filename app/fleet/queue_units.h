@@ -1,5 +1,6 @@
-// The queues of a daemon in a fleet: each is open in the member that the fleet has chosen, and closed in all others.
-// Loop thread. What it refers to outlives it, and it outlives every Async that it returned.
+// Opens and closes the queues of a daemon in a fleet: each queue is open in the member that the fleet has chosen, and
+// closed in all others. Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that
+// it returned.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,7 @@ struct QueueUnitsParts {
   EventLog log;
   Queues& queues;
   MemberCalls& calls;
-  // Called before a queue is opened that others may have served until now.
+  // Called before this member opens a queue that another one may have served.
   std::function<void(const std::string& table)> start_over;
 };
 
@@ -35,25 +36,25 @@ class QueueUnits final : private FleetHooks {
   QueueUnits(const QueueUnits&) = delete;
   QueueUnits& operator=(const QueueUnits&) = delete;
 
-  // Where requests for a queue belong.
+  // The member that serves the requests for a queue.
   struct Place {
     enum class Is {
       kHere,     // This member serves it, or no member may.
-      kThere,    // The member at `url` does.
-      kNowhere,  // Nobody does at the moment.
+      kThere,    // The member at `url` serves it.
+      kNowhere,  // Nobody serves it at the moment.
     };
     Is is = Is::kHere;
     std::string url;
   };
 
-  // A start is refused if the fleet's table is not there and cannot be made.
+  // Fails, and so refuses the start, if the fleet's table does not exist and cannot be created.
   Async<Result<void>> check();
-  // The queues of the template, with their settings.
+  // Sets the queues of the template, with their settings.
   Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues);
-  // At readiness: joins the fleet, as the member that others reach at `url`.
+  // Joins the fleet as the member that others reach at `url`. Call it once requests are served.
   void begin(std::string url);
-  // Gives up all queues at once. True once other members can read that, and have been notified; false at the deadline.
-  // Call it once.
+  // Gives up all queues at once. Returns true once the store shows that and other members have been notified; false at
+  // the deadline. Call it once.
   Async<bool> leave(BootTime deadline);
 
   Place place_of(const std::string& queue) const;
@@ -70,7 +71,7 @@ class QueueUnits final : private FleetHooks {
   static constexpr seconds kRetry{1};
   struct Wanted {
     uint64_t number = 0;  // Rises with each start.
-    std::string trouble;  // Why it cannot be opened.
+    std::string trouble;  // The reason why it cannot be opened; else empty.
   };
 
   void start(const std::string& unit) override;
@@ -88,9 +89,9 @@ class QueueUnits final : private FleetHooks {
   std::map<std::string, Wanted> wanted_;  // Queues that this member serves.
   uint64_t starts_ = 0;
   std::string join_trouble_;
-  size_t nudges_ = 0;                      // Under way.
-  std::optional<Promise<bool>> notified_;  // While leave() waits for their end.
-  Scope scope_;                            // Last.
+  size_t nudges_ = 0;                      // Nudges in flight.
+  std::optional<Promise<bool>> notified_;  // Set while leave() waits for the end of nudges.
+  Scope scope_;                            // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

@@ -45,12 +45,13 @@ std::vector<double> round_ticks(double most, double steps);
 // `most` if there is room, and moved as little as possible.
 std::vector<double> spread(std::vector<double> wanted, double gap, double least, double most);
 
-// Where lines pass a column of labels, each of which reaches `half` above and below its middle: near where they want
-// to, in their order, at most `gap` apart where they share a space, and never through a label. Both in ascending order.
+// Returns the heights at which lines pass a column of labels, each of which reaches `half` above and below its middle:
+// close to `wanted`, in the same order, at most `gap` apart where several share a space, and never through a label.
+// `wanted` and `labels` are in ascending order.
 std::vector<double> lanes(const std::vector<double>& wanted, const std::vector<double>& labels, double half,
                           double gap);
 
-// A figure, in one form for wide and one for narrow windows. Later lines are drawn over earlier ones. Empty without
+// A figure, in two forms: for wide and for narrow windows. Later lines are drawn over earlier ones. Empty without
 // points.
 std::string line_chart(const Plot& plot, const std::vector<Line>& lines);
 
@@ -62,7 +63,7 @@ struct Bar {
 std::string bar_chart(const std::string& finding, const std::string& title, const std::string& unit, double most,
                       const std::vector<Bar>& bars);
 
-// Numbers and their units stay on one line.
+// Escapes text for HTML. Numbers and their units stay on one line.
 std::string html_text(const std::string& text);
 
 }  // namespace freshet::lab

@@ -18,14 +18,14 @@ struct DownstreamSpec {
   LimitedDownstream::Hints hints = {};
 };
 
-// "none", or a limiter with its limit, and what it says of it:
+// Accepts "none", or a limiter with its limit:
 //   token-bucket 20/s [burst 5]     a burst of a second's worth if none is given
 //   window 600/60s                  so many in each window of a fixed grid
 //   sliding 100/10s                 so many in any span of that length
 //   concurrency 8                   so many at once
-// each with " each group" or " each key" behind it if it limits each of them by itself, and with " retry-after" or
-// " ratelimit" if it answers with those headers. Limits are a number from 1 to a
-// million over a duration of 10 ms to a day. kValidation, with what would be right.
+// " each group" or " each key" may follow, if each of them has a limit of its own; then " retry-after" or " ratelimit",
+// if the limiter answers with those headers. Limits are a number from 1 to a million over a duration of 10 ms to a day.
+// kValidation names what would be right.
 Result<DownstreamSpec> parse_downstream(std::string_view text);
 
 }  // namespace freshet::lab

@@ -22,10 +22,10 @@ class Flight {
   // Adds an answer's lines; the first one has the head. kSerialization or kValidation with "line N: what is wrong".
   Result<void> add(std::string_view lines);
 
-  // False before the first line. The rest needs it.
+  // False before the first line. Call the functions below only if it is true.
   bool has_head() const { return has_head_; }
   const std::string& queue() const { return queue_; }
-  // The bounds between which it is complete.
+  // The bounds between which the recording is complete.
   WallTime from() const { return from_; }
   WallTime to() const { return to_; }
   uint64_t events() const { return events_; }
@@ -41,8 +41,8 @@ class Flight {
     uint64_t task = 0;
     TaskStage stage = TaskStage::kPending;
     BootTime at;
-    RecordedTask about;   // Without group and key,
-    std::string group{};  // which are here.
+    RecordedTask about;   // Without group and key, which follow.
+    std::string group{};  // See `about`.
     std::string key{};
   };
   Result<void> add_line(const JsonView& line);
@@ -57,7 +57,7 @@ class Flight {
   std::vector<FixturePause> pauses_;
   std::unique_ptr<RecordingBook> book_ = std::make_unique<RecordingBook>(size_t{1} << 40, milliseconds::max());
   std::vector<Waiting> waiting_;
-  uint64_t lines_ = 0;  // All, empty ones too.
+  uint64_t lines_ = 0;  // All lines, including empty ones.
   bool has_head_ = false;
   uint64_t events_ = 0;
 
@@ -71,7 +71,7 @@ inline constexpr size_t kMostRecordingBytes = 1u << 30;
 bool is_flight(std::string_view text);
 // An error of Flight::add() with "FILE:N: " instead of "line N: ".
 Error in_file(Error error, const std::string& file);
-// The fixture in `text`, or that of the recording as the API answers it. Errors as of read_fixture().
+// Reads a fixture, or the fixture of a recording in the form of the API's answers. Errors as of read_fixture().
 Result<Fixture> read_fixture_or_flight(std::string_view text, const std::string& file);
 
 }  // namespace freshet::lab

@@ -16,7 +16,7 @@ nanoseconds Ledger::start(size_t job, nanoseconds now) {
   return jobs_[job].end;
 }
 
-std::optional<double> Ledger::told_cost(size_t job) const {
+std::optional<double> Ledger::reported_cost(size_t job) const {
   const Trace* trace = scenario_.trace;
   if (trace == nullptr || job >= trace->tasks.size() || jobs_[job].cost_ratio == 1) return std::nullopt;
   return jobs_[job].cost_ratio * trace->tasks[job].cost.value_or(trace->default_cost);

@@ -36,12 +36,12 @@ class Ledger {
   // A call begins; returns when it will end.
   nanoseconds start(size_t job, nanoseconds now);
   // The cost that a call reported at its end, in a trace; empty: it reported none.
-  std::optional<double> told_cost(size_t job) const;
+  std::optional<double> reported_cost(size_t job) const;
   // In real time: sets the actual end.
   void ended(size_t job, nanoseconds now) { jobs_[job].end = now; }
   void shed(size_t job, nanoseconds now) { leave(job, Job::Fate::kShed, now); }
   void reject(size_t job, nanoseconds now) { leave(job, Job::Fate::kRejected, now); }
-  // The attempt that the client makes at the task's deadline, if the task was not served in time and it has tries left.
+  // The next attempt of the client, at the task's deadline; empty if the task was served in time, or no tries are left.
   std::optional<Arrival> retry(size_t job) const;
   // The duration of the next call, for the clairvoyant.
   nanoseconds next_service() { return calls_.of(starts_); }

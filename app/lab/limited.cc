@@ -127,7 +127,7 @@ Async<Result<HttpResponse>> LimitedDownstream::send(std::string, HttpRequest req
     line_.pop_front();
   }
   if (ledger_->jobs()[number].failed) response.status = 500;
-  if (const auto cost = ledger_->told_cost(number)) {
+  if (const auto cost = ledger_->reported_cost(number)) {
     response.headers.emplace_back("Freshet-Cost", fmt::format("{}", *cost));
   }
   co_return response;

@@ -1,5 +1,5 @@
-// A downstream behind a limiter, as the HTTP runner sees it: it answers 429 to calls that the limiter refuses, with the
-// headers that it sends; other calls take as long as the ledger says.
+// A downstream behind a limiter, as the HTTP runner sees it. It answers 429, with the configured headers, to calls that
+// the limiter refuses; all other calls take as long as the ledger says.
 #pragma once
 
 #include <deque>

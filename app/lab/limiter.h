@@ -19,9 +19,9 @@ enum class LimiterKind {
   kWindow1s,     // A limit for each second of a fixed grid.
   kWindow60s,    // A limit for each minute of a fixed grid.
   kSliding,      // A limit for any span of 10 s.
-  kShared,       // A token bucket that somebody else shares: takes a random, changing part, and is served first.
+  kShared,       // A token bucket shared with another caller, which takes a random, changing part and is served first.
   kConcurrency,  // A limit of concurrent calls: as many as give the limit's rate at the mean service time.
-  kEachGroup,    // A token bucket for each group of tasks. What is made here is the one of a single group.
+  kEachGroup,    // A token bucket for each group of tasks. make_limiter() makes the bucket of one group.
 };
 
 struct LimitStep {
@@ -72,7 +72,7 @@ class Limiter {
   // first. If somebody else shares the limit, ask() may still refuse then.
   std::optional<nanoseconds> next(nanoseconds now);
   double rate() const { return rate_; }
-  // The part of the limit that others leave at the moment, on average.
+  // The rate that other callers of the limit leave at the moment, on average.
   virtual double left_by_others() const { return rate_; }
 
  protected:
@@ -93,7 +93,8 @@ class Limiter {
 };
 
 std::unique_ptr<Limiter> make_limiter(const LimiterSpec& spec);
-// The span over which it counts, which is the time to forget another limit. 1 s for kinds without a window.
+// The span over which the limiter counts, and so the time after which an earlier limit has no effect any more. 1 s for
+// kinds without a window.
 nanoseconds window_of(LimiterKind kind);
 
 std::string_view name_of(LimiterKind kind);

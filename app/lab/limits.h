@@ -3,7 +3,7 @@
 //
 // 200 tasks arrive per second, half of them worthless after 2 s and half after 30 s; one in a thousand belongs to a
 // quiet group. The downstream grants 20, then 10, then 40 calls per second, a phase each; a call takes 200 ms on
-// average. The figures count from max(10 s, two windows of the limiter) after each change. A phase lasts 120 s, or 240
+// average. After each change, the figures leave out max(10 s, two windows of the limiter). A phase lasts 120 s, or 240
 // s for the window of 60 s, which would otherwise leave nothing to count.
 #pragma once
 
@@ -25,7 +25,7 @@ struct LimitPolicy {
   bool oracle = false;   // Knows the limit: it calls whenever a call would be granted.
   bool product = false;  // Freshet's queue and processor, with these settings.
   Environment settings{};
-  bool newest_first = false;  // Other policies start tasks by a token bucket of 20 a second, the first limit.
+  bool newest_first = false;  // For models of others, which all start tasks by a bucket of 20 a second.
 };
 // The oracle first, then policies of the product, then models of others.
 const std::vector<LimitPolicy>& limit_policies();
@@ -41,7 +41,7 @@ struct LimitCase {
   seconds phase{0};          // The duration of each limit; 0: as described above.
 };
 
-// Figures of the spans that count.
+// Figures of the spans that count (see above).
 struct LimitFigures {
   uint64_t in_time = 0;  // Calls that ended before their task's deadline.
   uint64_t calls = 0;
@@ -55,7 +55,7 @@ struct LimitFigures {
 
 // kCorruption as in run_product().
 Result<LimitFigures> run_limits(const LimitCase& one, const LimitPolicy& policy);
-// The same with the daemon itself, in real time. `policy` must be one of `product`. Errors as run_real(). With
+// Like run_limits(), with the daemon itself in real time. `policy` must be one of `product`. Errors as run_real(). With
 // `check_simulate`, `simulated` becomes the number of tasks done in time by `freshet simulate` on the recorded run,
 // divided by the actual number.
 Result<LimitFigures> run_limits_real(const LimitCase& one, const LimitPolicy& policy, const RealOptions& options);

@@ -1,5 +1,5 @@
-// Simulates a queue and its workers, for policies that Freshet does not offer and to check those it does: the decisions
-// are made by the same objects as in the real queue (functions/queue/policy), only the queue around them is a sorted
+// Simulates a queue and its workers, for policies that Freshet does not offer, and to check those that it does. The
+// same objects as in the real queue make the decisions (functions/queue/policy); the queue around them is only a sorted
 // set.
 #pragma once
 

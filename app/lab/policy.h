@@ -12,7 +12,7 @@
 
 namespace freshet::lab {
 
-// kEarliestDeadline: whatever its chances; kDeadline: as ORDER=deadline.
+// kEarliestDeadline: even if the task cannot be done in time. kDeadline: as ORDER=deadline.
 enum class TakeFrom { kNewest, kOldest, kAdaptive, kEarliestDeadline, kDeadline };
 enum class Dropper { kNone, kCodel, kServerCodel };
 
@@ -20,12 +20,12 @@ struct Policy {
   std::string name;
   std::string title;  // For people.
   TakeFrom from = TakeFrom::kOldest;
-  bool ttl = false;                              // Sheds tasks that are past their deadline,
-  DeadlineMargin margin = DeadlineMargin::kOff;  // and tasks that would not be done by then.
-  bool bounded = false;       // Refuses tasks while as many wait as can be served in half a deadline.
-  bool refuses_late = false;  // Refuses tasks that would be too late, as far as that is known.
-  bool searches = false;      // Adapts the number of tasks in work to what the downstream can bear, instead of using
-                              // all slots.
+  bool ttl = false;                              // Sheds tasks that are past their deadline.
+  DeadlineMargin margin = DeadlineMargin::kOff;  // Sheds tasks that would not be done by their deadline.
+  bool bounded = false;                          // Refuses tasks while bound_of() tasks wait.
+  bool refuses_late = false;                     // Refuses tasks that are expected to be too late.
+  bool searches = false;  // Adapts the number of tasks in work to what the downstream can bear, instead of using
+                          // all slots.
   Dropper dropper = Dropper::kNone;
   bool clairvoyant = false;  // Knows the duration of the next call.
   bool product = false;      // Runs in the real queue.

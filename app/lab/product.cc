@@ -83,7 +83,7 @@ class LabRunner final : public Runner {
       result.kind = RunResult::Kind::kFailure;
       result.error = "failed as recorded";
     }
-    result.cost = ledger_.told_cost(number);
+    result.cost = ledger_.reported_cost(number);
     co_return result;
   }
 

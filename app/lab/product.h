@@ -1,5 +1,5 @@
-// The same experiment on the real product: Freshet's queue, processor and store (in memory), the real loop on a
-// simulated clock. Only the handler is the lab's: it takes as long as the scenario says.
+// Runs a scenario on the real product: Freshet's queue, processor and store (in memory), and the real loop on a
+// simulated clock. Only the handler belongs to the lab: it takes as long as the scenario says.
 #pragma once
 
 #include <map>
@@ -37,7 +37,7 @@ struct ProductSetup {
   LimitedDownstream* downstream = nullptr;
   int downstream_slots = 0;  // Its slots, as for LimitedDownstream::begin().
   bool records = false;
-  std::optional<nanoseconds> length = {};  // The run ends then; empty: some time after the last arrival.
+  std::optional<nanoseconds> length = {};  // The length of the run; empty: until some time after the last arrival.
 };
 // The setup of the queue for one of the policies that are `product`.
 ProductSetup setup_of(const Policy& policy, const Scenario& scenario);

@@ -28,12 +28,12 @@ inline constexpr seconds kCalm{20};
 inline constexpr seconds kStep{10};
 inline constexpr seconds kStall{30};
 inline constexpr double kCalmLoad = 0.8;
-// The longest time for which a run goes on after the last arrival.
+// The longest time that a run continues after the last arrival.
 inline constexpr seconds kAfter{60};
 
 struct Scenario {
   Shape shape = Shape::kPoisson;
-  double load = 1;  // Times the capacity; for a step: during it.
+  double load = 1;  // Arrivals as a multiple of the capacity; for a step, during the step.
   Service service = Service::kExponential;
   int slots = 16;
   nanoseconds mean{milliseconds(100)};
@@ -42,8 +42,8 @@ struct Scenario {
   double quiet_share = 0;    // Share of tasks that belong to the quiet group; 0: no groups.
   bool quiet_alone = false;  // True: without the loud group, to compare with.
   seconds duration{60};
-  double start_rate = 0;   // The most starts a second in a model, of so many at once; 0: as many as there are slots.
-  double start_burst = 1;  // From 1.
+  double start_rate = 0;   // The most starts per second in a model, as a token bucket; 0: only the slots limit it.
+  double start_burst = 1;  // The bucket's size, at least 1.
   // A trace replaces shape, load, service and deadline.
   const struct Trace* trace = nullptr;
 
@@ -57,7 +57,7 @@ struct Arrival {
   bool quiet = false;
 };
 
-// How a task of a trace was created, besides its times.
+// The properties with which a task of a trace was created, besides its times.
 struct TraceTask {
   std::string group;
   std::string key;

@@ -40,7 +40,7 @@ struct TraceCall {
   double cost_ratio = 1;
 };
 
-// A task begins to wait, or waits no more.
+// A task begins or ceases to wait.
 struct TraceWait {
   nanoseconds at{0};
   size_t task = 0;  // Its index among the arrivals.
@@ -50,7 +50,7 @@ struct TraceWait {
 
 inline constexpr nanoseconds kNeverDone{-1};
 
-// A part of the queue is paused, or not any more, from a moment of the recording on.
+// Pauses or resumes a part of the queue at a moment of the recording.
 struct PauseStep {
   nanoseconds at{0};
   bool paused = false;
@@ -66,11 +66,11 @@ struct Recording {
   std::map<std::string, std::string> policy = {};
   std::vector<PolicyStep> policy_changes = {};  // Later settings, by time.
   WallTime start{};                             // The time of the first change.
-  size_t waiting = 0;                           // The number of tasks that waited then: the first ones of the trace.
-  std::vector<TraceCall> calls = {};            // By the times at which they began. Those of `trace` and the refused.
-  std::vector<TraceWait> waits = {};            // By time.
-  std::vector<nanoseconds> done = {};           // When each task of the trace was SUCCESS; kNeverDone: it was not.
-  std::vector<PauseStep> pauses = {};           // By time; those at the start are at 0.
+  size_t waiting = 0;                  // The number of tasks that waited at the start: the first ones of the trace.
+  std::vector<TraceCall> calls = {};   // By start time: the calls of `trace`, and the refused ones.
+  std::vector<TraceWait> waits = {};   // By time.
+  std::vector<nanoseconds> done = {};  // When each task of the trace became SUCCESS; kNeverDone if it did not.
+  std::vector<PauseStep> pauses = {};  // By time; those at the start are at 0.
 };
 
 // kValidation with what is missing: no arrivals, no finished work, missing changes (by their numbers), or a task that

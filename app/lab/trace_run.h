@@ -24,8 +24,8 @@ struct TraceOutcome {
 // The caller of the downstream for a task of the trace, which must outlive it.
 LimiterEach::Caller caller_of(const Trace& trace, LimitedBy each);
 
-// The recording, which must outlive it, with this number of slots; 0: the most tasks that were in work at once, or more
-// if the recorded policy allowed more.
+// A scenario of the recording, which must outlive it, with this number of slots. 0: the most tasks that were in work at
+// once, or more if the recorded policy allowed more.
 Scenario scenario_of(const Recording& recording, int slots);
 
 // The settings of a queue, and how they change.

@@ -1,4 +1,4 @@
-// From counts of played windows to shares, intervals and regret. Pure.
+// Computes shares, intervals and regret from the counts of played windows. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace freshet::lab {
 
-// One play of a window under one policy: of the tasks that count, those that were done in time.
+// The result of one play of a window under one policy: the tasks that count, and those of them that were done in time.
 struct PlayCount {
   uint64_t tasks = 0;
   uint64_t in_time = 0;
 };
 
-// All plays of one window. The first one of each policy is of the load as it was recorded, the others are of the load
-// as chance might have had it, the n-th of each policy of the same load.
+// All plays of one window. The first play of each policy has the recorded load, the others have resampled loads. The
+// n-th plays of all policies have the same load.
 struct WindowPlays {
   std::vector<std::vector<PlayCount>> policies;  // The first one is the policy in force.
   std::vector<PlayCount> clairvoyant;
@@ -30,10 +30,10 @@ struct Bounds {
 
 struct WindowShare {
   uint64_t tasks = 0;
-  uint64_t in_time = 0;  // With the load as it was recorded.
+  uint64_t in_time = 0;  // With the recorded load.
   Bounds share;
-  // The share of the best known, less this one. The best known of a play is what the best of all policies did and the
-  // clairvoyant.
+  // The share of the best known result minus this share. The best known result of a play is the best one of all
+  // policies and the clairvoyant.
   Bounds regret;
 };
 
@@ -48,9 +48,9 @@ struct WhatIfFigures {
   PlayCount recorded;
 };
 
-// Every window has a play of every policy, and the same number of plays. A share's interval is where that of a
-// further load like this would lie: both loads are chance, so it is Student's distribution with twice the variance of
-// the plays, wider by how far the play of the policy in force is from what was recorded.
+// Every window must have the same number of plays of every policy. The interval of a share is a prediction interval for
+// another load like this one. As both loads vary by chance, it is that of Student's distribution with twice the
+// variance of the plays, widened by the difference between the play of the policy in force and the recorded result.
 WhatIfFigures figures_of(const std::vector<WindowPlays>& windows);
 
 }  // namespace freshet::lab

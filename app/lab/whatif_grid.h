@@ -8,17 +8,17 @@
 
 namespace freshet::lab {
 
-// The setting's value; `fallback` if it is not there.
+// The value of the setting; `fallback` if it is not set.
 std::string setting_of(const Environment& policy, const std::string& name, const std::string& fallback = {});
-// As a number; 0 if it is not there, or is none.
+// The value as a number; 0 if it is not set, or not a number.
 double setting_number(const Environment& policy, const std::string& name);
 
-// The changes of settings as one types them, "ORDER=fifo DEADLINE_MARGIN=p90"; `otherwise` if there are none.
+// The settings in the form in which people type them, "ORDER=fifo DEADLINE_MARGIN=p90"; `otherwise` if there are none.
 std::string name_of(const Environment& set, const std::string& otherwise = {});
 
-// Orders and margins, limits and concurrency that differ from the policy in force, each as its changes to that. None
-// has more calls in work, or starts more of them, than the policy allows: a recording does not show what the downstream
-// would have made of that.
+// Returns alternatives in order, margin, limits and concurrency, each as its changes to the policy in force. None has
+// more calls in work, or starts more of them, than that policy allows: a recording does not show how the downstream
+// would have borne that.
 std::vector<Environment> usual_alternatives(const Environment& policy);
 
 }  // namespace freshet::lab

@@ -1,8 +1,8 @@
-// A recording, cut into windows of time that are played by themselves, each with what waited at its start. Pure.
+// Cuts a recording into windows of time. Each is played on its own, with the tasks that waited at its start. Pure.
 //
-// Only tasks that come within a window count for it. Its play begins some time before, so that the queue has learnt and
-// what waited under another policy has gone, and ends some time after it, so that it is known what became of the last
-// ones.
+// Only tasks that arrive within a window count for it. Its play begins some time earlier, so that the queue has learnt
+// its limits and the tasks that waited under another policy are gone. It ends some time later, so that the outcome of
+// the last tasks is known.
 #pragma once
 
 #include <vector>
@@ -20,36 +20,36 @@ struct Window {
   nanoseconds ends{0};
 };
 
-// The time that tasks are given until their deadline, except for the most patient hundredth.
+// The time that tasks have until their deadline: the 99th percentile.
 nanoseconds patience_of(const Recording& recording);
 
-// Windows of `length`, the last of them as late as possible, within the last `last` of the recording: by time, without
-// gaps. A recording that is shorter is one window; one in which no time passes has none. `last` may be longer than the
-// recording.
+// Returns windows of `length` within the last `last` of the recording, by time and without gaps; the last window is as
+// late as possible. A recording that is shorter than `length` is one window; one of no duration has none. `last` may be
+// longer than the recording.
 std::vector<Window> windows_of(const Recording& recording, nanoseconds length, nanoseconds last);
 
-// The load that the play of a window has. Times are since its beginning.
+// The load of the play of one window. Times count from the beginning of the play.
 struct WindowLoad {
-  Recording load;      // Its trace, its policy and changes of that; `real` is that of the whole recording, except:
+  Recording load;      // Its trace, its policy and changes of that. `real` is that of the whole recording, except for
                        // most_in_work.
   size_t waiting = 0;  // The number of tasks that wait at its beginning: the first ones.
   nanoseconds from{0};
   nanoseconds to{0};
-  // The tasks that count, and the share of them that was done in time and before the end of the window's play.
+  // The tasks that count, and those of them that were done in time and before the end of the play.
   uint64_t tasks = 0;
   uint64_t in_time = 0;
 
   bool counts(nanoseconds arrival) const { return arrival >= from && arrival < to; }
 };
 
-// All windows of a recording, which must outlive it. Its memory is bounded by the number of tasks, however many windows
-// there are: what waited at the beginning of one is found when that is cut.
+// All windows of a recording, which must outlive it. Its memory depends on the number of tasks and not of windows:
+// cut() finds the tasks that waited at the beginning of a window.
 class WindowCutter {
  public:
   WindowCutter(const Recording& recording, std::vector<Window> windows);
   const std::vector<Window>& windows() const { return windows_; }
-  // These three need no cut. The tasks that the play of that window has; those that count; whether a call began in it
-  // that was not refused.
+  // These three need no cut: the number of tasks in the play of that window, the number of those that count, and
+  // whether a call that was not refused began in it.
   size_t size_of(size_t index) const;
   size_t counted(size_t index) const;
   bool has_calls(size_t index) const;
@@ -68,11 +68,11 @@ class WindowCutter {
 
   const Recording& recording_;
   const std::vector<Window> windows_;
-  std::vector<size_t> waiting_;  // How many wait at the beginning of each.
+  std::vector<size_t> waiting_;  // By window: the number of tasks that wait at the beginning of its play.
 };
 
-// The same load as chance might have had it: each second of arrivals is one of the seconds around it, and each ten
-// calls are ten of those around them. So trends, bursts and slow phases stay where they were.
+// Resamples the load: each second of arrivals is replaced by one of the seconds around it, and each ten calls by ten of
+// those around them. So trends, bursts and slow phases stay where they were.
 WindowLoad resampled(const WindowLoad& window, Random& random);
 
 }  // namespace freshet::lab

@@ -1,5 +1,5 @@
-// The answers of `freshet ui FILE` beside the dashboard's files: GET /queues/NAME/recording of the saved recording, and
-// GET /session, which says that the page shows a file. Any thread.
+// Answers the dashboard's requests for `freshet ui FILE`: GET /queues/NAME/recording of the saved recording, and GET
+// /session, which says that the page shows a file. Any thread.
 #pragma once
 
 #include <memory>

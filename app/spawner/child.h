@@ -35,8 +35,8 @@ class Child {
   // Reads the available output, but no more than a pipe holds, so that a program that writes without end does not keep
   // the others waiting.
   void read_output();
-  // For a followed program: the output that was read since the last call, if there is any. `now` is for its rate; `all`
-  // also reports, at the end, what was dropped.
+  // For a followed program: returns the output that was read since the last call. `now` limits its rate. With `all`,
+  // for the last call, also reports the dropped bytes.
   bool follows() const { return follow_; }
   std::vector<Output> take_output(std::chrono::steady_clock::time_point now, bool all);
 

@@ -36,7 +36,7 @@ constexpr auto kMemoryInterval = std::chrono::milliseconds(100);
 struct Run {
   Child child;
   SteadyClock::time_point deadline;
-  bool told = false;  // The keeper is to end it; at the deadline the keeper itself is ended.
+  bool is_ending = false;  // The keeper is to end it; at the deadline the keeper itself is ended.
 };
 
 class Server {
@@ -123,7 +123,7 @@ class Server {
         send(Flushed{flush->id});
       } else {
         const auto run = runs_.find(std::get<KillRequest>(*request).id);
-        if (run != runs_.end() && !run->second.told) end(run->second);
+        if (run != runs_.end() && !run->second.is_ending) end(run->second);
       }
     }
   }
@@ -140,12 +140,12 @@ class Server {
 
   // Its answer follows from reap().
   void end(Run& run) {
-    if (run.told) {
+    if (run.is_ending) {
       kill(run.child.keeper(), SIGKILL);
       run.deadline = SteadyClock::time_point::max();
       return;
     }
-    run.told = true;
+    run.is_ending = true;
     run.deadline = SteadyClock::now() + kKeeperPatience;
     kill(run.child.keeper(), kEndSignal);
     kill(run.child.keeper(), SIGCONT);  // The program may have stopped it.
@@ -155,7 +155,7 @@ class Server {
     const auto now = SteadyClock::now();
     for (auto& [id, run] : runs_) {
       if (run.deadline > now) continue;
-      if (!run.told) run.child.set_timed_out();
+      if (!run.is_ending) run.child.set_timed_out();
       end(run);
     }
   }
@@ -165,7 +165,7 @@ class Server {
     if (now < memory_look_) return;
     std::set<pid_t> keepers;
     for (const auto& [id, run] : runs_) {
-      if (run.child.watched() && !run.told) keepers.insert(run.child.keeper());
+      if (run.child.watched() && !run.is_ending) keepers.insert(run.child.keeper());
     }
     memory_look_ = now + kMemoryInterval;
     if (keepers.empty()) return;

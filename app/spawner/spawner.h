@@ -1,7 +1,7 @@
-// Children. Before the store opens and before any thread starts, the daemon forks a tiny spawner process. Everything
-// that runs is below it, each program with its descendants below a keeper (keeper.h). It ends all of them when its
-// socket closes, and so does each keeper when the spawner dies: none outlives the daemon, not even after `kill -9` of
-// it, and the loop never forks a large process.
+// Starts programs. Before the store opens and before any thread starts, the daemon forks a tiny spawner process. All
+// programs run below it, each with its descendants below a keeper (keeper.h). The spawner ends all of them when its
+// socket closes, and each keeper ends its own when the spawner dies. So no program outlives the daemon, not even after
+// `kill -9` of it, and the loop never forks a large process.
 #pragma once
 
 #include <cstddef>

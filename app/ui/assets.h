@@ -12,9 +12,9 @@ struct Asset {
   std::string_view hash;  // SHA-256 of the body, in hexadecimal.
 };
 
-// By path. They are unpacked by the first call. Static storage; any thread.
+// Returns the assets, ordered by path. The first call unpacks them. Static storage; any thread.
 std::span<const Asset> assets();
-// Changes when any of them does: the folder of their addresses. In hexadecimal.
+// A hash of all assets in hexadecimal. It changes when any of them does, and is a folder in their addresses.
 std::string_view version();
 
 }  // namespace freshet::ui

@@ -1,8 +1,8 @@
 // The dashboard: GET /ui/ and what is below it. A browser that asks for / is sent there.
 //
 // The page's files have addresses with the hash of all of them, /ui/HASH/main.js, so that a browser keeps them for good
-// and never mixes two releases; /ui/ alone is asked for anew each time. The headers let the page use nothing but these
-// files and this daemon's routes: no code in the page, nothing from elsewhere, no frame around it.
+// and never mixes two releases; a browser requests only /ui/ anew each time. The headers let the page use nothing but
+// these files and this daemon's routes: no code in the page, nothing from elsewhere, no frame around it.
 #pragma once
 
 #include <memory>

@@ -57,7 +57,7 @@ class CaptureFile {
   Result<void> take_over(CaptureLimits limits);
   // Appends records in order; those that were written before are left out. kConflict while another append is running.
   // The batch outlives the Async. kValidation for a new record that comes after a later one: the mapping has several
-  // lanes. (A restart forgets gaps of finished files, and only so many are kept.)
+  // lanes. (A restart forgets the gaps of finished files, and only a bounded number of gaps is kept.)
   Async<Result<Appended>> append(const StreamBatch& batch, CaptureLimits limits);
 
  private:

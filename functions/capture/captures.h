@@ -1,6 +1,6 @@
-// All folders into which this daemon captures changes: FOLDER/TABLE/ has a table's files (capture_file.h); with a
-// bucket set, finished ones go there (capture_upload.h). A folder belongs to one process: FOLDER/.lock is locked. Loop
-// thread.
+// All folders into which this daemon captures changes. FOLDER/TABLE/ has the files of a table (capture_file.h). If a
+// bucket is set, finished files go there (capture_upload.h). A folder belongs to one process: FOLDER/.lock is locked.
+// Loop thread.
 #pragma once
 
 #include <map>

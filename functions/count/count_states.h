@@ -1,5 +1,5 @@
-// The built-in function count_states: counters per value of one attribute, kept in a metrics table (counter_table.h)
-// from a table's change stream. Exactly once in effect: see there.
+// The built-in function count_states: keeps counters per value of one attribute in a metrics table (counter_table.h),
+// from a table's change stream. Each record counts exactly once (counter_table.h says why).
 //
 // It works for any table whose stream has both images, through an event source mapping with one lane and without
 // filters. An event from another source, or a batch with gaps, is an error, so that no counter can become wrong. Before

@@ -23,7 +23,7 @@ class Actions {
   void leave(size_t queue, const EntryFacts& entry, const QueueFacts* seen);
   // A request begins to wait for the queue; fails if a member has come or gone since `seen`.
   void wait(size_t queue, const std::string& at, const std::string& request, const QueueFacts& seen);
-  // It waits no longer, if the entry there is its own.
+  // The request stops waiting for the queue, if the entry there is its own.
   void stop_waiting(size_t queue, const std::string& at, const std::string& request);
 
   // Sets the member's status; fails if its attributes have changed since it was read.

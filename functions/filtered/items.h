@@ -19,8 +19,8 @@ inline constexpr std::string_view kStatus = "RequestStatus";
 inline constexpr std::string_view kAt = "RequestedAt";
 inline constexpr std::string_view kMember = "MemberId";
 inline constexpr std::string_view kAlternatives = "Alternatives";  // A list of lists of queue keys.
-inline constexpr std::string_view kQueue = "Queue";                // The queue in which the member was found,
-inline constexpr std::string_view kEntry = "Entry";                // and its entry there, a map.
+inline constexpr std::string_view kQueue = "Queue";                // The queue in which the member was found.
+inline constexpr std::string_view kEntry = "Entry";                // The member's entry in that queue, a map.
 inline constexpr std::string_view kWaiting = "waiting";
 inline constexpr std::string_view kAssigned = "assigned";
 }  // namespace asked

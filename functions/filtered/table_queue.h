@@ -1,6 +1,6 @@
 // A filtered queue over one to three tables (docs/filtered-queue.md). Every change is one transaction with its
 // assumptions as conditions, so other programs may write the same items at any time, the sample's scripts too, and the
-// store may answer at once or late and out of step. A call that was not fast enough tries again after a wait with
+// store may answer at once or late and out of step. A call that lost against a faster one tries again after a wait with
 // jitter.
 //
 // Nothing here has a lease: a member that a request has got is assigned until somebody releases it, as in the sample,

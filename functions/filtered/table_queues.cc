@@ -47,13 +47,13 @@ void TableQueues::begin() {
 }
 
 Async<void> TableQueues::keep_matching(TableQueue& queue) {
-  bool told = false;
+  bool logged = false;
   for (;;) {
     auto matched = co_await queue.match_waiting();
-    if (!matched && !told) {
+    if (!matched && !logged) {
       log_.warn("FILTERED_MATCHING_FAILED", {{"queue", queue.name()}, {"message", matched.error().message}});
     }
-    told = !matched.has_value();
+    logged = !matched.has_value();
     const bool more = matched && *matched > 0;
     const milliseconds rest = more ? milliseconds(0) : queue.settings().matching;
     co_await sleep_for(services_.scheduler, rest);

@@ -1,5 +1,5 @@
-// Calls that are repeated when they take unusually long: a second one is made after the observed 95th percentile, and
-// the first answer counts. For calls that may be carried out twice: reads, and writes with the timestamp of their first
+// Repeats calls that take unusually long: a second call is made after the observed 95th percentile, and the first
+// answer counts. Only for calls that may be carried out twice: reads, and writes with the timestamp of their first
 // attempt. A call that the other side refuses for now is tried again, with growing waits.
 //
 // Loop thread. Outlives every Async that it returned; scheduler and random outlive it.

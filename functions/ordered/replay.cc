@@ -214,7 +214,7 @@ class Replay {
     for (const Record& record : records_) {
       world.advance_to(record.arrived);
       const auto result = world.write(record);
-      tell(record, result);
+      add_line(record, result);
       const bool refused = result.code == OrderedCode::kTooOld || result.code == OrderedCode::kTooFarAhead;
       if (result.ok() || result.code == OrderedCode::kOlder)
         taken.push_back(&record);
@@ -233,7 +233,7 @@ class Replay {
     return {};
   }
 
-  void tell(const Record& record, const OrderedResult& result) {
+  void add_line(const Record& record, const OrderedResult& result) {
     std::string& out = output_.lines;
     out += R"({"record":)" + std::to_string(record.number) + R"(,"write":")" + std::string(write_name(record)) +
            R"(","key":)" + key_text(record.key) + R"(,"timestamp":)";

@@ -1,5 +1,5 @@
-// A record of a queue, read from its item; and the only form of its change: an update that requires the version that
-// was read.
+// A record of a queue, read from its item. Each change of a record is an update that requires the version that was
+// read.
 #pragma once
 
 #include <optional>
@@ -27,8 +27,8 @@ inline constexpr std::string_view kStatus = "status";
 inline constexpr std::string_view kVersion = "version";
 inline constexpr std::string_view kQueued = "queued";  // 0 or 1.
 inline constexpr std::string_view kSelected = "queue_selected";
-inline constexpr std::string_view kEnqueued = "queue_added_timestamp";  // The spelling of enqueue,
-inline constexpr std::string_view kAdded = "queue_add_timestamp";       // and that of restore.
+inline constexpr std::string_view kEnqueued = "queue_added_timestamp";  // As enqueue spells it.
+inline constexpr std::string_view kAdded = "queue_add_timestamp";       // As restore spells it.
 inline constexpr std::string_view kPeeked = "queue_peek_timestamp";
 inline constexpr std::string_view kPeekedMs = "peek_utc_timestamp";
 inline constexpr std::string_view kRemoved = "queue_remove_timestamp";

@@ -64,11 +64,11 @@ Async<void> TableQueues::keep_indexes(TableQueue& queue) {
     auto look = co_await queue.look_at_indexes();
     if (!look.lost.empty()) log_.warn("PRIORITY_INDEX_LOST", {{"queue", queue.name()}, {"lost", look.lost}});
     if (!look.broken.empty()) {
-      std::string& told = broken_[queue.name()];
-      if (told != look.broken) {
+      std::string& logged = broken_[queue.name()];
+      if (logged != look.broken) {
         log_.warn("PRIORITY_TABLE_BROKEN", {{"queue", queue.name()}, {"message", look.broken}});
       }
-      told = std::move(look.broken);
+      logged = std::move(look.broken);
     } else if (broken_.erase(queue.name()) > 0 || !look.lost.empty()) {
       log_.info("PRIORITY_TABLE_MENDED", {{"queue", queue.name()}});
     }
@@ -77,7 +77,7 @@ Async<void> TableQueues::keep_indexes(TableQueue& queue) {
 }
 
 Async<void> TableQueues::keep_time(TableQueue& queue) {
-  bool told = false;
+  bool logged = false;
   std::vector<std::string> named;  // The records that the last sweep had to skip.
   for (;;) {
     std::vector<std::string> passed;
@@ -87,10 +87,10 @@ Async<void> TableQueues::keep_time(TableQueue& queue) {
       log_.warn("PRIORITY_RECORD_PASSED", {{"queue", queue.name()}, {"message", what}});
     }
     named = std::move(passed);
-    if (!more && !told) {
+    if (!more && !logged) {
       log_.warn("PRIORITY_SWEEP_FAILED", {{"queue", queue.name()}, {"message", more.error().message}});
     }
-    told = !more.has_value();
+    logged = !more.has_value();
     const milliseconds rest = more && *more ? milliseconds(0) : queue.settings().sweep;
     co_await sleep_for(services_.scheduler, rest);
   }

@@ -27,7 +27,7 @@ Value number(int64_t n) {
   return Value::number(n);
 }
 
-// The task's history with one entry more; the oldest go.
+// The task's history with one more entry. The oldest entries give way.
 Value longer_history(const ItemRef& task, std::string_view kind, std::string_view error, WallTime now) {
   List history;
   if (auto stored = task.find(attribute::kHistory); stored && stored->type() == Type::kList) {
@@ -46,7 +46,7 @@ Value longer_history(const ItemRef& task, std::string_view kind, std::string_vie
   return Value(std::move(history));
 }
 
-// How many bytes the item may still grow by, as the store counts them; `enough` where it is small anyway.
+// The number of bytes by which the item may still grow, as the store counts them; `enough` if the item is small.
 size_t room(const ItemRef& task, size_t enough) {
   // Nothing is counted as more than four times what it takes encoded.
   if (task.encoded().size() < limits::kMaxItemBytes / 8 && enough < limits::kMaxItemBytes / 2) return enough;
@@ -80,7 +80,7 @@ void record_failure(TaskChange& change, const ItemRef& task, std::string_view ki
   }
 }
 
-// Empty: the task has none any more.
+// Empty: the task no longer has one.
 void set_queue_ttl(TaskChange& change, std::optional<milliseconds> ttl, WallTime now) {
   if (!ttl) {
     change.remove(attribute::kQueueTtl).remove(attribute::kTtl);
@@ -163,7 +163,7 @@ EditItemInput claim(const std::string& table, const ItemRef& task, const Claim& 
   if (!claim.taken_by.empty()) {
     change.set(attribute::kTakenBy, Value(claim.taken_by));
   } else if (has(task, attribute::kTakenBy)) {
-    change.remove(attribute::kTakenBy);  // The name of an earlier holder.
+    change.remove(attribute::kTakenBy);  // It names an earlier holder.
   }
   change.set(attribute::kTaken, number(epoch_ms(now)));
   return std::move(change.unless_moved()).finish();
@@ -182,7 +182,7 @@ EditItemInput heartbeat(const std::string& table, const ItemRef& task, int64_t b
 
 EditItemInput complete(const std::string& table, const ItemRef& task, Value result, WallTime now) {
   TaskChange change(table, task, state::kSuccess, now);
-  // Work must not be done again because its result has no room.
+  // A result without room must not cause the work to be done again.
   const size_t size = billed_size(result);
   constexpr size_t kOthers = 64 + kOwnMarkBytes;  // taskUpdated, ttl, queueTtl, and the name of the result.
   const size_t left = room(task, size + kOthers);
@@ -208,7 +208,7 @@ EditItemInput end_claim(const std::string& table, const ItemRef& task, const Out
                number(std::max<int64_t>(attempt - (FRESHET_PLANTED("release-counts-as-attempt") ? 0 : 1), 0)));
   }
   if (outcome.failed) {
-    constexpr size_t kWanted = 16u << 10;  // More than error and history ever take.
+    constexpr size_t kWanted = 16u << 10;  // Error and history never take more.
     // taskUpdated, notBefore or ttl and queueTtl, attempt, lane.
     const size_t others = 64 + kOwnMarkBytes + lane.size();
     const size_t freed = billed_size_of(task, attribute::kHistory) + billed_size_of(task, attribute::kError) +
@@ -220,7 +220,7 @@ EditItemInput end_claim(const std::string& table, const ItemRef& task, const Out
   remove_lease(change);
   const bool waits = outcome.to == state::kPending || outcome.to == state::kDelayed;
   if (!waits) change.remove(attribute::kLiveKey).remove(attribute::kCancelRequested);
-  // While the task waits, a mark that came after it was read must stay.
+  // A mark that was set after the task was read must stay while the task waits.
   if (outcome.lives_on || (!waits && outcome.to != state::kCancelled)) change.remove(attribute::kReplacedBy);
   change.while_held();
   if (outcome.unless_beaten) change.unless_beaten();
@@ -319,7 +319,7 @@ EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::st
   int64_t deadline = int_of(task, attribute::kDeadline, 0);
   if (deadline > 0 && deadline <= epoch_ms(now)) change.remove(attribute::kDeadline);
   change.remove(attribute::kReplacedBy).remove(attribute::kShedReason);
-  // Beside whatever is there by now: it does not wait for its key, and a create that is sent again leaves it alone.
+  // The redriven task does not wait for its key, whatever has that key by now, and a repeated create leaves it alone.
   if (key_of(task).empty()) {
     change.remove(attribute::kReplace);
   } else {

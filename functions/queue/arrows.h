@@ -20,8 +20,8 @@ class TaskChange {
   // `to` may be the state that the task has already. It outlives this.
   TaskChange(const std::string& table, const ItemRef& task, std::string_view to, WallTime now);
 
-  // `name` is a constant of attributes.h, each at most once. Cheapest in the order of the names, as the store wants
-  // them.
+  // `name` is a constant of attributes.h, each at most once. Call it in the order of the names, which is the store's,
+  // as this is cheapest.
   TaskChange& set(std::string_view name, Value value);
   TaskChange& remove(std::string_view name);
 
@@ -29,7 +29,7 @@ class TaskChange {
   TaskChange& unless_moved();
   // Condition: state (TAKEN) and lease are as they were read. A client may have written the task without a lease.
   TaskChange& while_held();
-  // The same, and no heartbeat came since.
+  // The same condition, and no heartbeat has come since.
   TaskChange& unless_beaten();
 
   EditItemInput finish(bool item_on_failure = false) &&;

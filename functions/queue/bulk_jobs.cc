@@ -18,8 +18,8 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kLooked = 256;         // Tasks read in a step.
-constexpr size_t kChanged = 64;           // And changed.
+constexpr uint32_t kLooked = 256;         // The tasks that a step reads.
+constexpr size_t kChanged = 64;           // The tasks that a step changes.
 constexpr size_t kMostBatch = 64;         // Bytes.
 constexpr size_t kMostWhere = 1'000'000;  // Bytes of 'where'. No task has as many.
 
@@ -30,7 +30,7 @@ Item job_key(const std::string& queue, int64_t slot) {
   return key;
 }
 
-// As a line shows it.
+// The job as a line of the audit log shows it.
 std::string shortened(const std::string& text) {
   constexpr size_t kShown = 128;
   return text.size() <= kShown ? text : std::string(cut_text(text, kShown)) + "…";
@@ -137,7 +137,7 @@ std::string bulk_in_words(const BulkInput& input) {
   return out;
 }
 
-// A job that has its line in the audit log goes on although the client hangs up.
+// Once a job has its line in the audit log, it goes on even if the client hangs up.
 Async<Result<BulkJob>> BulkJobs::start(BulkInput input, Actor actor) {
   Promise<Result<BulkJob>> done(services_.scheduler);
   auto work = start_now(std::move(input), std::move(actor));
@@ -149,7 +149,7 @@ Async<Result<BulkJob>> BulkJobs::start(BulkInput input, Actor actor) {
 Async<Result<BulkJob>> BulkJobs::start_now(BulkInput input, Actor actor) {
   if (input.states.empty()) input.states = bulk_default_states(input);
   input.ids = each_once(input.ids);
-  // In the order in which tasks move on, so that those that do so meanwhile are met later, not missed.
+  // The states are in the order in which tasks move on. So a task that moves meanwhile is met later and not missed.
   const auto order = bulk_states(input.action);
   if (auto error = wrong(input)) co_return fail(std::move(*error));
   std::sort(input.states.begin(), input.states.end(), [&order](const std::string& a, const std::string& b) {
@@ -198,8 +198,8 @@ std::optional<int64_t> BulkJobs::free_slot() const {
   return slot;
 }
 
-// The transaction with a line in the audit log, which is open, if there is one.
-Async<Result<void>> BulkJobs::write_told(TransactWriteInput transaction, AuditLine line) {
+// Applies the writes in one transaction with a line in the audit log, if there is an audit log. It must be open.
+Async<Result<void>> BulkJobs::write_audited(TransactWriteInput transaction, AuditLine line) {
   AuditWrites writes;
   if (audit_ != nullptr) {
     writes = audit_->writes(line);
@@ -211,7 +211,7 @@ Async<Result<void>> BulkJobs::write_told(TransactWriteInput transaction, AuditLi
   co_return Result<void>();
 }
 
-// That it is at work, and its line in the audit log. Of a dry run there is nothing to say.
+// Stores that the job is running, and its line in the audit log. A dry run has neither.
 Async<Result<void>> BulkJobs::write_begin(Work& work) {
   if (!work.slot) co_return Result<void>();
   const BulkJob& job = work.job;
@@ -233,7 +233,7 @@ Async<Result<void>> BulkJobs::write_begin(Work& work) {
   }
   // A named object: GCC 12 destroys such a temporary twice (base/async.h).
   AuditLine line{std::string(action_name(job.input.action)), job.actor, queue_, job.in_words + " began", {}, job.id};
-  auto written = co_await write_told(std::move(transaction), std::move(line));
+  auto written = co_await write_audited(std::move(transaction), std::move(line));
   if (!written) co_return fail(written.error());
   log_.info("BULK_JOB_BEGIN", {{"queue", queue_}, {"job", job.id}, {"what", job.in_words}});
   co_return Result<void>();
@@ -290,12 +290,13 @@ Async<void> BulkJobs::run(Work& work) {
     done = co_await go_through(work, true);
   }
   if (!done) job.error = done.error().message;
-  // A task that was counted and not found again has moved meanwhile. One that came to a state since was not counted.
+  // A task that was counted and not found again has moved meanwhile. A task that came to a state since then was not
+  // counted.
   const uint64_t met = job.changed + job.moved + job.failed;
   if (job.input.limit) job.matched = std::min(job.matched, std::max(*job.input.limit, met));
   job.matched = std::max(job.matched, met);
   const bool whole = done && !work.stop && !job.input.dry_run;
-  // A task may have been met twice: once to be copied, and once with its copy.
+  // A task may have been met twice: first to be copied, then with its copy.
   const uint64_t others = job.changed + job.failed + job.copied;
   if (whole) job.moved = job.matched > others ? job.matched - others : 0;
   job.phase = !done ? BulkJob::Phase::kFailed : work.stop ? BulkJob::Phase::kStopped : BulkJob::Phase::kDone;
@@ -375,7 +376,7 @@ Async<void> BulkJobs::count_or_change(Work& work, std::vector<ItemRef> tasks, bo
   if (!job.example) job.example = tasks.front();
 }
 
-// With a rate: as many at once as it gives in a tenth of a second.
+// With a rate, a step changes what the rate allows in a tenth of a second.
 Async<void> BulkJobs::change_all(Work& work, std::vector<ItemRef> tasks) {
   BulkJob& job = work.job;
   const double rate = job.input.rate;
@@ -409,7 +410,7 @@ Async<void> BulkJobs::keep_rate(const Work& work) {
   }
 }
 
-// The tasks as they are now. Those that do not match any more have moved, and so have those that were put anew.
+// Reads the tasks as they are now. Tasks that no longer match count as moved, and so do tasks that were put anew.
 Async<Result<std::vector<ItemRef>>> BulkJobs::read_again(Work& work, std::vector<ItemRef> tasks) {
   std::vector<std::string> ids;
   for (const auto& task : tasks) ids.emplace_back(text_of(task, attribute::kId));
@@ -433,8 +434,8 @@ Async<void> BulkJobs::change_some(Work& work, std::vector<ItemRef> tasks) {
   }
 }
 
-// Others go first: the next step waits for a time when they have to wait anyway, or, where there is none, for longer
-// than the last one took.
+// Other work goes first: the next step waits until others wait for the disk. If nobody does, it waits for longer than
+// the last step took.
 Async<void> BulkJobs::rest(const Work& work, BootTime began) {
   const BootTime now = services_.scheduler.clock().boot();
   if (work.job.input.rate > 0 && work.job.phase == BulkJob::Phase::kChanging) {
@@ -445,7 +446,7 @@ Async<void> BulkJobs::rest(const Work& work, BootTime began) {
   co_await sleep_for(services_.scheduler, ShedPace::rest(now - began));
 }
 
-// It is at work no more, and the line of its end.
+// Stores that the job is no longer running, and the line of its end.
 Async<void> BulkJobs::end(Work& work) {
   if (!work.slot) co_return;
   const BulkJob& job = work.job;
@@ -461,7 +462,7 @@ Async<void> BulkJobs::end(Work& work) {
   detail += counts_in_words(job);
   log_.info("BULK_JOB_END", {{"queue", queue_}, {"job", job.id}, {"what", detail}});
   AuditLine line{std::string(action_name(job.input.action)), job.actor, queue_, std::move(detail), job.changed, job.id};
-  auto written = co_await write_told(std::move(transaction), std::move(line));
+  auto written = co_await write_audited(std::move(transaction), std::move(line));
   if (written) {
     work.slot.reset();
   } else {
@@ -469,7 +470,7 @@ Async<void> BulkJobs::end(Work& work) {
   }
 }
 
-// Those that ended first, however early the others began.
+// Drops the jobs that ended first, however early the others began.
 void BulkJobs::drop_old() {
   for (;;) {
     size_t ended = 0;
@@ -528,8 +529,8 @@ Async<void> BulkJobs::find_cut_off() {
                    what + " was cut off by the end of the daemon",
                    {},
                    work.job.id};
-    auto told = co_await write_told(std::move(transaction), std::move(line));
-    if (!told) log_.warn("BULK_JOB_NOT_TOLD", {{"queue", queue_}, {"message", told.error().message}});
+    auto written = co_await write_audited(std::move(transaction), std::move(line));
+    if (!written) log_.warn("BULK_JOB_NOT_TOLD", {{"queue", queue_}, {"message", written.error().message}});
     last_id_ = std::max(last_id_, work.job.id);
     work.end_number = ++ends_;
     works_.push_front(std::move(work));

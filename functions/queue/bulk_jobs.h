@@ -54,7 +54,7 @@ class BulkJobs {
   BulkJobs(const BulkJobs&) = delete;
   BulkJobs& operator=(const BulkJobs&) = delete;
 
-  // From now on jobs have lines in `audit`, which outlives this.
+  // From now on the audit log `audit` has lines about jobs. It outlives this.
   void audit_with(AuditLog& audit) { audit_ = &audit; }
   // At startup: logs the jobs that the last stop of the daemon interrupted.
   Async<void> find_cut_off();
@@ -62,15 +62,15 @@ class BulkJobs {
   // kValidation for invalid input, kTooManyRequests if kMostAtWork jobs are running. The answer comes once the begin is
   // written; the job then runs by itself.
   Async<Result<BulkJob>> start(BulkInput input, Actor actor);
-  // The newest first.
+  // All jobs, the newest first.
   std::vector<BulkJob> list() const;
   // kNotFound.
   Result<BulkJob> find(uint64_t id) const;
   // The job ends after its current step. kNotFound; kConflict if it has ended.
   Result<BulkJob> stop(uint64_t id, const Actor& actor);
-  // The same for all that are at work.
+  // Stops all running jobs in this way.
   void stop_all(const std::string& by);
-  // True if none is at work.
+  // True if no job is running.
   bool is_idle() const { return scope_.size() == 0; }
 
  private:
@@ -89,7 +89,7 @@ class BulkJobs {
   Error unknown(uint64_t id) const;
   std::optional<int64_t> free_slot() const;
   Async<Result<void>> write_begin(Work& work);
-  Async<Result<void>> write_told(TransactWriteInput transaction, AuditLine line);
+  Async<Result<void>> write_audited(TransactWriteInput transaction, AuditLine line);
   Async<void> run(Work& work);
   Async<Result<void>> go_through(Work& work, bool change);
   Async<Result<void>> go_through_state(Work& work, std::string state, bool change);

@@ -10,8 +10,8 @@
 namespace freshet {
 namespace {
 
-// Between two marks, so that a task is old after one to two of them.
-// The recorder ticks each second, so the second one comes before kOldAfter has passed.
+// The time between two marks. A task counts as old after one to two of these times. The recorder ticks each second, so
+// the second mark comes before kOldAfter has passed.
 constexpr milliseconds kRecorderMark = FlightRecorder::kOldAfter / 2 - std::chrono::seconds(2);
 
 int64_t int_in_value(std::string_view value, int64_t fallback) {
@@ -20,8 +20,8 @@ int64_t int_in_value(std::string_view value, int64_t fallback) {
 }
 
 constexpr int64_t kSurelySeconds = 10'000'000'000;
-constexpr uint32_t kLookEach = 16;                  // One end in so many is searched for a cost.
-constexpr uint32_t kStartEach = 64;                 // One start in so many is searched for its holder.
+constexpr uint32_t kLookEach = 16;                  // One end in this many is searched for a cost.
+constexpr uint32_t kStartEach = 64;                 // One start in this many is searched for its holder.
 constexpr int64_t kMostTime = int64_t{1} << 52;     // A client may have written any number.
 constexpr int64_t kMostCreated = int64_t{1} << 42;  // The boot clock has nanoseconds.
 
@@ -84,7 +84,7 @@ void FlightRecorder::begin_source(const StatusMove& move, Source& source) {
   source.queue = queue;
   QueueRecording& recording = book_.of(move.name);
   const auto [known, first] = recorded_.try_emplace(&recording, move.table);
-  if (known->second > move.table) return;  // It is the table that is gone.
+  if (known->second > move.table) return;  // The move belongs to the table that is gone.
   source.recording = &recording;
   if (first || known->second == move.table) return;
   tables_.erase(known->second);
@@ -181,7 +181,7 @@ void FlightRecorder::look_at_start(Source& source, const ItemRef& task) {
   source.pulled = text_of(task, attribute::kTakenBy) != kProcessorOwner;
 }
 
-// Any move.
+// Records any move.
 void FlightRecorder::add(Source& source, const StatusMove& move, TaskStage from, TaskStage to, uint64_t task) {
   const ItemRef& any = move.after ? move.after : move.before;
   RecordedMove out;
@@ -327,7 +327,7 @@ void FlightRecorder::tick() {
   if (now - marked_ >= kRecorderMark) {
     marked_ = now;
     old_ = newest_;
-    // Before the first creation, moves tell nothing about which tasks are young: all are older than this daemon.
+    // Before the first creation, all tasks are older than this daemon.
     if (begun_) newest_ = seen_;
   }
 }

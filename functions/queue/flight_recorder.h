@@ -39,7 +39,7 @@ class FlightRecorder final : public MoveWatcher {
   void read(const std::string& queue, const QueueReading& reading);
 
   const RecordingBook& book() const { return book_; }
-  // When it began; no other recorder of this machine's boot has the same time.
+  // When this recorder began. No other one since the machine booted has the same time.
   BootTime began() const { return began_; }
   // The time from which on the recording of a queue is complete, properties of tasks included; `forgot`: events before
   // that time have been dropped.

@@ -45,7 +45,7 @@ bool is_held(const ItemRef& task) {
   return text_of(task, attribute::kStatus) == state::kTaken;
 }
 
-// The write that sets a task aside says no time: it has to fit into a task that has no room for anything.
+// The write that sets a task aside sets no time, because it must fit into a task that has no room.
 bool is_set_aside(const EditItemInput& write) {
   return find(write, attribute::kStatus) && !find(write, attribute::kUpdated);
 }
@@ -56,14 +56,15 @@ bool is_transition(const EditItemInput& write) {
   return to != state::kTaken || !is_held(write.seen);
 }
 
-// Guards by the last write. A task that the queue has not written yet is known by its put, or by its time.
+// Adds the condition that the last write is unchanged. A task that the queue has not written yet is known by its put,
+// or by its time.
 void guard(EditItemInput& write) {
   if (write.unchanged[0].empty()) return;
   const auto free = std::find(write.unchanged.begin(), write.unchanged.end(), std::string_view());
   if (free != write.unchanged.end()) *free = attribute::kLastWrite;
   if (has(write.seen, attribute::kLastWrite)) return;
   const auto attempt = std::find(write.unchanged.begin(), write.unchanged.end(), attribute::kAttempt);
-  if (attempt == write.unchanged.end()) return;  // Its lease is the guard.
+  if (attempt == write.unchanged.end()) return;  // Its lease is the condition.
   *attempt = has(write.seen, attribute::kBorn) ? attribute::kBorn : attribute::kCreated;
 }
 
@@ -78,7 +79,7 @@ bool is_as_seen(const EditItemInput& write, const ItemRef& now) {
                      [&](std::string_view name) { return name.empty() || is_same(write.seen, now, name); });
 }
 
-// Another task under the same id.
+// True if it is another task under the same id.
 bool is_another_life(const EditItemInput& write, const ItemRef& now) {
   return !is_same(write.seen, now, attribute::kBorn) || !is_same(write.seen, now, attribute::kCreated);
 }
@@ -96,7 +97,7 @@ Fate fate_of_heartbeat(const EditItemInput& write, const ItemRef& now) {
   return is_as_seen(write, now) ? Fate::kNotDone : Fate::kOvertaken;
 }
 
-// The write has no token: it marks a held task, or sets a task aside.
+// For a write without a token: it marks a held task, or sets a task aside.
 Fate fate_of_mark(const EditItemInput& write, const ItemRef& now) {
   const bool all = std::all_of(write.edits.begin(), write.edits.end(), [&](const Edit& e) { return holds(e, now); });
   if (all) return Fate::kDone;
@@ -115,7 +116,7 @@ bool is_heartbeat(const EditItemInput& write) {
 }
 
 EditItemInput recognisable(EditItemInput write, std::string_view token, std::string_view end) {
-  // One that comes late must not take the lease back to an earlier beat.
+  // A late heartbeat must not take the lease back to an earlier beat.
   if (is_heartbeat(write)) write.unchanged[2] = attribute::kLeaseBeat;
   if (is_set_aside(write)) guard(write);
   if (!is_transition(write)) return write;

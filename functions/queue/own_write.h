@@ -4,9 +4,8 @@
 // - `taskBorn`: the token of the put of a new task. No transition changes it.
 // - `lastWrite`: the token of the last transition. Each transition has the condition that `lastWrite` is as it was
 //   read. So the store refuses a write that arrives late, or twice, once another transition has happened.
-// - `taskRev`: the number of the last transition. It distinguishes "another write took my place" (the same number) from
-// "others
-//   came after mine" (a higher number).
+// - `taskRev`: the number of the last transition. If the number is the same as expected, another write took the place
+//   of this one. If it is higher, others came after it.
 // - `lastEnd`: the lease under which the last claim ended, how it ended, and the token of that write.
 #pragma once
 

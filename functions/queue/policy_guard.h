@@ -25,7 +25,7 @@ class PolicyGuard {
   enum class Verdict { kWait, kKeep, kUnjudged, kGoBack };
 
   // `before`: the settings to go back to. `share_before`: the share of the last minute, from 0 to 1. `counts`: the
-  // totals up to now. Replaces an earlier guard.
+  // totals up to now. It replaces an earlier guard.
   void begin(const PolicyGuardTerms& terms, QueueSettings before, double share_before, const InTimeCounts& counts,
              BootTime now);
   void end() {

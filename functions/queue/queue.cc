@@ -116,12 +116,12 @@ void Queue::set_pulled(bool pulled) {
   parts_->base.core.agenda.set_pulled(pulled);
 }
 
-void Queue::tell_drain(Signal& signal) {
-  parts_->timer.tell(signal);
+void Queue::notify_on_drain(Signal& signal) {
+  parts_->timer.add_listener(signal);
 }
 
 void Queue::forget_drain(Signal& signal) {
-  parts_->timer.forget(signal);
+  parts_->timer.remove_listener(signal);
 }
 
 Async<Result<bool>> Queue::has_work() {

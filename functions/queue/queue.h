@@ -15,6 +15,7 @@
 #include "base/metrics.h"
 #include "base/wall_guard.h"
 #include "functions/queue/core/admission.h"
+#include "functions/queue/identity.h"
 #include "functions/queue/policy/downstream.h"
 #include "functions/queue/policy/key_limits.h"
 #include "functions/queue/punctuality.h"
@@ -29,14 +30,6 @@ namespace freshet {
 class Pauses;
 struct QueueParts;
 
-// Identifies the daemon that claims. `node` stays the same over restarts on the same data, so that leases of earlier
-// processes can be ended at once. `incarnation` is PROCESS, which is new at each start, or PROCESS.N, where N counts
-// how often that process has opened the table's queue. Neither contains a colon.
-struct QueueIdentity {
-  std::string node = "freshet";
-  std::string incarnation;
-};
-
 class Queue final : public TaskQueue {
  public:
   // Checks that the table can be a queue and adds what a queue needs: books, a stream, sparse indexes. The guard
@@ -49,22 +42,21 @@ class Queue final : public TaskQueue {
 
   const std::string& name() const override;
   const QueueSettings& settings() const;
-  // For tasks claimed and failed from now on.
+  // The settings apply to tasks that are claimed or fail from now on.
   void set_settings(QueueSettings settings);
   // From now on pauses and jobs have lines in `audit`, which outlives the queue. Call it before the queue is used.
   Async<void> audit_with(AuditLog& audit);
   // The queue can now be found by its name: recordings of it begin here.
   void opened();
-  // At readiness: ends the leases of dead incarnations, starts the timer. Once.
+  // Call it once, at readiness: ends the leases of dead incarnations and starts the timer.
   void begin();
   // From now on takes are refused (kUnavailable), waiting ones too, and no `Start` is published. Settling goes on.
   void drain();
   bool draining() const;
-  // As drain(), for good: another daemon serves the queue from now on. Work in this daemon goes on, with its heartbeats
-  // and its ends; the queue does nothing else by itself any more. Pull workers go to that daemon.
+  // As drain(), for good: another daemon serves the queue from now on. Tasks in work in this daemon can still be
+  // extended and settled; the queue does nothing else by itself any more. Pull workers go to that daemon.
   void give_up();
-  // After give_up(): forgets leases that are over, or that pull workers hold. True if nothing else is held or under
-  // way.
+  // After give_up(): forgets leases that are over, or that pull workers hold. True if nothing else goes on.
   bool is_over();
   // At the very end, when nobody can settle any more: gives back all tasks that are still held, and their attempts.
   Async<void> release_held();
@@ -78,12 +70,11 @@ class Queue final : public TaskQueue {
   void let_finish(Async<void> work);
   // Some of the tasks given to let_finish() have ended.
   void slots_freed();
-  // True if the last processor had no task runner, so that workers pull. The queue still starts a processor now and
-  // then.
+  // True if the last processor had no task runner, so that workers pull. A processor still starts now and then.
   bool is_pulled() const;
   void set_pulled(bool pulled);
-  // Until forget_drain(), notifies `signal` of a drain, of new settings and of slots_freed(). It outlives that.
-  void tell_drain(Signal& signal);
+  // Until forget_drain(), notifies `signal`, which lives as long, of a drain, new settings and slots_freed().
+  void notify_on_drain(Signal& signal);
   void forget_drain(Signal& signal);
   // True if a take would find something now, expired tasks included.
   Async<Result<bool>> has_work();
@@ -94,11 +85,10 @@ class Queue final : public TaskQueue {
   // The runner did not take the task. `reachable`: it was reached and refused. True if it took tasks before, or was
   // reached.
   bool bounced(const ItemRef& task, DownstreamRefusal how, std::string_view reason, bool reachable);
-  // The call for a task ended, with or without an answer of the downstream. True if the limit of its group or key is
-  // learnt.
+  // The downstream call for a task ended, with or without an answer. True if the limit of its group or key is learnt.
   bool answered(const ItemRef& task, std::string_view lease, CallAnswer answer, const LimitHints& hints,
                 std::optional<double> cost);
-  // Settles in the background. If the store stops before, the settlements are lost.
+  // Settles in the background. If the store stops before that is done, the settlements are lost.
   void settle_later(std::vector<Settlement> settlements);
   // The facts that all runs of processors have learnt about their runner.
   Downstream& downstream();
@@ -107,7 +97,7 @@ class Queue final : public TaskQueue {
   // The units of a limit that the task uses: its cost or 1, by RATE_COUNTS.
   double units_of(const ItemRef& task) const;
 
-  // For metrics; counts are since the start.
+  // These are for metrics. Counts are since the start.
 
   // Describes what the queue needs and its table currently lacks; null if nothing is missing.
   const Error* broken() const;

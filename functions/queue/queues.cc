@@ -11,7 +11,7 @@ namespace {
 constexpr milliseconds kHeldLook{20};
 constexpr milliseconds kClosedLook{100};
 
-// Says that nobody does the work, where you may expect it of the daemon.
+// Warns that nobody does the work, although you may expect the daemon to do it.
 void log_runner(const EventLog& log, const std::string& queue, RunnerKind runner) {
   if (runner == RunnerKind::kNone) {
     log.info("QUEUE_WITHOUT_RUNNER",
@@ -156,7 +156,7 @@ Async<void> Queues::release_held(BootTime end) {
   }
   for (size_t i = 0; i < queues.size(); ++i) {
     static_cast<void>(co_await released[i].future());
-    const size_t held = queues[i]->held();  // Some, also where the store has refused.
+    const size_t held = queues[i]->held();  // Tasks are held here, too, if the store has refused to release them.
     if (held > 0) log_.warn("LEASES_NOT_RELEASED", {{"queue", queues[i]->name()}, {"tasks", held}});
   }
 }

@@ -25,13 +25,13 @@ class Queues final : public TaskQueues {
   Queues(const Queues&) = delete;
   Queues& operator=(const Queues&) = delete;
 
-  // Which tables may be opened: it is asked before a table becomes a queue, and again just before the queue is found.
-  // Without it, all may.
+  // Says which tables may be opened. It is called before a table becomes a queue, and again just before the queue can
+  // be found. Without it, all may.
   using MayOpen = std::function<bool(const std::string& table)>;
   void open_only(MayOpen may) { may_open_ = std::move(may); }
   bool may_open(const std::string& table) const { return !may_open_ || may_open_(table); }
 
-  // Makes the table a queue, or gives the queue that it is already these settings. Errors as Queue::open() says, and
+  // Makes the table a queue. If it is a queue already, gives it these settings. Errors as Queue::open() says, and
   // kUnavailable if it may not be opened. While another open() of the same table is under way, this one waits for it.
   Async<Result<std::shared_ptr<Queue>>> open(std::string table, QueueSettings settings);
   // From now on the queue is not found, gives out nothing and does nothing by itself: waiting takes are refused
@@ -80,7 +80,7 @@ class Queues final : public TaskQueues {
   bool draining_ = false;
   std::map<std::string, std::shared_ptr<Queue>, std::less<>> queues_;
   std::vector<std::shared_ptr<Queue>> closed_;
-  std::map<std::string, uint64_t> opens_;  // By table: how often it was opened.
+  std::map<std::string, uint64_t> opens_;  // The number of times that each table was opened.
   MayOpen may_open_;
   NamedTurns opening_{services_.scheduler};
   Scope sweeps_;  // While there are closed queues, one sweep().

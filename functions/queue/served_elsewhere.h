@@ -1,4 +1,4 @@
-// The answer of a queue that this daemon does not serve.
+// The error for requests to a queue that another daemon serves.
 #pragma once
 
 #include <string>

@@ -7,10 +7,10 @@ namespace freshet {
 
 namespace {
 
-constexpr int64_t kHead = -1;  // The slot of what is not a line.
+constexpr int64_t kHead = -1;  // The slot of the head, which is not a line.
 constexpr std::string_view kHeads = "heads";
 constexpr std::string_view kBounced = "bounced";
-// Lines of one item: so many, or so many bytes of task ids.
+// The bounds of one item: lines, and bytes of task ids.
 constexpr size_t kMostTogether = 256;
 constexpr size_t kMostIdBytes = 64u << 10;
 
@@ -35,12 +35,12 @@ std::vector<Value> elements_of(const Item& item, std::string_view name) {
   return list ? list->elements : std::vector<Value>();
 }
 
-// True if the write of a head was refused, as a newer head is stored. Only heads have a condition.
+// True if the write of a head was refused because a newer head is stored. Only heads have a condition.
 bool is_newer_there(const Error& error) {
   return error.code == ErrorCode::kConditionalCheckFailed;
 }
 
-// True if the two say the same but for the task and its age.
+// True if the two lines differ only in the task and its age.
 bool alike(const ShedLine& a, const ShedLine& b) {
   return a.at == b.at && a.depth == b.depth && !a.task.empty() && !b.task.empty() && a.what == b.what &&
          a.policy == b.policy && a.reason == b.reason && a.by == b.by && a.state == b.state;
@@ -56,7 +56,7 @@ void set_count(Item& item, ShedLine& line) {
   if (!tasks.elements.empty()) item.set("tasks", Value(std::move(tasks)));
 }
 
-// How many lines from the first one on go into one item.
+// The number of lines, from the first one on, that go into one item.
 size_t lines_together(std::span<const ShedLine> lines) {
   size_t ids = lines[0].task.size();
   size_t count = 1;
@@ -129,8 +129,8 @@ PutItemInput ShedLog::head() {
   return put;
 }
 
-// One item for `lines`, which are alike; the last one has that number. It stands in the slot of the last, so that
-// it is overwritten when all of its lines are.
+// Makes one item of `lines`, which are alike; `last` is the number of the last line. The item is in the slot of the
+// last line, so it is overwritten only when all its lines are.
 PutItemInput ShedLog::put_of(std::span<ShedLine> lines, uint64_t last) const {
   PutItemInput put;
   put.table = kTable;
@@ -199,7 +199,7 @@ Async<Result<void>> ShedLog::put(ShedLine line, uint64_t place) {
   co_return written;
 }
 
-// And the head.
+// Writes the head, too.
 Async<Result<void>> ShedLog::write(std::vector<WriteInput> writes) {
   const auto saving = position_;
   writes.emplace_back(head());
@@ -236,14 +236,14 @@ Async<Result<std::vector<ItemRef>>> ShedLog::about(std::string task) {
   return read(kLooked, std::move(task));
 }
 
-// The newest `limit` lines, or those among them about `task`.
+// Reads the newest `limit` lines, or those of them about `task`.
 Async<Result<std::vector<ItemRef>>> ShedLog::read(uint32_t limit, std::string task) {
   Reading reading{std::max(first_, written_ - std::min<uint64_t>({limit, written_, capacity_})), written_, {}};
   if (reading.oldest >= written_) co_return std::move(reading.lines);
   const auto slot = [this](uint64_t line) { return static_cast<int64_t>(line % capacity_); };
   const int64_t newest = slot(written_ - 1);
   const int64_t oldest = slot(reading.oldest);
-  // Down from the newest slot, past the beginning of the ring where the oldest line lies before its end.
+  // It reads down from the newest slot, and goes on at the end of the ring if older lines are there.
   std::vector<std::pair<int64_t, int64_t>> ranges;
   if (oldest <= newest) {
     ranges = {{oldest, newest}};
@@ -282,8 +282,8 @@ QueryInput ShedLog::slots(int64_t from, int64_t to, const std::string& task) con
   return query;
 }
 
-// The lines of an item that are wanted, newest first. What lies in a slot that the lines of a newer item have taken is
-// older than `next` says, or than `oldest`.
+// Adds the wanted lines of an item, newest first. Lines whose slots newer lines have taken are left out: they are older
+// than `next` or `oldest` says.
 void ShedLog::Reading::add(const ItemRef& stored, const std::string& task) {
   Item item = stored.decode();
   uint64_t number_of_line = at_least_zero(item.int_or("number", 0));

@@ -12,7 +12,7 @@ namespace freshet {
 
 namespace {
 
-constexpr milliseconds kFirstPause{20};  // Doubled from look to look.
+constexpr milliseconds kFirstPause{20};  // The first pause between two looks; it doubles each time.
 
 bool is_unknown(const Result<WriteOutput>& answer) {
   return !answer && answer.error().code == ErrorCode::kUnknownOutcome;
@@ -40,8 +40,8 @@ GetItemInput read_of(const WriteInput& write) {
   return by_key(put.table, *put.item.find(attribute::kId));
 }
 
-// A refused write that wanted what has come about: the same settlement by an earlier call, or a heartbeat after a newer
-// one.
+// True if the task already has what a refused write wanted: an earlier call made the same settlement, or a newer
+// heartbeat came.
 void accept_what_is_there(const EditItemInput& write, Result<WriteOutput>& answer) {
   const auto failed = answer ? nullptr : std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
   if (!failed || !failed->item) return;
@@ -94,7 +94,7 @@ Async<std::vector<Result<WriteOutput>>> SureWrites::edit_late(std::vector<EditIt
   co_return answers;
 }
 
-// Sends the writes, and looks for those whose answer never came.
+// Sends the writes, and looks at the tasks of those that were not answered.
 template <class Input>
 Async<std::vector<Result<WriteOutput>>> SureWrites::write(std::vector<Input> writes, Call<Input> call, Limits limits) {
   auto sent = writes;
@@ -121,7 +121,7 @@ Async<std::vector<Result<WriteOutput>>> SureWrites::write(std::vector<Input> wri
       auto more = co_await sending_again;
       for (size_t k = 0; k < more.size(); ++k) {
         const size_t i = looked.not_done[k];
-        // If it is refused now, an earlier sending may be why, or may still be carried out: look again.
+        // If it is refused now, an earlier sending may be the reason, or may still be carried out. So look again.
         if (more[k] || more[k].error().code == ErrorCode::kValidation) {
           answers[i] = std::move(more[k]);
         } else {
@@ -138,8 +138,8 @@ Async<std::vector<Result<WriteOutput>>> SureWrites::write(std::vector<Input> wri
   co_return answers;
 }
 
-// Answers those of `unknown` whose fate follows from what was found. Where nothing will ever show it, the answer
-// stays kUnknownOutcome.
+// Answers those of `unknown` whose fate follows from what was found. If nothing can ever show it, the answer stays
+// kUnknownOutcome.
 template <class Input>
 SureWrites::Looked SureWrites::look(const std::vector<Input>& writes, const std::vector<size_t>& unknown,
                                     const std::vector<Result<ReadOutput>>& found,

@@ -47,7 +47,7 @@ class SureWrites {
   using Call = Async<std::vector<Result<WriteOutput>>> (Tables::*)(std::vector<Input>);
   struct Looked {
     std::vector<size_t> not_done;
-    std::vector<size_t> unread;  // The store did not say.
+    std::vector<size_t> unread;  // Those whose tasks could not be read.
   };
   struct Limits {
     milliseconds patience;

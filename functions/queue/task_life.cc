@@ -30,53 +30,53 @@ class Life {
     events_.push_back({at, {std::string(code), std::move(message)}});
   }
 
-  void tell_task() {
+  void add_task() {
     status_ = text_of(task_, attribute::kStatus);
     happened(time_of(int_of(task_, attribute::kCreated, 0)), "created", "created");
-    tell_history();
-    tell_claim();
-    tell_now();
+    add_history();
+    add_claim();
+    add_now();
   }
 
-  void tell_line(const Item& line, bool is_named, WallTime now);
+  void add_line(const Item& line, bool is_named, WallTime now);
   std::vector<LifeEvent> finish() &&;
 
  private:
   int64_t updated() const { return int_of(task_, attribute::kUpdated, 0); }
-  void tell_history();
-  void tell_attempt(const Map& entry);
-  void tell_redrive(std::optional<WallTime> at);
-  void tell_claim();
+  void add_history();
+  void add_attempt(const Map& entry);
+  void add_redrive(std::optional<WallTime> at);
+  void add_claim();
   bool was_returned() const;
-  void tell_now();
-  void tell_waiting();
+  void add_now();
+  void add_waiting();
   bool waited_within(int64_t from_ms, int64_t until_ms, WallTime now) const;
 
   const ItemRef& task_;
   const std::string_view id_;
   std::string_view status_;
-  int64_t last_attempt_ = 0;  // In the history.
+  int64_t last_attempt_ = 0;  // The last attempt in the history.
   int64_t last_taken_ = 0;
   std::vector<LifeEvent> events_;
 };
 
-void Life::tell_history() {
+void Life::add_history() {
   const auto stored = task_.find(attribute::kHistory);
   if (!stored || stored->type() != Type::kList) return;
   const Value value = stored->decode();
   for (const auto& entry : value.get_if<List>()->elements) {
-    if (const Map* map = entry.get_if<Map>()) tell_attempt(*map);
+    if (const Map* map = entry.get_if<Map>()) add_attempt(*map);
   }
 }
 
-// One that failed.
-void Life::tell_attempt(const Map& entry) {
+// Adds an attempt that failed.
+void Life::add_attempt(const Map& entry) {
   const int64_t attempt = entry.int_or("attempt", 0);
   const std::string which = "attempt " + std::to_string(attempt);
   const auto outcome = entry.string_or("outcome");
   const auto error = entry.string_or("error");
   const auto ended = time_of(entry.int_or("ended", 0));
-  if (attempt <= last_attempt_) tell_redrive(std::nullopt);  // Attempts are counted anew from there.
+  if (attempt <= last_attempt_) add_redrive(std::nullopt);  // Attempts are counted anew after a redrive.
   last_attempt_ = attempt;
   last_taken_ = entry.int_or("taken", 0);
   happened(time_of(last_taken_), "taken", "taken: " + which);
@@ -90,20 +90,20 @@ void Life::tell_attempt(const Map& entry) {
 }
 
 // The item does not keep the time of a redrive. It is known only if nothing has changed the item since.
-void Life::tell_redrive(std::optional<WallTime> at) {
+void Life::add_redrive(std::optional<WallTime> at) {
   happened(at, "redriven", "put back to be tried again, with all its attempts");
 }
 
-// The last one, if it did not fail.
-void Life::tell_claim() {
+// Adds the last attempt, if it did not fail.
+void Life::add_claim() {
   const bool waits = status_ == state::kPending || status_ == state::kDelayed;
   const int64_t taken = int_of(task_, attribute::kTaken, 0);
-  const bool is_another = taken != 0 && taken != last_taken_;  // It is not in the history.
+  const bool is_another = taken != 0 && taken != last_taken_;  // This attempt is not in the history.
   const bool has_claim = is_another && (status_ == state::kTaken || status_ == state::kSuccess);
   const int64_t finished = attempt_of(task_) - (has_claim ? 1 : 0);
   if (last_attempt_ > 0 && finished < last_attempt_) {
     const bool last = status_ == state::kPending && attempt_of(task_) == 0;
-    tell_redrive(last ? time_of(updated()) : std::nullopt);
+    add_redrive(last ? time_of(updated()) : std::nullopt);
   }
   if (!is_another) return;
   const auto by = holder_of(task_);
@@ -129,7 +129,7 @@ static bool is_fake(const ItemRef& task) {
   return result->decode() == Value(Map{{"fake", Value::boolean(true)}});
 }
 
-void Life::tell_waiting() {
+void Life::add_waiting() {
   const auto not_before = time_of(int_of(task_, attribute::kNotBefore, 0));
   const auto since = time_of(std::max(updated(), int_of(task_, attribute::kCreated, 0)));
   if (!not_before || !since) return;
@@ -137,13 +137,13 @@ void Life::tell_waiting() {
   happened(since, "delayed", "delayed for " + in_words(pause) + ", until its notBefore");
 }
 
-// How it got into the state that it is in.
-void Life::tell_now() {
+// Adds how the task got into its present state.
+void Life::add_now() {
   const auto at = time_of(updated());
   const auto replaced_by = text_of(task_, attribute::kReplacedBy);
   const auto error = text_of(task_, attribute::kError);
   if (status_ == state::kDelayed) {
-    tell_waiting();
+    add_waiting();
   } else if (status_ == state::kSuccess) {
     happened(at, "succeeded", is_fake(task_) ? "done by the fake runner: nothing was really done" : "done");
   } else if (status_ == state::kFailure) {
@@ -159,15 +159,15 @@ void Life::tell_now() {
   }
 }
 
-// True if it was there, and had not ended, at some time between those two.
+// True if the task existed and had not ended at some time between the two.
 bool Life::waited_within(int64_t from_ms, int64_t until_ms, WallTime now) const {
   if (!task_) return false;
   const int64_t end = is_live(status_) ? epoch_ms(now) : updated();
   return until_ms >= int_of(task_, attribute::kCreated, 0) && from_ms <= end;
 }
 
-// `is_named`: else it is an outage of the runner, which matters to all tasks that waited then.
-void Life::tell_line(const Item& line, bool is_named, WallTime now) {
+// `is_named`: the line names the task. Else it is an outage of the runner, which matters to all tasks that waited then.
+void Life::add_line(const Item& line, bool is_named, WallTime now) {
   const auto what = line.string_or("what", "shed");
   const auto reason = line.string_or("reason");
   const int64_t at = line.int_or("at", 0);
@@ -191,16 +191,16 @@ void Life::tell_line(const Item& line, bool is_named, WallTime now) {
     return happened(time_of(when), "refused",
                     "refused at its creation: " + refusal_in_words(reason, line.string_or("policy")));
   }
-  if (task_ && status_ == state::kShed && updated() == at) return;  // The task says so itself.
+  if (task_ && status_ == state::kShed && updated() == at) return;  // The task itself already says this.
   const bool swept = line.string_or("by") == "sweep";
   const int64_t waiting = line.int_or("depth", 0);
-  // A task that was removed is not among them, so 0 means nothing.
+  // A task that was removed is not counted, so 0 means nothing.
   const std::string depth =
       waiting > 0 ? ", while " + std::to_string(waiting) + (waiting == 1 ? " was waiting" : " were waiting") : "";
   happened(time_of(at), "shed", "shed: " + shed_in_words(reason) + depth + (swept ? "; removed from the table" : ""));
 }
 
-// In order. What has no time stays behind what stood before it.
+// Sorts the events by time. An event without a time stays behind the one before it.
 std::vector<LifeEvent> Life::finish() && {
   std::vector<std::pair<WallTime, LifeEvent>> timed;
   WallTime last{};
@@ -241,9 +241,9 @@ bool names_task(const ItemRef& line, std::string_view id) {
 std::vector<LifeEvent> life_of(const ItemRef& task, std::string_view id, const std::vector<ItemRef>& lines,
                                WallTime now) {
   Life life(task, id);
-  if (task) life.tell_task();
+  if (task) life.add_task();
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    life.tell_line(line->decode(), names_task(*line, id), now);
+    life.add_line(line->decode(), names_task(*line, id), now);
   }
   return std::move(life).finish();
 }

@@ -1,5 +1,5 @@
-// Lists the events of a task's life in order, from the task itself, its history of failed attempts, and the shed log.
-// Pure.
+// Lists the events of a task's life in order. It finds them in the task, in its history of failed attempts, and in the
+// shed log. Pure.
 #pragma once
 
 #include <vector>

@@ -19,7 +19,7 @@ bool is_state(std::string_view name) {
   return std::find(state::kAll.begin(), state::kAll.end(), name) != state::kAll.end();
 }
 
-// The state that is meant by that spelling; empty: none.
+// The state that this spelling means; empty: none.
 std::string_view meant_by(std::string_view spelt) {
   std::string letters;
   for (const char c : spelt) {

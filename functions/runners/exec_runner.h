@@ -1,7 +1,7 @@
 // Runs a program for each task: the task as JSON on standard input, standard output is the result. Exit status 0 is
-// success, 75 (EX_TEMPFAIL) bounces the task, as does a spawner that can start nothing now; any other status, a signal
-// and a timeout are failures. The program is killed with all its descendants when the Async is destroyed, by the
-// timeout, and when the daemon dies.
+// success. Status 75 (EX_TEMPFAIL) bounces the task, as does a spawner that cannot start programs now. Any other
+// status, a signal and a timeout are failures. The program is killed with all its descendants when the Async is
+// destroyed, by the timeout, and when the daemon dies.
 #pragma once
 
 #include "functions/runners/runner.h"

@@ -1,8 +1,8 @@
-// Posts each task to a URL. 2xx is success, with the body as the result. 429 and 503 bounce the task, with regard to
-// Retry-After, as does a request that was never sent: no address, no connection, too many in progress. Any other
-// status, a timeout and a broken connection are failures: the handler may have acted. A response with
-// X-Amz-Function-Error, as a Lambda Invoke URL gives it, is a failure, too, with the text of the error document in its
-// body.
+// Posts each task to a URL. 2xx is success, with the body as the result. 429 and 503 bounce the task, for the time of
+// Retry-After if it is given. A request that was never sent (no address, no connection, too many in progress) also
+// bounces the task. Any other status, a timeout and a broken connection are failures: the handler may have acted. A
+// response with X-Amz-Function-Error, as a Lambda Invoke URL gives it, is a failure, too, with the text of the error
+// document in its body.
 #pragma once
 
 #include "functions/runners/runner.h"

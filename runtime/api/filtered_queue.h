@@ -21,8 +21,8 @@ namespace freshet {
 
 // One alternative of a request.
 struct MatchAlternative {
-  std::string queue;  // The key of one queue, as it is stored; or empty, and
-  // the accepted values for each attribute. An attribute that is left out accepts any value.
+  std::string queue;  // The key of one queue, as it is stored. Empty: `values` decide.
+  // The accepted values for each attribute. An attribute that is left out accepts any value.
   std::vector<std::pair<std::string, std::vector<std::string>>> values;
 };
 // In order of preference; empty: any member. Within an alternative, the member that has waited longest (or shortest, by
@@ -63,8 +63,8 @@ struct FilteredRequest {
   std::string id;
   std::string status;               // waiting or assigned.
   std::string asked_at;             // Its position in the order.
-  std::string member;               // For assigned: the id of the member,
-  std::string assignment;           // and the assignment.
+  std::string member;               // For assigned: the id of the member.
+  std::string assignment;           // For assigned: the token of the assignment.
   std::vector<std::string> queues;  // Keys of the queues that it accepts, in order of preference.
   // For a request that found a member at once: the key of the queue in which that waited, and its entry there. Null or
   // empty for a request that had waited, and for one that an earlier version wrote.
@@ -118,7 +118,7 @@ class FilteredQueue {
   virtual ~FilteredQueue() = default;
   virtual const std::string& name() const = 0;
 
-  // Adds a member, which is available; or replaces an available one.
+  // Adds a member, which is then available, or replaces an available one.
   virtual Async<Result<FilteredMember>> put_member(std::string id, Item attributes) = 0;
   virtual Async<Result<FilteredMember>> get_member(std::string id) = 0;
   virtual Async<Result<FilteredMember>> delete_member(std::string id) = 0;  // Deletes an available member.

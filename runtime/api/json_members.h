@@ -144,9 +144,9 @@ class JsonMembers {
     if (const auto member = find(name)) take(plain_value_of(*member), *member, "", into);
   }
 
-  // Returns the list; empty for anything but a list.
+  // Returns the list; empty if the member is not a list.
   std::optional<JsonView> list(std::string_view name) { return of_kind(name, JsonKind::kArray, "must be a list"); }
-  // The names of its members are the caller's.
+  // Returns an object whose members may have any names.
   std::optional<JsonView> map(std::string_view name) { return of_kind(name, JsonKind::kObject, "must be an object"); }
 
   std::optional<JsonView> find(std::string_view name) { return error_ ? std::nullopt : object_.find(name); }

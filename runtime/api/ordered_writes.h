@@ -37,8 +37,8 @@ struct OrderedResult {
   bool ok() const { return code == OrderedCode::kApplied; }
 };
 
-// `timestamp`: that of the first attempt at this write, or of the data; empty: the record's if the definition says that
-// it has one, else the time of the call.
+// `timestamp` is that of the first attempt at this write, or of the data. Empty: the one in the record if the
+// definition says that it has one, else the time of the call.
 struct OrderedPut {
   Item item;
   std::optional<Value> timestamp;

@@ -49,14 +49,14 @@ struct PriorityResult {
   std::string last_updated;  // From system_info.
   int64_t version = 0;
   RecordPlace place = RecordPlace::kOutside;
-  std::string detail;               // For people: the fault, with the attribute and the item.
-  std::optional<ErrorCode> error;   // For kStoreError: the error of the store.
-  ItemRef item;                     // As stored afterwards; null if refused.
-  std::string receipt;              // For peek and extend: the token of this claim. Opaque.
-  int64_t peeked_ms = 0;            // For peek: its time, in epoch milliseconds.
-  int64_t visible_ms = 0;           // For peek, extend and a delay: the time at which it can be peeked (again).
-  int64_t peeks = 0;                // Counted since it was enqueued from outside, or left the dead-letter queue.
-  int64_t failures = 0;             // Those that were returned as failed, or whose visibility timeout has passed.
+  std::string detail;              // For people: the fault, with the attribute and the item.
+  std::optional<ErrorCode> error;  // For kStoreError: the error of the store.
+  ItemRef item;                    // As stored afterwards; null if refused.
+  std::string receipt;             // For peek and extend: the token of this claim. Opaque.
+  int64_t peeked_ms = 0;           // For peek: its time, in epoch milliseconds.
+  int64_t visible_ms = 0;          // For peek, extend and a delay: the time at which it can be peeked (again).
+  int64_t peeks = 0;     // The number of peeks since it was enqueued from outside, or left the dead-letter queue.
+  int64_t failures = 0;  // The number of peeks that were returned as failed, or whose visibility timeout has passed.
   std::vector<std::string> passed;  // For peek: entries before it that a queue cannot use as records.
   bool ok() const { return code == PriorityCode::kSuccess; }
 };
@@ -146,8 +146,8 @@ class PriorityQueue {
   virtual Async<PriorityResult> upsert(PutRecordInput input) = 0;
   virtual Async<PriorityResult> update_status(RecordCall call, std::string status) = 0;
   virtual Async<PriorityResult> enqueue(EnqueueInput input) = 0;
-  // Records that now belong to the caller until their visibility timeout, in order; or one result with the reason why
-  // there is none.
+  // Returns records, in order, that belong to the caller until their visibility timeout; or one result with the reason
+  // why there is none.
   virtual Async<std::vector<PriorityResult>> peek(PeekInput input) = 0;
   virtual Async<PriorityResult> dequeue() = 0;  // Peeks and removes.
   virtual Async<PriorityResult> remove(RecordCall call) = 0;

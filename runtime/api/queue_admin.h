@@ -66,13 +66,13 @@ std::string_view action_name(BulkInput::Action action);
 // The action with that name. Empty: there is none.
 std::optional<BulkInput::Action> action_named(std::string_view name);
 
-// A change of many tasks: running, or ended. Once it is done, matched = changed + moved + failed + copied.
+// A change of many tasks: running, or ended. At kDone, matched = changed + moved + failed + copied.
 struct BulkJob {
   enum class Phase { kCounting, kChanging, kDone, kStopped, kFailed, kCutOff };
   uint64_t id = 0;                     // Rises, even across restarts.
   BulkInput input;                     // Without `ids` and `changes`, which may be long.
-  size_t named = 0;                    // The number of ids,
-  std::vector<std::string> to_change;  // and the members of `changes`.
+  size_t named = 0;                    // The number of BulkInput::ids.
+  std::vector<std::string> to_change;  // The names of the changed members (CopyChanges::members).
   std::string in_words;                // "purge of PENDING tasks where group=eu, older than 1h".
   Actor actor;
   Phase phase = Phase::kCounting;

@@ -2,7 +2,7 @@
 // readings of counters that a queue has anyway, so it costs nothing per task. Pure state with an explicit now; loop
 // thread.
 //
-// Its size is fixed once a day is over. It begins when the daemon does.
+// The history begins when the daemon starts. After a day its size no longer grows.
 #pragma once
 
 #include <array>
@@ -70,7 +70,7 @@ class QueueSeries {
 
     void put(int64_t number, const SeriesPoint& point);
     void push(const SeriesPoint& point);
-    // Counted from the newest, which is number 1.
+    // `number` counts from the newest point, which is number 1.
     const SeriesPoint& from_end(size_t number) const { return points[(pushed - number) % capacity]; }
   };
 
@@ -91,7 +91,7 @@ class SeriesBook {
   // others while there are places. The history of a queue that is gone stays until another queue needs its place.
   std::vector<std::string> choose(const std::vector<std::string>& living);
   void add(const std::string& queue, const QueueReading& reading, BootTime now);
-  // Null if it has none.
+  // Null if the queue has no history.
   const QueueSeries* find(std::string_view queue) const;
 
  private:

@@ -1,5 +1,5 @@
-// A queue as people who watch it see it, beside its stats: counts for its history (queue_series.h), the groups or keys
-// that share it, and who holds its tasks. All answers are bounded, whatever the queue holds. functions/queue fills
+// Views of a queue for people who watch it, beside its stats: counts for its history (queue_series.h), the groups or
+// keys that share it, and who holds its tasks. All answers are bounded, whatever the queue holds. functions/queue fills
 // them; wire/tasks writes them as JSON.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace freshet {
 
-// Counted as it happens. The names are those of the JSON; names of one kind begin with it and a dot.
+// The events that are counted. Their names are those in the JSON. Names of one kind begin with that kind and a dot.
 enum class QueueFlow : uint8_t {
   kOffered,  // Tasks that were created, and creations that the queue refused.
   kStarted,  // Attempts.
@@ -56,8 +56,8 @@ inline constexpr std::array<std::string_view, kQueueFlows> kQueueFlowNames = {"o
 // A queue at one moment. The counts began some time before the first reading; only their differences have a meaning.
 struct QueueReading {
   std::array<uint64_t, kQueueFlows> flows{};
-  uint64_t pickups = 0;       // Tasks that were started for the first time,
-  double pickup_seconds = 0;  // and the sum of their ages at that time.
+  uint64_t pickups = 0;       // Tasks that were started for the first time.
+  double pickup_seconds = 0;  // The sum of their ages at that time.
   uint64_t pending = 0;
   uint64_t delayed = 0;
   uint64_t in_work = 0;

@@ -111,18 +111,18 @@ struct RateLimitStats {
 // Settings that decide how a queue treats its tasks, by the names in docs/settings.md.
 using QueuePolicy = std::map<std::string, std::string>;
 
-// When a changed policy goes back by itself.
+// When a changed policy is reverted.
 struct PolicyGuardTerms {
-  double points = 0;      // If the share in time is that many percentage points lower: above 0, at most 100,
-  milliseconds within{};  // within that time after the change: 10 s to 24 h.
+  double points = 0;      // The fall of the share in time, in percentage points: above 0, at most 100.
+  milliseconds within{};  // The time after the change in which it counts: 10 s to 24 h.
 };
 // A policy that is watched.
 struct PolicyGuardState {
   PolicyGuardTerms terms;
   double share_before = 0;          // In the minute before the change, from 0 to 1.
   std::optional<double> share_now;  // Since the change. Empty: fewer than 20 tasks have ended.
-  milliseconds left{};              // After that time the policy stays.
-  QueuePolicy back;                 // The settings of before that differ.
+  milliseconds left{};              // The rest of the time; after it the changed policy stays.
+  QueuePolicy back;                 // The earlier values of the settings that were changed.
 };
 
 struct QueueStats {
@@ -236,21 +236,21 @@ class TaskQueue {
   virtual Result<QueuePolicy> change_policy(const QueuePolicy& changes) = 0;
   // Returns the policy that the changes would make, or the error. Changes nothing.
   virtual Result<QueuePolicy> check_policy(const QueuePolicy& changes) = 0;
-  // Returns what a guarded change of now would be compared with: the tasks that ended in the last minute. kValidation
-  // if the terms are wrong, or these are too few, or not enough of them were in time for a fall that large.
+  // Returns the counts that a guarded change made now would be compared with: those of the last minute. kValidation if
+  // the terms are wrong, if too few tasks have ended, or if too few were in time for a fall that large.
   virtual Result<InTimeCounts> check_guard(const PolicyGuardTerms& terms) = 0;
-  // As change_policy(), and goes back by itself as the terms say, with a line in the audit log. `before` is the answer
+  // As change_policy(), and reverts the change as the terms say, with a line in the audit log. `before` is the answer
   // of check_guard().
   virtual Result<QueuePolicy> change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms,
                                                     const InTimeCounts& before) = 0;
   // Ends the guard of an earlier change and keeps the policy. Returns false if there is none.
   virtual bool end_guard() = 0;
-  // Takes that back. No effect if the policy has changed since.
+  // Undoes end_guard(). No effect if the policy has changed since.
   virtual void restore_guard() = 0;
   // The changes of the policy since the queue was opened, from that number on; they are numbered from 0. Those before
   // the last 1,000 are forgotten.
   virtual PolicyChanges policy_changes(uint64_t from) const = 0;
-  // The attribute `ttl` of its tasks, where it can only be milliseconds, is read as milliseconds.
+  // True if a task's `ttl` that can only be in milliseconds is read as milliseconds.
   virtual bool ttl_in_milliseconds() const = 0;
   virtual PauseChanges pause_changes() const = 0;
   // Once answered, takes give out no task of that part, even after a restart, until it is resumed or its time is over.

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kKind = "deployment";
 constexpr std::string_view kId = "current";
-constexpr int kMostTries = 3;
+constexpr int kMostTries = 6;
+constexpr milliseconds kFirstPause{100};  // Twice as long each time: a store may show a new table late.
 constexpr size_t kChangesPerPiece = 100;  // After this many changes, other work gets its turn.
 
 using NamesMember = std::vector<std::string> DeployedNames::*;
@@ -280,6 +281,7 @@ Async<Result<DeploymentPlan>> apply_deployment(Deployment deployment, Tables& ta
     // Another daemon has made a table that was not there when the changes were planned.
     const bool again = !applied && applied.error().code == ErrorCode::kResourceInUse && tries < kMostTries;
     if (!again) co_return applied;
+    co_await sleep_for(runtime.services().scheduler, kFirstPause * (1 << (tries - 1)));
   }
 }
 

@@ -193,19 +193,19 @@ void DeploymentBuilder::check_functions() {
 void DeploymentBuilder::check_definitions() {
   std::map<std::string_view, const Named*> places;
   for (const Named& named : names_) places.emplace(named.what, &named);
-  const auto tell = [&](const std::string& what, const Result<void>& good) {
+  const auto report = [&](const std::string& what, const Result<void>& good) {
     if (good) return;
     const auto found = places.find(what);
     const Named* named = found == places.end() ? nullptr : found->second;
     diagnostics_.error(named ? named->line : 1, {named ? named->id : "", ""}, good.error().message);
   };
-  for (const TopicDefinition& one : out_.topics) tell("topic " + one.name, TopicService::check(one));
-  for (const FunctionDefinition& one : out_.functions) tell("function " + one.name, FunctionRegistry::check(one));
+  for (const TopicDefinition& one : out_.topics) report("topic " + one.name, TopicService::check(one));
+  for (const FunctionDefinition& one : out_.functions) report("function " + one.name, FunctionRegistry::check(one));
   for (const SubscriptionDefinition& one : out_.subscriptions) {
-    tell("subscription " + subscription_name(one), TopicService::check(one));
+    report("subscription " + subscription_name(one), TopicService::check(one));
   }
   for (const MappingDefinition& one : out_.mappings) {
-    tell("event source mapping " + one.id, EventSourceMapping::check(one));
+    report("event source mapping " + one.id, EventSourceMapping::check(one));
   }
 }
 

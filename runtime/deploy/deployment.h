@@ -1,4 +1,4 @@
-// The state that a template asks for, as plain values, whatever the current state is (that is apply.h).
+// The state that a template asks for, as plain values. It does not depend on the current state, which apply.h reads.
 // docs/templates.md lists the supported resources, properties and forms.
 #pragma once
 

@@ -20,7 +20,7 @@ struct Diagnostic {
   bool operator==(const Diagnostic&) const = default;
 };
 
-// Text of a template for a message: cut after about `most` bytes with "...", never within a character.
+// Shortens a template's text for a message: cuts it after about `most` bytes with "...", never within a character.
 std::string shown(std::string_view text, size_t most = 100);
 
 // The place in a template that is being read; for messages.
@@ -36,7 +36,7 @@ class Diagnostics {
   // An error or warning is kept once per line and text (properties of Globals are read for each function); the first
   // 500 of each are kept, and the length of each is bounded.
   void error(int line, const Where& where, std::string message) {
-    ++told_;
+    ++reported_;
     add(errors_, line, where, std::move(message));
   }
   void warn(int line, const Where& where, std::string message) { add(warnings_, line, where, std::move(message)); }
@@ -45,19 +45,19 @@ class Diagnostics {
   const std::vector<Diagnostic>& warnings() const { return warnings_; }
   bool failed() const { return !errors_.empty(); }
   // True if there are so many errors that looking for more is not useful.
-  bool full() const { return told_ >= kMaxTold; }
+  bool full() const { return reported_ >= kMaxReported; }
   const std::string& file() const { return file_; }
   // kValidation with all errors, one per line, in the order of the file.
   Error to_error() const;
   std::vector<Diagnostic> sorted_warnings() const;
 
  private:
-  static constexpr size_t kMaxTold = 5'000;  // The most errors, counting repeated ones.
+  static constexpr size_t kMaxReported = 5'000;  // The most errors, counting repeated ones.
   void add(std::vector<Diagnostic>& to, int line, const Where& where, std::string message);
   std::string file_;
   std::vector<Diagnostic> errors_;
   std::vector<Diagnostic> warnings_;
-  size_t told_ = 0;
+  size_t reported_ = 0;
   bool dropped_ = false;  // True if there were more errors than the bound.
 };
 

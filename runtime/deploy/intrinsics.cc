@@ -38,7 +38,7 @@ Intrinsics::Intrinsics(const TemplateInput& input, Diagnostics& diagnostics, Tem
 
 bool Intrinsics::afford(size_t nodes, size_t bytes, int line, const Where& where) {
   if (budget_.take(nodes, bytes)) return true;
-  if (!std::exchange(budget_told_, true)) diagnostics_.error(line, where, TemplateBudget::message());
+  if (!std::exchange(budget_reported_, true)) diagnostics_.error(line, where, TemplateBudget::message());
   return false;
 }
 

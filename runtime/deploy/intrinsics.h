@@ -102,7 +102,7 @@ class Intrinsics {
   const TemplateInput& input_;
   Diagnostics& diagnostics_;
   TemplateBudget& budget_;
-  bool budget_told_ = false;
+  bool budget_reported_ = false;
   int depth_ = 0;  // The depth of the node being resolved, including the names and conditions that it leads to.
   std::map<std::string, Node> parameters_;
   Node mappings_;

@@ -7,7 +7,7 @@
 
 namespace freshet {
 
-// Where the parser stopped, and what it had read before. Lines and columns begin with 1.
+// The place where the parser stopped, and the part that it had read. Lines and columns begin with 1.
 struct YamlStop {
   struct Bracket {
     char opening;  // '[' or '{'.

@@ -9,10 +9,10 @@ namespace freshet {
 
 using UnitOwners = std::map<std::string, std::string>;  // From unit to member.
 
-// `members`: those that may have units, with the units that each can serve. The result has each unit that a member can
-// serve. No member has two units more than another that could take one of them. A unit stays where it is unless its
-// member cannot serve it any more or has too many: when one of `n` members comes or goes, at most the units that it
-// takes or leaves move.
+// `members` has the members that may have units, with the units that each can serve. The result has each unit that some
+// member can serve. If a member has two or more units more than another, that one can take none of them. A unit stays
+// where it is unless its member cannot serve it any more or has too many. So when a member comes or goes, only the
+// units that it takes or leaves move.
 UnitOwners assign_units(const std::map<std::string, std::set<std::string>>& members, const UnitOwners& now);
 
 }  // namespace freshet

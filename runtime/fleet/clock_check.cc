@@ -12,18 +12,15 @@ milliseconds between(WallTime from, WallTime to) {
 
 }  // namespace
 
-void ClockCheck::saw(const MemberBeat* leader, WallTime begun, WallTime ended) {
+void ClockCheck::saw(const MemberBeat& leader, WallTime begun, WallTime ended) {
   if (verdict_ == Verdict::kAgrees) return;
-  if (leader == nullptr || leader->wall == WallTime{}) {
-    verdict_ = Verdict::kAgrees;
-    return;
-  }
-  if (seen_ && seen_->life != leader->life) {
+  if (leader.wall == WallTime{}) return leads();  // It is of a version without that: nothing can be compared.
+  if (seen_ && seen_->life != leader.life) {
     seen_.reset();
     late_ = 0;
   }
-  if (!seen_ || seen_->beat != leader->beat) compare(*leader, begun, ended);
-  seen_ = Seen{leader->life, leader->beat, begun};
+  if (!seen_ || seen_->beat != leader.beat) compare(leader, begun, ended);
+  seen_ = Seen{leader.life, leader.beat, begun};
 }
 
 void ClockCheck::compare(const MemberBeat& leader, WallTime begun, WallTime ended) {
@@ -36,11 +33,12 @@ void ClockCheck::compare(const MemberBeat& leader, WallTime begun, WallTime ende
   }
   if (!seen_) {
     const milliseconds age = between(leader.wall, begun);
-    if (age >= milliseconds(0) && age <= kMostOff) verdict_ = Verdict::kAgrees;
+    const bool is_frequent = leader.lease / 3 <= kMostOff;
+    if (is_frequent && age >= milliseconds(0) && age <= kMostOff) verdict_ = Verdict::kAgrees;
     return;
   }
   const milliseconds ahead = between(leader.wall, seen_->begun);
-  if (ahead <= kMostOff) {
+  if (ahead <= kMostOff + between(begun, ended)) {  // The leader's write may take as long as this read.
     verdict_ = Verdict::kAgrees;
     return;
   }

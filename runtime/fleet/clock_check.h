@@ -3,8 +3,9 @@
 //
 // Each heartbeat has the wall time at which it was made. It was made before the read that shows it ended. A heartbeat
 // that a read shows, and that the read before it did not show, was written after that one began. These two bounds leave
-// an error of the time between two reads, and of the time that the leader's write takes. The first read suffices if the
-// heartbeat seems to be less than a second old.
+// an error of the time from one read to the end of the next one, and of the time that the leader's write takes. So read
+// each kLongestPause at least while the verdict is open. The first read suffices if the heartbeat seems to be less than
+// a second old, and the leader makes one each second at least.
 //
 // Pure. Loop thread.
 #pragma once
@@ -22,14 +23,17 @@ class ClockCheck {
   static constexpr milliseconds kMostOff{1000};
 
   enum class Verdict {
-    kUnknown,  // No new heartbeat of the leader has been seen yet.
-    kAgrees,   // Or there is nothing to compare with. This is never taken back.
+    kUnknown,  // No new heartbeat of a leader has been seen yet.
+    kAgrees,   // This is never taken back: only a member that joins is refused.
     kDiffers,
   };
+  static constexpr milliseconds kLongestPause{250};
 
   // A read of all heartbeats began and ended at these times of this member's wall clock. `leader`: the heartbeat of the
-  // living leader; null if there is none, or if this member leads.
-  void saw(const MemberBeat* leader, WallTime begun, WallTime ended);
+  // living leader. Call it in the order in which the reads began.
+  void saw(const MemberBeat& leader, WallTime begun, WallTime ended);
+  // This member leads, so its clock is the one that counts.
+  void leads() { verdict_ = Verdict::kAgrees; }
 
   Verdict verdict() const { return verdict_; }
   // By how much this clock is ahead of the leader's, at least; negative if it is behind. For kDiffers.

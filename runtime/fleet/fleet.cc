@@ -60,6 +60,7 @@ void Fleet::begin_life_of(MemberBeat me, BootTime sent) {
   log_.info("FLEET_JOINED", {{"member", me.id}, {"epoch", me.epoch}, {"leaseMs", me.lease.count()}});
   core_ = std::make_shared<FleetCore>(std::move(me), sent);
   clock_ = ClockCheck();
+  core_->accept(false);
   leaving_announced_ = false;
   if (leaving_) obey(core_->leave());
   read_at_ = now();
@@ -76,9 +77,12 @@ void Fleet::serve(std::set<std::string> units) {
   kick();
 }
 
+bool Fleet::is_accepted() const {
+  return clock_.verdict() == ClockCheck::Verdict::kAgrees || FRESHET_PLANTED("fleet-clock-not-checked");
+}
+
 void Fleet::serve_units() {
-  const bool is_right = clock_.verdict() == ClockCheck::Verdict::kAgrees || FRESHET_PLANTED("fleet-clock-not-checked");
-  core_->serve(is_right ? serves_ : std::set<std::string>());
+  core_->serve(is_accepted() ? serves_ : std::set<std::string>());
 }
 
 void Fleet::nudge() {
@@ -122,10 +126,10 @@ void Fleet::tick() {
   if (core_->membership() == Membership::kSuperseded) return;
   if (now() >= next_beat_) send_beat();
   if (now() >= next_read_ && reads_ < kMostReads) {
-    next_read_ = now() + options_.lease / 9;
+    next_read_ = now() + read_interval();
     scope_.spawn(read(core_));
   }
-  if (auto units = core_->units_to_write(); units && !writing_units_) {
+  if (auto units = core_->units_to_write(); units && !writing_units_ && (is_clock_known() || leaving_)) {
     scope_.spawn(write_units_of(core_, std::move(*units)));
   }
   if (timer_ == 0) arm();
@@ -195,7 +199,7 @@ Async<void> Fleet::read(std::shared_ptr<FleetCore> core) {
   read_at_ = std::max(read_at_, begun);
   obey(core->saw(*view, begun, now()));
   check_membership();
-  check_clock(begun_at);
+  check_clock(begun, begun_at);
   if (next_read_ <= now() || (core->units_to_write() && !writing_units_)) {
     kick();
   } else if (core->membership() != Membership::kSuperseded) {
@@ -259,17 +263,26 @@ void Fleet::check_membership() {
   said_ = is;
 }
 
-void Fleet::check_clock(WallTime begun) {
+void Fleet::check_clock(BootTime begun, WallTime begun_at) {
+  if (is_accepted() || begun < clock_read_) return;
+  clock_read_ = begun;
   const bool was_off = is_clock_off();
-  const bool was_unknown = clock_.verdict() == ClockCheck::Verdict::kUnknown;
-  if (!was_off && !was_unknown) return;
-  const MemberBeat* leader = core_->leads() ? nullptr : core_->leader();
-  clock_.saw(leader, begun, scheduler_.clock().wall());
-  if (is_clock_off() && !was_off) log_.error("FLEET_CLOCK_OFF", {{"message", broken()}});
-  const bool is_right = clock_.verdict() == ClockCheck::Verdict::kAgrees || FRESHET_PLANTED("fleet-clock-not-checked");
-  if (!is_right) return;
+  const MemberBeat* leader = core_->leader();
+  if (core_->leads()) {
+    clock_.leads();
+  } else if (leader != nullptr) {
+    clock_.saw(*leader, begun_at, scheduler_.clock().wall());
+  }
+  if (is_clock_off() && !was_off) log_.error("FLEET_CLOCK_OFF", {{"message", clock_is_off(clock_.off())}});
+  if (!is_accepted()) return;
   if (was_off) log_.info("FLEET_CLOCK_RIGHT", {{"member", options_.id}});
+  core_->accept(true);
   serve_units();
+}
+
+nanoseconds Fleet::read_interval() const {
+  const nanoseconds usual = options_.lease / 9;
+  return is_accepted() ? usual : std::min<nanoseconds>(usual, ClockCheck::kLongestPause);
 }
 
 // After a silence of an hour others have removed the member's items.

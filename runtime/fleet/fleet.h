@@ -1,8 +1,8 @@
 // A daemon's membership in a fleet: it writes its heartbeats, reads the others', and starts and stops units as
 // FleetCore decides. Units are names of things that one member at a time serves, such as queues.
 //
-// Loop thread. Tables, scheduler and FleetHooks outlive it. Destroying it ends what it does without a word to others,
-// who take over when its lease is over; leave() first where there is time.
+// Loop thread. Tables, scheduler and FleetHooks outlive it. The destructor tells nobody: others take over when the
+// lease has ended. Call leave() first if there is time.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@
 namespace freshet {
 
 struct FleetOptions {
-  std::string id;            // The same in all lives of this daemon; no other daemon has it.
-  std::string url;           // Where other members reach it.
-  milliseconds lease{3000};  // Others take over when it is silent for so long.
+  std::string id;            // Stays the same over restarts of this daemon; no other daemon has it.
+  std::string url;           // The address at which other members reach it.
+  milliseconds lease{3000};  // Others take over when they see no heartbeat for this time.
 };
 
 class FleetHooks {
@@ -31,7 +31,7 @@ class FleetHooks {
   virtual ~FleetHooks() = default;
   // This member serves the unit from now on.
   virtual void start(const std::string& unit) = 0;
-  // It must not begin anything more for the unit, from this call on.
+  // From this call on, it must not begin anything more for the unit.
   virtual void stop(const std::string& unit) = 0;
   // Something changed that other members should see before they read again by themselves: call their nudge(). Those
   // calls may be lost.
@@ -45,7 +45,7 @@ class Fleet {
   Fleet& operator=(const Fleet&) = delete;
   ~Fleet();
 
-  // Makes the table where there is none, and becomes a member. The store's errors; kCancelled after leave().
+  // Creates the table if it does not exist, and becomes a member. Errors: the store's; kCancelled after leave().
   Async<Result<void>> join();
   // The units that this member can serve from now on. It need not have joined.
   void serve(std::set<std::string> units);
@@ -59,11 +59,12 @@ class Fleet {
   const FleetCore* core() const { return core_ ? &*core_ : nullptr; }
   // Why this member serves nothing although it should; empty if there is no reason.
   std::string broken() const;
-  // True while the wall clock differs from the leader's by more than a second: this member serves nothing then.
+  // True if this member joined with a wall clock that differs from the leader's by more than a second, and until it
+  // does not any more: this member serves nothing then.
   bool is_clock_off() const { return clock_.verdict() == ClockCheck::Verdict::kDiffers; }
 
  private:
-  static constexpr int kMostBeats = 3;  // Under way at a time, as each may take long.
+  static constexpr int kMostBeats = 3;  // The most heartbeats under way, as each may take long.
   static constexpr int kMostReads = 2;
   static constexpr seconds kRetry{1};
 
@@ -84,7 +85,10 @@ class Fleet {
   void note(const Result<void>& written);
   void note_left();
   void check_membership();
-  void check_clock(WallTime begun);
+  void check_clock(BootTime begun, WallTime begun_at);
+  bool is_clock_known() const { return clock_.verdict() != ClockCheck::Verdict::kUnknown; }
+  bool is_accepted() const;
+  nanoseconds read_interval() const;
   // Nothing until the clock has been compared.
   void serve_units();
 
@@ -95,9 +99,10 @@ class Fleet {
   FleetHooks& hooks_;
   const FleetOptions options_;
   std::set<std::string> serves_;
-  std::shared_ptr<FleetCore> core_;        // One for each life; calls that are under way keep theirs.
+  std::shared_ptr<FleetCore> core_;        // A new one for each life. Calls that are under way keep theirs.
   ClockCheck clock_;                       // A new one in each life.
-  Membership said_ = Membership::kJoined;  // As logged.
+  BootTime clock_read_{};                  // The beginning of the newest read that was compared.
+  Membership said_ = Membership::kJoined;  // The state that was logged last.
   std::string last_error_;
   int beats_ = 0;
   int reads_ = 0;
@@ -112,7 +117,7 @@ class Fleet {
   BootTime next_beat_{};
   BootTime next_read_{};
   TimerId timer_ = 0;
-  Scope scope_;  // Last.
+  Scope scope_;  // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

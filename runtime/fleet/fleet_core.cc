@@ -209,10 +209,21 @@ bool FleetCore::may_claim(BootTime now) {
     return false;
   }
   if (!leaderless_since_) leaderless_since_ = now;
+  if (!is_accepted_ && is_another_accepted()) return now - *leaderless_since_ >= me_.lease;
   for (const auto& [id, member] : view_.members) {
     if (may_have_units(member)) return id == me_.id || now - *leaderless_since_ >= me_.lease / 3;
   }
   return false;
+}
+
+// A member offers no units before its clock has been found right.
+bool FleetCore::is_another_accepted() const {
+  return std::any_of(view_.members.begin(), view_.members.end(), [this](const auto& entry) {
+    const MemberBeat& member = entry.second;
+    const auto units = view_.units.find(member.id);
+    if (member.id == me_.id || !may_have_units(member) || units == view_.units.end()) return false;
+    return units->second.epoch == member.epoch && !units->second.serves.empty();
+  });
 }
 
 bool FleetCore::is_held_by_another(const std::string& unit) const {

@@ -6,10 +6,11 @@
 //   that write at the same time, at least one sees the other);
 // - counts another as dead only when it has not seen a new heartbeat for that member's whole lease, by its own clock;
 // - stops by itself when its own last heartbeat that the store confirmed was sent two thirds of its lease ago.
-// Clocks need not agree on the time. They may differ by a third in speed.
 //
-// Liveness. The first living member by id takes the leadership from a leader that is dead, leaving or of an earlier
-// life; any other does so if that has not happened a heartbeat later. The leader writes the plan.
+// Clocks need not show the same time. Their speeds may differ by a third.
+//
+// Liveness. If the leader is dead, leaving or of an earlier life, the first living member by id takes the leadership.
+// If it has not done so one heartbeat later, any other member does. The leader writes the plan.
 //
 // Loop thread.
 #pragma once
@@ -28,7 +29,7 @@ namespace freshet {
 // The state of this member in the fleet.
 enum class Membership {
   kJoined,
-  kFenced,      // Its heartbeats do not reach the store: it serves nothing.
+  kFenced,      // Its heartbeats do not reach the store. It serves nothing.
   kForgotten,   // Others removed it after a long silence: it must begin a new life.
   kSuperseded,  // Another daemon joined under its id: it serves nothing from now on.
 };
@@ -53,6 +54,8 @@ class FleetCore {
 
   // The units that this member can serve; nothing while it leaves.
   void serve(std::set<std::string> units);
+  // False while this member's clock has not been found right: it leaves the lead to others for a lease.
+  void accept(bool is_accepted) { is_accepted_ = is_accepted; }
   // Takes no more units and gives up those that it has.
   Orders leave();
 
@@ -63,13 +66,13 @@ class FleetCore {
   // The units to write, as long as units_confirmed() has not been called for them.
   std::optional<MemberUnits> units_to_write() const;
   Orders units_confirmed(uint64_t rev, BootTime now);
-  // All items, from a read that began at `begun`. Ignores a read that began before one that it knows.
+  // `view` has all items, from a read that began at `begun`. A read that began before one that is known is ignored.
   Orders saw(const FleetView& view, BootTime begun, BootTime now);
   // Stops what must not be served any more. Call it at fence_at() at the latest.
   Orders at(BootTime now);
 
   BootTime fence_at() const { return fence_at_; }
-  // The first time at which a read may find a member dead that is alive as far as is known.
+  // The first time at which a read may find that a member is dead which counts as alive now.
   BootTime next_death() const;
 
   Membership membership() const { return membership_; }
@@ -78,7 +81,7 @@ class FleetCore {
   // The living member that leads; null if there is none. Valid until the next call of saw().
   const MemberBeat* leader() const;
   bool leaving() const { return me_.leaving; }
-  // True if this member holds nothing, in the stored item, either.
+  // True if this member holds no unit, neither here nor in the stored item.
   bool has_let_go() const;
   bool is_serving(const std::string& unit) const;
   // The member that the plan names for the unit, while it lives; null: nobody at the moment. Valid until the next
@@ -93,7 +96,7 @@ class FleetCore {
   enum class Hold { kWanted, kServing };
   struct Held {
     Hold state = Hold::kWanted;
-    uint64_t rev = 0;  // The units item that first has it.
+    uint64_t rev = 0;  // The revision of the stored units that first contains it.
   };
   struct Seen {
     uint64_t epoch = 0;
@@ -110,6 +113,7 @@ class FleetCore {
   void begin_units(Orders& orders);
   void lead(Orders& orders, BootTime now);
   bool may_claim(BootTime now);
+  bool is_another_accepted() const;
   bool is_held_by_another(const std::string& unit) const;
   bool may_have_units(const MemberBeat& member) const;
   std::map<std::string, std::set<std::string>> candidates() const;
@@ -117,6 +121,7 @@ class FleetCore {
   MemberBeat me_;
   Membership membership_ = Membership::kJoined;
   BootTime fence_at_;
+  bool is_accepted_ = true;
   std::set<std::string> serves_;
   std::map<std::string, Held> held_;
   uint64_t units_rev_ = 1;

@@ -29,22 +29,6 @@ std::string cut(const std::string& text, size_t most) {
 
 }  // namespace
 
-bool is_passing(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::kThroughputExceeded:
-    case ErrorCode::kRequestLimitExceeded:
-    case ErrorCode::kTransactionConflict:
-    case ErrorCode::kTransactionCanceled:
-    case ErrorCode::kTooManyRequests:
-    case ErrorCode::kUnavailable:
-    case ErrorCode::kTimeout:
-    case ErrorCode::kUnknownOutcome:
-      return true;
-    default:
-      return false;
-  }
-}
-
 Async<Result<std::vector<PreparedEvent>>> Destinations::prepare_message(PublishInput input) {
   MessageByProtocol none;
   auto prepared = co_await topics_.prepare(std::move(input), std::move(none), kMaxOwnMessage);

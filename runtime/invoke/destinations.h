@@ -1,4 +1,4 @@
-// Sends outcomes on to a function or a topic, named by its ARN. Loop thread only.
+// Sends documents about outcomes to a function or a topic, named by its ARN. Loop thread only.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ struct DeadLetter {
 class Destinations {
  public:
   Destinations(DeliveryQueue& queue, TopicService& topics) : queue_(queue), topics_(topics) {}
-  // The events to write so that `document` (JSON) reaches the target. kResourceNotFound / kNotFound if it does not
-  // exist, kTooManyRequests if its queue is full.
+  // Returns the events to write so that `document` (JSON) reaches the target. kResourceNotFound / kNotFound if it does
+  // not exist, kTooManyRequests if its queue is full.
   Async<Result<std::vector<PreparedEvent>>> prepare(std::string target, std::string document);
   // The same for an event itself, which goes to a topic, with attributes that describe its end.
   Async<Result<std::vector<PreparedEvent>>> prepare_dead_letter(std::string topic, DeadLetter letter);
@@ -36,9 +36,6 @@ class Destinations {
 
 // Writes the document's events and delivers them.
 Async<Result<void>> send_to(Destinations& destinations, Tables& tables, std::string target, std::string document);
-
-// True if the error may pass by itself, so that a later attempt makes sense.
-bool is_passing(const Error& error);
 
 // One finished asynchronous invocation, for destinations.
 struct InvocationRecord {

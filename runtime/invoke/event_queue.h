@@ -62,14 +62,13 @@ class EventQueue {
   Async<Result<void>> load();
   // The delivery has a request id. `trace_id`: the trace of the cause; empty if it is not known.
   Result<PreparedEvent> prepare(const FunctionPtr& function, Delivery delivery, std::string trace_id);
-  // Tells that a place is free. `reserved`: only for this function, with its versions and aliases.
+  // A place is free. `reserved`: only for this function, with its versions and aliases.
   void place_freed(const std::string& function, bool reserved);
-  // Tells that the function was removed: its waiting events go to its failure destination or are deleted.
+  // The function was removed: its waiting events go to its failure destination or are deleted.
   void forget(const FunctionPtr& function);
-  // Tells that a topic's endpoint was removed. Its waiting events are given up; its statistics are removed with the
-  // last one.
+  // A topic's endpoint was removed. Its waiting events are given up; its statistics are removed with the last one.
   void endpoint_gone(const std::string& name);
-  // Tells that the definition has changed: ages and places are checked again.
+  // The definition has changed: ages and places are checked again.
   void changed(const std::string& function) { wake(queue_of(function), function); }
   // Starts no more events.
   void pause() { paused_ = true; }

@@ -202,7 +202,7 @@ Async<std::optional<std::string>> EventSourceMapping::next_stream() {
     attach_error_ = fmt::format("Table {} has no stream", shared_.definition.table);
     co_return std::nullopt;
   }
-  if (next->label != label && !shared_.position.ended) tell_lost_stream();
+  if (next->label != label && !shared_.position.ended) log_lost_stream();
   co_return next->arn;
 }
 
@@ -212,11 +212,11 @@ Async<std::optional<std::string>> EventSourceMapping::open_stream() {
   std::string table = shared_.definition.table;
   auto open = co_await parts_.streams.stream_of(std::move(table));
   if (!open || open->label == shared_.position.label) co_return std::nullopt;
-  if (!shared_.position.ended) tell_lost_stream();
+  if (!shared_.position.ended) log_lost_stream();
   co_return open->source.arn;
 }
 
-void EventSourceMapping::tell_lost_stream() const {
+void EventSourceMapping::log_lost_stream() const {
   parts_.log.warn("STREAM_RECORDS_LOST", {{"table", shared_.definition.table},
                                           {"mapping", shared_.definition.id},
                                           {"stream", shared_.position.label},

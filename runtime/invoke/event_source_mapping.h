@@ -2,7 +2,8 @@
 // (mapping_lane.h).
 //
 // It reads the streams of its table one after the other: a stream that was switched off, or whose table was deleted, to
-// its end, then the next. Records that it has not seen and that are trimmed are lost: STREAM_RECORDS_LOST says so.
+// its end, then the next. Records that are trimmed before it has seen them are lost; the event STREAM_RECORDS_LOST
+// reports that.
 //
 // Its definition may change while it runs: every lane finishes its current batch, then all continue from their
 // positions with the new definition. Disabling is such a change. Loop thread only.
@@ -53,7 +54,7 @@ class EventSourceMapping {
   Async<bool> attach();
   Async<std::optional<std::string>> next_stream();
   Async<std::optional<std::string>> open_stream();
-  void tell_lost_stream() const;
+  void log_lost_stream() const;
   void go_to(const StreamDescription& stream);
   Async<void> work();
   void lane_ended(End how);

@@ -18,7 +18,6 @@
 #include "base/result.h"
 #include "runtime/invoke/payload.h"
 #include "runtime/ports.h"
-#include "streams/topics.h"
 #include "tables/tables.h"
 
 namespace freshet {
@@ -99,6 +98,7 @@ struct InvokeOutcome {
 };
 
 class Invoker;
+class Publisher;  // streams/topics.h
 class Tracer;
 
 // The services that a native function may use. Outlives every invocation. Loop thread.

@@ -157,7 +157,7 @@ Result<void> FunctionProcess::answer(const std::string& request_id, InvokeOutcom
   set_timer(parts_.times.settle);
   finish(std::move(outcome));
   flushed_ = false;
-  if (!end_told_) program_->flush();
+  if (!reported_end_) program_->flush();
   return {};
 }
 
@@ -171,7 +171,7 @@ Result<void> FunctionProcess::fail_init(InvokeOutcome outcome) {
 
 Error FunctionProcess::misplaced(std::string what) {
   ++parts_.stats.bad_answers;
-  if (!std::exchange(told_bad_answer_, true)) {
+  if (!std::exchange(bad_answer_logged_, true)) {
     parts_.log.warn("FUNCTION_BAD_ANSWER", {{"function", function_->name}, {"requestId", request_id_}, {"what", what}});
   }
   return Error{ErrorCode::kValidation, std::move(what), nullptr};
@@ -234,8 +234,8 @@ void FunctionProcess::write_lines() {
     });
     return;
   }
-  const bool ended_too = end_told_.has_value();
-  if (std::exchange(flush_told_, false)) on_flushed();
+  const bool ended_too = reported_end_.has_value();
+  if (std::exchange(flush_pending_, false)) on_flushed();
   if (ended_too && state_ != State::kEnded) finish_end();
 }
 
@@ -261,8 +261,8 @@ void FunctionProcess::log_line(OutputStream stream, std::string_view text, bool 
 }
 
 void FunctionProcess::on_flushed() {
-  flush_told_ = !unwritten_.empty();
-  if (flush_told_) return;
+  flush_pending_ = !unwritten_.empty();
+  if (flush_pending_) return;
   end_lines();
   deliver();
   if (state_ == State::kEnding) return ended();
@@ -288,16 +288,16 @@ void FunctionProcess::on_timer() {
 // Output that it has written so far still counts.
 void FunctionProcess::end_after_output() {
   state_ = State::kEnding;
-  if (!end_told_) program_->flush();
+  if (!reported_end_) program_->flush();
 }
 
 void FunctionProcess::on_end(Result<ProcessResult> result) {
-  end_told_ = std::move(result);
+  reported_end_ = std::move(result);
   if (unwritten_.empty()) finish_end();
 }
 
 void FunctionProcess::finish_end() {
-  const Result<ProcessResult>& result = *end_told_;
+  const Result<ProcessResult>& result = *reported_end_;
   end_lines();
   if (state_ != State::kEnding) ++parts_.stats.crashes;
   if (state_ == State::kStarting || state_ == State::kBusy) {

@@ -27,7 +27,7 @@ using FunctionPtr = std::shared_ptr<const FunctionDefinition>;
 // Counts over all processes of a function, since the start.
 struct ProcessStats {
   uint64_t starts = 0;
-  uint64_t crashes = 0;      // Ended without a request of ours.
+  uint64_t crashes = 0;      // The program ended without a request of the daemon.
   uint64_t bad_answers = 0;  // Calls of the Runtime API that are out of order: repeated, late, or for another
                              // invocation.
   uint64_t log_lines = 0;
@@ -94,8 +94,8 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   bool stays() const { return state_ != State::kEnding && state_ != State::kEnded && !retired_ && !init_failure_; }
   // Requires ready(), settling() or getting_ready().
   void run(ProcessJob job);
-  // Nobody waits for the outcome of that invocation any more: the program ends if it works on it, and a job that was
-  // not fetched is dropped. Returns false if neither is the case.
+  // Nobody waits for the outcome of that invocation any more. If the program works on it, the program is ended; a job
+  // that was not fetched is dropped. Returns false if neither is the case.
   bool abandon(const std::string& request_id);
   // Ends it. Requires idle().
   void stop();
@@ -162,9 +162,9 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
     size_t done = 0;
   };
   std::deque<Output> unwritten_;
-  bool flush_told_ = false;  // True if on_flushed() is to go on with that.
-  std::optional<Result<ProcessResult>> end_told_;
-  bool told_bad_answer_ = false;
+  bool flush_pending_ = false;  // True if on_flushed() must continue with that.
+  std::optional<Result<ProcessResult>> reported_end_;
+  bool bad_answer_logged_ = false;
   bool retired_ = false;
   BootTime since_{};    // The time since which it is in this state.
   nanoseconds took_{};  // The duration of the last invocation.

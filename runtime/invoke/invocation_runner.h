@@ -1,5 +1,5 @@
-// Runs single invocations in their hosts, and counts what came of them. Whoever calls it has taken a place for the
-// invocation before (places.h).
+// Runs single invocations in their hosts, and counts their outcomes. The caller has already taken a place for the
+// invocation (places.h).
 //
 // Loop thread only.
 #pragma once
@@ -36,7 +36,7 @@ class InvocationRunner {
   // Errors are in the outcome (Runtime.HostNotFound if there is no such host). Must not outlive this.
   Async<InvokeOutcome> run(FunctionPtr function, std::string request_id, Payload payload, InvokeWishes wishes);
 
-  // True if the function's host, which has so many events, accepts another one now. A host that is full gets as many
+  // True if the function's host, which has `events` events, accepts another one now. A host that is full gets as many
   // events as it has callers.
   bool has_room_for_event(const FunctionDefinition& function, int events) const;
 

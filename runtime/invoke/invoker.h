@@ -2,18 +2,20 @@
 //
 // Concurrency: a function with reserved concurrency runs at most that many invocations at a time; all others share
 // `unreserved_concurrency`. A synchronous call at the limit is kTooManyRequests ("Rate Exceeded."); an asynchronous
-// event waits, and starts as soon as a place is free: first the one that is due longest, of those whose function has a
-// place and whose host has room.
+// event waits, and starts as soon as a place is free. Of the events whose function has a place and whose host has room,
+// the one that has been due longest starts first.
 //
 // Asynchronous events are items of the system table: logged, then run, then deleted (or sent on to a destination, in
 // the same commit). When a place is free an event starts in the turn in which it is logged: an in-process function's
-// own effects follow the event in the same log, so a crash that loses the event loses them too; what acts outside of
-// the store (the http host, task runners) awaits Tables::durable() before it does. At least once: an invocation that
-// ran when the daemon died runs again. A handler's error is retried `max_retries` times; a place or an endpoint that is
-// not there costs no retry. An event that is older than `max_event_age`, or has used up its retries, goes to
-// `on_failure` or is dropped (counted).
+// own effects follow the event in the same log, so a crash that loses the event loses them too. Code that acts outside
+// the store (the http host, task runners) awaits Tables::durable() first. At least once: an invocation that ran when
+// the daemon died runs again. A handler's error is retried `max_retries` times; a missing place or endpoint does not
+// count as a retry. An event that is older than `max_event_age`, or has used up its retries, goes to `on_failure` or is
+// dropped (counted).
 //
-// Bound: `max_queued_events` a function. At it invoke_async() and publishes to it are kTooManyRequests.
+// Bound: each function has at most `max_queued_events` events. At that bound, invoke_async() and publishes to the
+// function fail with kTooManyRequests.
+//
 // Loop thread only.
 #pragma once
 

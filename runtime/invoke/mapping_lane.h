@@ -2,7 +2,7 @@
 // and delivers them in batches, one after the other.
 //
 // At least once, in order: a batch is delivered (synchronously) before the next. The position is written after success:
-// in the same turn once the stream is drained, at the latest kSaveEvery later; batches that were delivered since are
+// in the same turn if the stream is drained, else at most kSaveEvery later. Batches that were delivered since then are
 // delivered again after a crash. A position that only skipped records waits for kSaveSkipped, so that it costs no
 // commit of its own while the stream is busy.
 //
@@ -13,9 +13,9 @@
 // out of retries).
 //
 // With a tumbling window a batch holds records of one window; the function gets the state that it returned before. A
-// window ends when a record of a later one arrives, or kWindowGrace after its end by the clock: with an invocation
-// without records, which is retried until it succeeds. A record that arrives later opens its window again. Loop thread
-// only.
+// window ends when a record of a later one arrives, or kWindowGrace after its end by the clock. At its end the function
+// is invoked without records; that call is retried until it succeeds. A record that arrives later opens its window
+// again. Loop thread only.
 #pragma once
 
 #include <array>
@@ -153,7 +153,7 @@ class MappingLane {
   std::deque<Pending> buffer_;  // Records that were read, passed the filter, and are not delivered.
   size_t buffer_bytes_ = 0;     // The size of their keys and images.
   BootTime buffer_since_{};
-  int throttles_ = 0;  // In a row.
+  int throttles_ = 0;  // The number of throttled attempts in a row.
   bool stop_ = false;
   bool ended_ = false;
   bool resting_ = false;  // True while it waits for records or for time: stop() may end it there.

@@ -20,8 +20,8 @@ class NativeHost final : public Host {
   NativeHost(const NativeRegistry& registry, Services& services, Tracer* tracer = nullptr)
       : registry_(registry), services_(services), tracer_(tracer) {}
 
-  // A handler that still waits at the invocation's deadline is destroyed. One that never waits cannot be stopped:
-  // native handlers do bounded work between waits.
+  // A handler that still waits at the invocation's deadline is destroyed. A handler that never waits cannot be stopped,
+  // so native handlers must do bounded work between waits.
   Async<InvokeOutcome> invoke(const FunctionDefinition& function, Invocation invocation) override;
 
  private:

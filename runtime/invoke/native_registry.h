@@ -1,4 +1,4 @@
-// The compiled-in handlers, by name. The wiring page fills it before the runtime starts.
+// The compiled-in handlers, by name. The program's main part fills it before the runtime starts.
 #pragma once
 
 #include <map>

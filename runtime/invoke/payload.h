@@ -1,5 +1,5 @@
-// The event of one invocation: JSON text, or change records whose text is made only on request. A native function that
-// only reads records costs neither writing nor parsing that text.
+// The event of one invocation: JSON text, or change records whose text is made only on request. For a native function
+// that only reads records, that text is neither written nor parsed.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Runs functions as programs that speak the Lambda Runtime API. Each invocation has a process for itself. A process
-// that has answered stays warm for the next one (the most recently used first) until it was idle for too long or its
+// Runs functions as programs that speak the Lambda Runtime API. A process runs one invocation at a time. A process that
+// has answered stays warm for the next one (the most recently used first) until it has been idle for too long or its
 // function has changed. Loop thread.
 //
 // Bounds: as many processes of a function as it may have invocations at a time (places.h), besides those that are

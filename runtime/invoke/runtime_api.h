@@ -29,7 +29,7 @@ class RuntimeSession {
   // Waits for the next event; returns the last one again if it was not answered. kValidation if another call waits
   // already. Destroying the Async leaves the event to the next call.
   virtual Async<Result<RuntimeEvent>> next() = 0;
-  // Gives the outcome of the event in work. kValidation if that event is not `request_id`: it was answered before, or
+  // Gives the outcome of the current event. kValidation if that event is not `request_id`: it was answered before, or
   // never existed.
   virtual Result<void> answer(const std::string& request_id, InvokeOutcome outcome) = 0;
   // Reports that the program could not initialise.

@@ -6,11 +6,11 @@
 // of short steps shares one commit.
 //
 // Bounds, and what happens at them:
-//   mailbox_bound   works delivered and not yet taken. Beyond it deliver() returns false and the sender answers "busy".
-//                   A turn moves mail in only while less than max_steps works are ready, so the bound holds.
-//   max_steps,      works run in one turn, and time spent on them. At either the rest stays ready for the next turn,
-//  turn_budget which follows at once; a single work is never interrupted. Posted work and timers have no bound of their
-// own: the code that posts work bounds it (each queue says how).
+// - `mailbox_bound`: the most works that are delivered and not yet taken. Beyond it, deliver() returns false and the
+//   sender answers "busy". A turn takes mail only while fewer than `max_steps` works are ready, so the bound holds.
+// - `max_steps` and `turn_budget`: the most works that a turn runs, and the most time that it spends on them. The rest
+//   stays ready for the next turn, which follows at once. A single work is never interrupted.
+// - Posted work and timers have no bound of their own: the code that posts work bounds it (each queue says how).
 //
 // Threads: deliver() and stop() from any; everything else on the loop's own thread (the one that calls run() or
 // turn()).

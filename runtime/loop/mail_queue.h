@@ -17,7 +17,7 @@ class MailQueue {
   MailQueue& operator=(const MailQueue&) = delete;
   ~MailQueue();
 
-  // Any thread. Returns false if it is full or closed; the work was destroyed.
+  // Any thread. Returns false if the queue is full or closed; the work is then destroyed.
   bool push(Work work);
   // Any thread: push() returns false from now on.
   void close() { closed_.store(true); }

@@ -25,7 +25,7 @@ class SimLoop final : public Scheduler {
   void remove(TurnParticipant& participant) { loop_.remove(participant); }
   size_t timers() const { return loop_.timers(); }
 
-  // For untrusted work: the calls below stop after that many turns at one moment, and do nothing from then on.
+  // For untrusted work: the calls below stop after `turns` turns at one moment, and do nothing from then on.
   // is_restless() is then true.
   void give_up_after(int turns) { most_turns_ = turns; }
   bool is_restless() const { return restless_; }

@@ -96,9 +96,13 @@ void abort_for(const SlowTurn& turn) {
   std::abort();
 }
 
-TurnWatch::TurnWatch(const Loop& loop, milliseconds longest, std::function<void(const SlowTurn&)> tell,
+TurnWatch::TurnWatch(const Loop& loop, milliseconds longest, std::function<void(const SlowTurn&)> on_slow_turn,
                      const Clock* clock)
-    : loop_(loop), longest_(longest), tell_(std::move(tell)), clock_(clock), loop_thread_(pthread_self()) {
+    : loop_(loop),
+      longest_(longest),
+      on_slow_turn_(std::move(on_slow_turn)),
+      clock_(clock),
+      loop_thread_(pthread_self()) {
   absl::InitializeSymbolizer("");
   std::array<void*, 1> first;
   backtrace(first.data(), 1);  // The first call loads a library, which a signal handler must not do.
@@ -154,7 +158,7 @@ void TurnWatch::look() {
   turn.taken = std::chrono::duration_cast<milliseconds>(clock.boot() - since_);
   turn.computed = std::chrono::duration_cast<milliseconds>(used() - used_);
   next_ *= 10;
-  tell_(turn);
+  on_slow_turn_(turn);
 }
 
 // The processor time of the loop's thread so far.

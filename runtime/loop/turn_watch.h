@@ -37,11 +37,11 @@ std::string place_in_program(void* address);
 
 class TurnWatch {
  public:
-  // The loop's thread creates and destroys it; one at a time in a process. `loop` outlives it. Calls `tell` on the
-  // watch's thread when a turn has taken `longest`, and again each time its duration has grown tenfold. `clock`
+  // The loop's thread creates and destroys it; one at a time in a process. `loop` outlives it. Calls `on_slow_turn` on
+  // the watch's thread when a turn has taken `longest`, and again each time its duration has grown tenfold. `clock`
   // measures turns of a loop on simulated time, each from when the watch first sees it, and outlives the watch; null:
   // the loop's own clock does, from the turn's begin.
-  TurnWatch(const Loop& loop, milliseconds longest, std::function<void(const SlowTurn&)> tell,
+  TurnWatch(const Loop& loop, milliseconds longest, std::function<void(const SlowTurn&)> on_slow_turn,
             const Clock* clock = nullptr);
   TurnWatch(const TurnWatch&) = delete;
   TurnWatch& operator=(const TurnWatch&) = delete;
@@ -57,15 +57,15 @@ class TurnWatch {
 
   const Loop& loop_;
   const milliseconds longest_;
-  const std::function<void(const SlowTurn&)> tell_;
+  const std::function<void(const SlowTurn&)> on_slow_turn_;
   const Clock* const clock_;
   const pthread_t loop_thread_;
 
   // Used by the watch's thread only.
-  std::optional<BootTime> seen_;  // The turn that was seen last, by when it began;
-  BootTime since_{};              // from when on it counts,
-  nanoseconds used_{0};           // the time that the loop's thread had computed by then,
-  nanoseconds next_{0};           // and how long it must take until the next report.
+  std::optional<BootTime> seen_;  // When the turn began that was seen last.
+  BootTime since_{};              // The time from which that turn is measured.
+  nanoseconds used_{0};           // The processor's time of the loop's thread at `since_`.
+  nanoseconds next_{0};           // The duration at which the turn is reported next.
 
   Mutex mutex_;
   Condition changed_;

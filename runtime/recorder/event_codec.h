@@ -14,10 +14,10 @@ namespace freshet {
 
 // Longer names of groups and keys are cut to this length.
 inline constexpr size_t kMostNameBytes = 256;
-// The most bytes that an event without names takes, without and with what decides about a task.
+// The most bytes of an event without names: first without the properties of a task, then with them.
 inline constexpr size_t kMostPlainBytes = 48;
 inline constexpr size_t kMostAboutBytes = 128;
-// The most bytes that an event takes with that.
+// The most bytes of an event with these properties.
 inline size_t most_bytes(const RecordedTask& about) {
   return kMostAboutBytes + std::min(about.group.size(), kMostNameBytes) + std::min(about.key.size(), kMostNameBytes);
 }
@@ -29,7 +29,7 @@ struct CodecPlace {
   uint64_t task = 0;
 };
 
-// Beside the states and the number of a move.
+// The flags of a move.
 enum MoveFlag : unsigned {
   kMoveAbout = 1,
   kMovePulled = 2,
@@ -60,15 +60,15 @@ inline char* put_number(char* out, uint64_t value) {
   return out;
 }
 
-// Small whether it is positive or negative.
+// Makes a number small if its absolute value is small, so that it takes few bytes.
 inline uint64_t folded(int64_t value) {
   return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
 }
 
-// Each returns the end of the event that it wrote at `out`, where enough bytes are free. An event of a time before
-// the last one gets that time.
+// These functions write an event at `out`, where enough bytes are free, and return its end. If the event is earlier
+// than the last one, it gets the time of the last one.
 //
-// Most events are starts and ends: this is all of them, and the beginning of the other moves.
+// Writes a start or an end, as most events are. All other moves begin like this.
 inline char* encode_plain(char* out, CodecPlace& place, int64_t at_ms, TaskStage from, TaskStage to, unsigned flags,
                           uint64_t task) {
   const int64_t now = std::max(at_ms, place.at_ms);
@@ -80,14 +80,14 @@ inline char* encode_plain(char* out, CodecPlace& place, int64_t at_ms, TaskStage
   *out++ = static_cast<char>(flags);
   return out;
 }
-// A task arrives of which only the end is described: RecordedTask::due_in and due_by_ttl.
+// Writes the arrival of a task that has no properties but RecordedTask::due_in and due_by_ttl.
 inline char* encode_arrival(char* out, CodecPlace& place, int64_t at_ms, TaskStage to, uint64_t task,
                             std::optional<int64_t> due_ms, bool due_by_ttl) {
   out = encode_plain(out, place, at_ms, TaskStage::kNone, to, kMoveAbout, task);
   *out++ = static_cast<char>((due_ms ? kAboutDue : 0u) | (due_by_ttl ? kAboutDueByTtl : 0u));
   return due_ms ? put_number(out, folded(*due_ms)) : out;
 }
-// `about` may be null; the move's own is not looked at.
+// `about` describes the task and may be null. It is used instead of RecordedMove::about.
 char* encode(char* out, CodecPlace& place, int64_t at_ms, const RecordedMove& move, const RecordedTask* about);
 char* encode(char* out, CodecPlace& place, int64_t at_ms, const RecordedLimits& limits);
 char* encode(char* out, CodecPlace& place, int64_t at_ms, const RecordedCount& count);

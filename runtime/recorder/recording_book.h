@@ -37,8 +37,8 @@ class QueueRecording {
 
   // Times must not fall; an earlier time counts as the time of the previous event.
   void add(const RecordedMove& move, BootTime now);
-  // The same for a move with nothing but these MoveFlags; for one that is described by `about` or, if that is null, by
-  // nothing; and for a task that comes and has nothing but an end.
+  // The same for special moves. add_plain(): a move with nothing but these MoveFlags. add(): a move with `about` as the
+  // description of the task; null: there is none. add_arrival(): a new task that has no properties but its end.
   void add_plain(TaskStage from, TaskStage to, unsigned flags, uint64_t task, int64_t now_ms) {
     write(now_ms, kMostPlainBytes, [&](char* at) { return encode_plain(at, place_, now_ms, from, to, flags, task); });
   }
@@ -74,7 +74,7 @@ class QueueRecording {
     return position.chunk + 1 < first_chunk_ || position.event < dropped_events_;
   }
 
-  // When it began: at begin_anew(). Empty: with the book.
+  // When begin_anew() was called. Empty: the recording began with the book.
   std::optional<BootTime> began() const { return began_; }
   // The time of the last event that has been dropped since then; empty if none has.
   std::optional<BootTime> forgotten_until() const { return forgotten_until_; }
@@ -86,16 +86,16 @@ class QueueRecording {
   struct Chunk {
     std::unique_ptr<char[]> bytes;
     size_t size = 0;
-    char* next = nullptr;  // The end of its events,
-    char* end = nullptr;   // and of its bytes.
+    char* next = nullptr;  // The end of its events.
+    char* end = nullptr;   // The end of its bytes.
     uint64_t events = 0;
     int64_t began_ms = 0;  // Boot time.
     int64_t last_ms = 0;
   };
-  // By which the queue that loses a chunk is chosen: the first one.
+  // Orders the queues that may lose a chunk: the first one does.
   struct Rank {
     size_t bytes = 0;
-    int64_t last_ms = 0;  // That of its oldest chunk.
+    int64_t last_ms = 0;  // Chunk::last_ms of its oldest chunk.
     uint64_t number = 0;
     QueueRecording* queue = nullptr;
     bool operator<(const Rank& other) const {
@@ -119,9 +119,9 @@ class QueueRecording {
   RecordingBook& book_;
   const uint64_t number_;
   std::deque<Chunk> chunks_;
-  Chunk* open_ = nullptr;     // The last of them.
+  Chunk* open_ = nullptr;     // The last chunk.
   size_t bytes_ = 0;          // The bytes of all chunks.
-  uint64_t first_chunk_ = 1;  // The number of the first of them.
+  uint64_t first_chunk_ = 1;  // The number of the first chunk.
   uint64_t dropped_events_ =
       0;  // The number of events in the chunk that was dropped last. UINT64_MAX: it belonged to another queue.
   CodecPlace place_;
@@ -143,8 +143,8 @@ class RecordingBook {
   const QueueRecording* find(std::string_view queue) const;
   // Once a second: drops chunks whose last event is too old, and notes in each queue if the wall clock was set.
   void tick(WallTime wall, BootTime now);
-  // The time on the wall clock, had it always gone as it goes now. A recording has these times, so that a step of the
-  // clock does not tear it.
+  // The time of `at` by the wall clock as it is set now. A recording has these times, so that a step of the clock
+  // leaves no gap in it.
   WallTime wall_of(BootTime at) const;
   // The time on the boot clock at which the wall clock showed `at`, as far as its steps are known: the last one up to
   // `now`, if it showed it more than once.
@@ -167,7 +167,7 @@ class RecordingBook {
   std::map<std::string, std::unique_ptr<QueueRecording>, std::less<>> queues_;
   std::set<QueueRecording::Rank> ranks_;  // The ranks of queues with a chunk.
   size_t bytes_ = 0;
-  std::optional<milliseconds> ahead_;  // The wall clock beside the boot clock.
+  std::optional<milliseconds> ahead_;  // How far the wall clock is ahead of the boot clock.
   std::optional<BootTime> first_tick_;
   std::deque<Step> steps_;
 };

@@ -16,7 +16,7 @@
 namespace freshet {
 
 struct FixtureChunk {
-  std::string lines;  // Whole lines; empty if nothing has happened.
+  std::string lines;  // Whole lines; empty if there was no change.
   uint64_t next = 1;  // The `next` of the following call.
 };
 

@@ -17,7 +17,7 @@
 
 namespace freshet {
 
-// The functions of a replay: the wiring page adds them to a runtime.
+// The functions of a replay, which install() adds to its runtime.
 class ReplayProgram {
  public:
   virtual ~ReplayProgram() = default;
@@ -56,7 +56,7 @@ struct ReplayOptions {
   milliseconds answer_after{100};
   // Prints the event of each invocation as the function gets it, ids included; else only its subject.
   bool whole_events = false;
-  // Turns of the loop at one moment before functions that wake each other without end are given up.
+  // The most turns of the loop at one moment. Then functions that wake each other without end are given up.
   int most_turns = 5'000;
   LogLevel log_level = LogLevel::kInfo;
   std::function<void(size_t)> on_record;  // Called after each record, with its number from 1; may be empty.

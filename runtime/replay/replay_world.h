@@ -6,6 +6,7 @@
 #include "runtime/loop/sim_loop.h"
 #include "runtime/replay/recorded_tables.h"
 #include "runtime/replay/replay.h"
+#include "streams/topics.h"
 #include "tables/engine/embedded.h"
 
 namespace freshet {

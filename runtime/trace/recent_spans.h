@@ -20,8 +20,8 @@ class RecentSpans final : public SpanSink {
   void take(const std::vector<Span>& spans) override;
   void close() override {}
 
-  // The attempts on the task and all spans below them, by their start: the newest `most`, of which `more` may be left
-  // out.
+  // The attempts on the task and all spans below them, ordered by their start. At most the newest `most` are given;
+  // `more` says if others were left out.
   struct OfTask {
     std::vector<Span> spans;
     bool more = false;

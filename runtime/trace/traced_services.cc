@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "streams/topics.h"
+
 namespace freshet {
 
 namespace {

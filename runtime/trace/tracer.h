@@ -51,7 +51,7 @@ class Tracer {
   size_t finish_foreign(std::vector<Span> spans, bool trusted);
   void flush();       // Passes on everything that waits, and flushes the sinks.
   bool idle() const;  // True if all sinks have passed on their spans.
-  void end();         // The same, and removes the sinks: call it before the objects that they use are destroyed.
+  void end();         // As flush(), and removes the sinks. Call it before the objects that they use are destroyed.
 
   TraceLinks& links() { return links_; }
   uint64_t dropped() const { return dropped_; }

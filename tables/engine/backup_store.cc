@@ -13,12 +13,11 @@ namespace {
 constexpr std::string_view kSuffix = ".backup";
 constexpr std::string_view kPartSuffix = ".part";
 constexpr size_t kStepBytes = 256u << 10;
-constexpr uint64_t kSyncBytes = 4u << 20;           // Bytes written between two syncs, so that no sync takes long
+constexpr uint64_t kSyncBytes = 4u << 20;           // The most bytes between two syncs, so that no sync takes long.
 constexpr uint64_t kMostUnsynced = 2 * kSyncBytes;  // however slow the disk is.
-constexpr size_t kMostAtOnce = 50;                  // The most backups that are made, and tables that are restored, at
-                                                    // once; as the service.
-constexpr size_t kMostBackups = 10'000;             // The most backups: the description of each stays in memory.
-constexpr uint64_t kKnownMemory = 1536;             // The approximate memory for the description of one backup.
+constexpr size_t kMostAtOnce = 50;       // The most backups being made and tables being restored, as on the service.
+constexpr size_t kMostBackups = 10'000;  // The most backups: the description of each stays in memory.
+constexpr uint64_t kKnownMemory = 1536;  // The approximate memory for the description of one backup.
 constexpr milliseconds kRetryPause{100};
 
 template <class T>
@@ -269,7 +268,7 @@ BootTime BackupStore::next_due() const {
     if (!waits_for_sync(*making)) return now;
   }
   for (const auto& restoring : restoring_) {
-    // The end of the sync that makes it durable brings a turn, too.
+    // The end of the sync that makes it durable causes a turn, too.
     if (!restoring.durable) due = std::min(due, std::max(now, restoring.blocked_until));
   }
   return due;
@@ -279,7 +278,7 @@ bool BackupStore::is_far_ahead(const Making& making) const {
   return making.writer->bytes() >= making.synced + kMostUnsynced;
 }
 
-// A sync that is over brings a turn of its own.
+// The end of a sync causes a turn.
 bool BackupStore::waits_for_sync(const Making& making) const {
   return (making.all_written || making.failed || is_far_ahead(making)) && syncing_ && !options_.backup_sync->over();
 }

@@ -110,7 +110,7 @@ void Committer::log_drop(const Table& table) {
 
 Result<LogPosition> Committer::append(BatchKind kind, const std::string& payload) {
   if (!log_->starts_segment(payload.size())) return log_->append(kind, payload);
-  // The checkpoint says what holds after this batch; said first, it lets replay begin here.
+  // The checkpoint states what holds after this batch. It stands before the batch, so that a replay can begin here.
   std::string whole = payload.substr(0, kPayloadHeaderBytes);
   whole += checkpoint_of(catalog_);
   whole.append(payload, kPayloadHeaderBytes);

@@ -21,8 +21,8 @@ constexpr seconds kTidyPeriod{1};
 
 }  // namespace
 
-// Finds the items of one segment that are still the newest of their kind. Many are looked up together, so that they
-// wait for the memory at the same time.
+// Finds the items of one segment that are still the newest of their kind. Many are looked up together, so that their
+// cache misses overlap.
 class Compactor::Finder final : public BatchSink {
  public:
   Finder(const Catalog& catalog, uint32_t segment, std::deque<std::pair<uint32_t, ItemRef>>& found)
@@ -125,8 +125,9 @@ void Compactor::begin_segment() {
   if (auto opened = committer_.log()->will_read(*segment); !opened) committer_.report(opened.error());
 }
 
-// Keeps pace with the writes: each examined byte frees only its share of garbage. A quarter faster than that, and
-// faster still the further the log is beyond its bound: the oldest segments may have less than their share.
+// Keeps pace with the writes: each examined byte frees only its share of garbage. The step is a quarter larger than
+// that needs, and larger still the further the log is beyond its bound, because the oldest segments may have less
+// garbage than their share.
 bool Compactor::step() {
   const uint64_t appended = committer_.appended_bytes();
   const uint64_t live = committer_.room().live_bytes();
@@ -217,7 +218,7 @@ void Compactor::finish_segment() {
   cursor_.reset();
 }
 
-// Removes retired segments that nobody needs; seldom while there is plenty of space, as little changes in between.
+// Removes retired segments that nobody needs. It runs seldom while there is plenty of space.
 void Compactor::tidy() {
   const BootTime now = clock_.boot();
   const auto segments = committer_.log()->segments();

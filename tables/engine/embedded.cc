@@ -556,7 +556,7 @@ void Engine::run_due() {
     const bool opening = table->is_opening_books();
     left -= table->catch_up(left);
     catalog_.count(*table);
-    if (opening && !table->is_opening_books()) committer_.log_table(*table);  // With all flows, from now on.
+    if (opening && !table->is_opening_books()) committer_.log_table(*table);  // Logs the table with all its flows.
     catching_up_ = catching_up_ || table->is_behind();
   }
 }

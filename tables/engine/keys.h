@@ -122,7 +122,7 @@ Result<void> check_no_empty_key(const Item& item, const TableDefinition& definit
 // The attributes that the entries of an index hold, each once; empty means all.
 std::vector<std::string> held_attributes(const TableDefinition& table, const IndexDefinition& index);
 
-// The key attributes of a stored item; their encoding.
+// The key attributes of a stored item, decoded or encoded.
 Item keys_only(const ItemRef& item, const KeySchema& keys);
 void append_encoded_keys(std::string& out, const ItemRef& item, const KeySchema& keys);
 

@@ -127,7 +127,7 @@ class OrderedItems {
     for (auto& load : loads) apply(load, changed);
     loads.clear();
   }
-  // The entry of a secondary index, and its bytes if the index is empty.
+  // Fills an empty secondary index: indexed() makes each entry, fill() takes all of them.
   Entry indexed(const KeyView& key, const ItemRef& item) const { return entry(key, item); }
   void fill(std::vector<Entry> entries);
 

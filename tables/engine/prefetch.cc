@@ -19,16 +19,16 @@ const std::string& table_of(const WriteInput& input) {
 
 // Calls `each` with the bytes of the partition key.
 template <class Each>
-void tell_partition(const ItemRef& item, const KeySchema& keys, const Each& each) {
+void visit_partition_key(const ItemRef& item, const KeySchema& keys, const Each& each) {
   const auto key = item.find(keys.partition.name);
   if (key && key->type() == keys.partition.type) each(key->key_bytes());
 }
 template <class Each>
-void tell_partition(const EditItemInput& input, const KeySchema& keys, const Each& each) {
-  tell_partition(input.seen, keys, each);
+void visit_partition_key(const EditItemInput& input, const KeySchema& keys, const Each& each) {
+  visit_partition_key(input.seen, keys, each);
 }
 template <class Each>
-void tell_partition(const WriteInput& input, const KeySchema& keys, const Each& each) {
+void visit_partition_key(const WriteInput& input, const KeySchema& keys, const Each& each) {
   const Item& item = std::visit([](const auto& write) -> const Item& { return input_key(write); }, input);
   const Value* key = item.find(keys.partition.name);
   if (key && key->is(keys.partition.type)) each(KeyBytes(*key).view());
@@ -44,7 +44,7 @@ void prefetch_each(const Catalog& catalog, const std::vector<Input>& inputs) {
   Hashes hashes;
   for (const Input& input : inputs) {
     if (&input != &inputs.front() && table_of(input) != table_of(inputs.front())) continue;
-    tell_partition(input, items.keys(), [&](std::string_view key) { hashes.push_back(items.hash(key)); });
+    visit_partition_key(input, items.keys(), [&](std::string_view key) { hashes.push_back(items.hash(key)); });
   }
   items.prefetch(hashes);
 }
@@ -65,7 +65,7 @@ void prefetch(const Catalog& catalog, const std::string& table, const std::vecto
   const OrderedItems& all = (*found)->items();
   Hashes hashes;
   for (const ItemRef& item : items) {
-    tell_partition(item, all.keys(), [&](std::string_view key) { hashes.push_back(all.hash(key)); });
+    visit_partition_key(item, all.keys(), [&](std::string_view key) { hashes.push_back(all.hash(key)); });
   }
   all.prefetch(hashes);
 }

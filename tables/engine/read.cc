@@ -30,8 +30,7 @@ struct Shape {
   bool count_only = false;
   std::optional<std::string> partition;       // Entries of other partitions in the range are skipped.
   std::vector<std::string> held;              // The attributes that the index holds, sorted; empty for all.
-  std::vector<std::string> index_attributes;  // The attributes that are returned from an entry without a projection;
-                                              // empty for all.
+  std::vector<std::string> index_attributes;  // The attributes returned without a projection; empty for all.
   std::vector<std::string> filter_view;       // The attributes that the filter sees; empty for all.
   size_t weight = 0;                          // The most operands and paths that are looked for in an item.
   bool fetches = false;                       // True if the index lacks some of them: the table is read, too.

@@ -68,11 +68,11 @@ class Room {
   // The bytes that a mutation adds, and to which caps it is held.
   struct Demand {
     uint64_t bytes = 0;  // In the log.
-    uint64_t added = 0;  // By clients' items, in the log and in memory,
+    uint64_t added = 0;  // Bytes that clients' items add, in the log and in memory.
     uint64_t removed = 0;
-    uint64_t entries = 0;  // and by new entries of indexes, in memory.
-    bool grows = false;    // Clients' data become more.
-    bool waits = false;    // The runtime keeps something for a client.
+    uint64_t entries = 0;  // Bytes of new index entries, in memory.
+    bool grows = false;    // True if the data of clients grow.
+    bool waits = false;    // True if the runtime must keep something for a client.
   };
   Demand demand_of(const Mutation& mutation) const;
   Result<void> admit_bytes(uint64_t keep, uint64_t bytes);

@@ -16,7 +16,7 @@ constexpr seconds kLongestStalling{60};
 }  // namespace
 
 void SyncSchedule::appended(uint64_t sequence, BootTime at, Streams streams, bool hurried) {
-  // Only if each turn has its sync is there a sync worth delaying.
+  // With other modes than `sync`, a turn has no sync of its own that could be delayed.
   const bool at_once = hurried || !waiters_.empty() || options_.durability.mode != DurabilityMode::kSync;
   if (at_once) wanted_ = sequence;
   unreleased_.push_back({sequence, at, std::move(streams), std::move(waiters_), at_once});

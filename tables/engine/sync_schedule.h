@@ -44,7 +44,8 @@ class SyncSchedule {
 
   // Tells that one request causes most of this turn's changes, so that few clients wait for them.
   void expect_bulk() { in_bulk_ = true; }
-  // How a sync that begins now may be done: how many wait for it, or beside the loop after a stall.
+  // Tells a sync that begins now how many clients wait for it; kBusy, so that it runs beside the loop, until
+  // `beside_until_`.
   Waiting waiting(BootTime now) const;
   void synced() { in_bulk_ = false; }
 
@@ -63,7 +64,7 @@ class SyncSchedule {
 
   // See Tables::lull().
   Async<void> lull(BootTime latest);
-  // `now`: lulls end. Else only those whose time is over are forgotten.
+  // Ends all lulls if `now` is true. Otherwise only forgets those whose time is over.
   void end_lulls(bool now) {
     if (!lulls_.empty()) end_some_lulls(now);
   }

@@ -171,7 +171,7 @@ uint64_t Table::memory_to_become(const TableDefinition& next) const {
 
 uint64_t Table::take_growth() {
   const uint64_t now = memory();
-  return now - std::exchange(told_memory_, now);
+  return now - std::exchange(reported_memory_, now);
 }
 
 const SecondaryIndex* Table::index(std::string_view name) const {
@@ -332,35 +332,36 @@ bool Table::covers(const std::optional<Backfill>& backfill, const ItemRef& item)
   return !backfill || (backfill->last && !items_.precedes(backfill->last, item));
 }
 
-template <class Tell>
-size_t Table::walk(std::optional<Backfill>& backfill, size_t limit, Tell&& tell) {
+template <class Visit>
+size_t Table::walk(std::optional<Backfill>& backfill, size_t limit, Visit&& visit) {
   auto it = backfill->last ? items_.after(backfill->last) : items_.begin();
-  size_t told = 0;
-  for (; it != items_.end() && told < limit; ++it, ++told) {
-    tell(it->item);
+  size_t visited = 0;
+  for (; it != items_.end() && visited < limit; ++it, ++visited) {
+    visit(it->item);
     backfill->last = it->item;
   }
   if (it == items_.end()) backfill.reset();
-  return told;
+  return visited;
 }
 
 size_t Table::catch_up(size_t limit) {
-  size_t told = drop_old(limit);
+  size_t visited = drop_old(limit);
   for (const auto& index : indexes_) {
-    if (!index->backfill || told >= limit) continue;
-    told += walk(index->backfill, limit - told,
-                 [&](const ItemRef& item) { index->change({}, Picked(names_, {}), item, Picked(names_, item)); });
+    if (!index->backfill || visited >= limit) continue;
+    visited += walk(index->backfill, limit - visited,
+                    [&](const ItemRef& item) { index->change({}, Picked(names_, {}), item, Picked(names_, item)); });
   }
-  if (ttl_backfill_ && told < limit) {
-    told += walk(ttl_backfill_, limit - told,
-                 [&](const ItemRef& item) { ttl_->change({}, {}, item, observed(item, Picked(names_, item)).seen); });
+  if (ttl_backfill_ && visited < limit) {
+    visited += walk(ttl_backfill_, limit - visited, [&](const ItemRef& item) {
+      ttl_->change({}, {}, item, observed(item, Picked(names_, item)).seen);
+    });
   }
-  if (books_backfill_ && told < limit) {
-    told += walk(books_backfill_, limit - told, [&](const ItemRef& item) {
+  if (books_backfill_ && visited < limit) {
+    visited += walk(books_backfill_, limit - visited, [&](const ItemRef& item) {
       books_->change({}, observed(item, Picked(names_, item)).counted, Cause::kClient);
     });
   }
-  return told;
+  return visited;
 }
 
 bool Table::is_behind() const {

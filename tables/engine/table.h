@@ -154,8 +154,8 @@ class Table {
   void count(const ItemRef& before, const ItemRef& after);
   // True if the walk has passed the position of the item.
   bool covers(const std::optional<Backfill>& backfill, const ItemRef& item) const;
-  template <class Tell>
-  size_t walk(std::optional<Backfill>& backfill, size_t limit, Tell&& tell);
+  template <class Visit>
+  size_t walk(std::optional<Backfill>& backfill, size_t limit, Visit&& visit);
 
   const uint32_t number_;
   const uint64_t hash_seed_;
@@ -176,10 +176,10 @@ class Table {
   Snapshot* snapshot_ = nullptr;
   StreamMemory& stream_memory_;
   std::unique_ptr<ChangeStream> stream_;
-  uint64_t bytes_ = 0;        // The bytes of encoded items.
-  uint64_t item_memory_ = 0;  // The memory of their blocks.
-  uint64_t own_memory_ = 0;   // Memory except items and entries.
-  uint64_t told_memory_ = 0;  // The memory that take_growth() has reported.
+  uint64_t bytes_ = 0;            // The bytes of encoded items.
+  uint64_t item_memory_ = 0;      // The memory of their blocks.
+  uint64_t own_memory_ = 0;       // Memory except items and entries.
+  uint64_t reported_memory_ = 0;  // The memory that take_growth() has reported.
   bool keep_images_ = false;
   std::future<void> applying_;  // Applies applied_loads_. The last member: it uses the ones above, and the destructor
                                 // waits for it.

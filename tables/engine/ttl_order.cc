@@ -67,8 +67,8 @@ std::optional<int64_t> TtlOrder::next(int64_t now) const {
 }
 
 std::optional<int64_t> TtlOrder::take_suspect() {
-  if (!suspect_ || suspect_told_) return std::nullopt;
-  suspect_told_ = true;
+  if (!suspect_ || suspect_reported_) return std::nullopt;
+  suspect_reported_ = true;
   return suspect_;
 }
 

@@ -67,7 +67,7 @@ class TtlOrder {
   size_t memory_ = 0;
   Set set_{CountingAllocator<Entry>(memory_)};
   std::optional<int64_t> suspect_;
-  bool suspect_told_ = false;
+  bool suspect_reported_ = false;
 };
 
 }  // namespace freshet

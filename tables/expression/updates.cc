@@ -117,7 +117,7 @@ class Update {
     auto left = operand(action.left, left_storage);
     if (!left) return fail(left.error());
     if (action.arithmetic == 0) {
-      // No conditional operator: it would copy both ways.
+      // A conditional operator would copy in both cases.
       if (*left == &left_storage) {
         write.owned = std::move(left_storage);
       } else {

@@ -54,8 +54,8 @@ struct LogOptions {
   BackgroundSync* beside = nullptr;
   uint64_t beside_bytes = 32u << 10;
   // Cuts, deletes and creates files, which may wait for the file system's journal as long as a sync does; null: the
-  // calls here do it. Needs files that two threads may use, as the real ones. Outlives the log. When work is over, call
-  // sync() again.
+  // calls here do it. Needs Files that two threads may use at once, as those of make_posix_files(). Outlives the log.
+  // When work is over, call sync() again.
   BackgroundWork* chores = nullptr;
   // Called once, within open_log(), if something was cut or a loss was accepted. May be empty.
   std::function<void(const LogCut&)> on_cut;
@@ -106,9 +106,9 @@ class Log {
   // every segment begins with everything that older ones said besides items.
   virtual bool starts_segment(size_t payload_bytes) const = 0;
   // Makes all appended batches durable as the durability mode asks (kNone: only says so; kInterval: when the interval
-  // is over). With LogOptions::beside a sync may only begin here: durable_sequence() says how far it is. kSync begins
-  // nothing if all batches up to `wanted` are durable. The call that ends a sync beside does not sync within the call:
-  // clients that waited for the finished sync come first.
+  // is over). With LogOptions::beside a sync may only begin here: durable_sequence() says how far it is. In mode kSync
+  // the call does nothing if all batches up to `wanted` are durable. The call that ends a sync beside does not sync
+  // within the call: clients that waited for the finished sync come first.
   virtual Result<void> sync(BootTime now, Waiting waiting, uint64_t wanted) = 0;
   // True while a sync runs beside, or is over and sync() has not been called since.
   virtual bool syncing() const = 0;

@@ -295,9 +295,9 @@ Result<void> Recovery::cut() {
   for (const Segment& segment : out_.segments) {
     if (segment.id > end_.segment) out_.cut_bytes += segment.allocated;
   }
-  // One by one from the newest, so that a crash here leaves no gap. The one before it is the newest then. A process
-  // that was killed here may have removed a newer one, and a power cut can bring that one back, but not the one before
-  // it.
+  // Removes them one by one from the newest, so that a crash here leaves no gap: the one before is then the newest. A
+  // process that was killed here may have removed a newer one, and a power cut can bring that one back, but not the one
+  // before it.
   if (out_.segments.back().id > end_.segment && !FRESHET_PLANTED("removals-of-before-not-synced")) {
     if (auto synced = files_.sync_directory(directory_); !synced) return synced;
   }
@@ -331,7 +331,7 @@ Result<void> Recovery::make_whole(Segment& segment) {
   return {};
 }
 
-// With zeros rather than by truncating, so that the segment keeps its space on a full disk.
+// Writes zeros instead of truncating, so that the segment keeps its space on a full disk.
 Result<void> Recovery::clear_tail() {
   auto file = files_.open(path(end_.segment), OpenMode::kReadWrite);
   if (!file) return fail(std::move(file.error()));

@@ -27,7 +27,7 @@ void SegmentLog::begin_chore() {
     options_.chores->begin([&files = files_, cut = cuts_.front()]() -> Result<void> {
       auto file = files.open(cut.path, OpenMode::kReadWrite);
       if (file) return (*file)->truncate(cut.bytes);
-      if (file.error().code == ErrorCode::kNotFound) return {};  // It is in the trash already.
+      if (file.error().code == ErrorCode::kNotFound) return {};  // The file is in the trash already.
       return fail(std::move(file.error()));
     });
   } else if (!trash_.empty()) {

@@ -16,8 +16,8 @@ constexpr uint64_t kWriteAhead = 64u << 10;
 constexpr uint64_t kSegmentsInBound = 8;
 constexpr milliseconds kDiskLookPeriod{100};
 constexpr milliseconds kTrashPeriod{1};
-constexpr uint64_t kSparesPerCall = 4;          // Allocating takes time: a turn stays short,
-constexpr uint64_t kSparedPerCall = 16u << 20;  // so no more bytes than this, or one spare.
+constexpr uint64_t kSparesPerCall = 4;  // The most spares made in one call: it takes time, and a turn must stay short.
+constexpr uint64_t kSparedPerCall = 16u << 20;  // The most bytes that one call allocates, but at least one spare.
 constexpr size_t kMaxUnsyncedFiles = 16;        // The most open files, with durability `none`.
 constexpr uint64_t kUnbounded = std::numeric_limits<uint64_t>::max();
 
@@ -50,7 +50,7 @@ std::string SegmentLog::path(uint32_t id) const {
 }
 
 tl::unexpected<Error> SegmentLog::fail_for_good(Error error) {
-  if (can_wait(error)) error.code = ErrorCode::kIo;  // Only callers that ask can_wait() try again.
+  if (can_wait(error)) error.code = ErrorCode::kIo;  // A permanent error: only callers of can_wait() try again.
   if (!failed_) failed_ = std::move(error);
   return fail(*failed_);
 }
@@ -199,8 +199,8 @@ bool SegmentLog::starts_segment(size_t payload_bytes) const {
   return segments_.back().bytes == kSegmentHeaderBytes || !fits(batch_bytes(payload_bytes));
 }
 
-// For a file larger than a spare, spares are given up: no more than it takes, and none for what would not fit all the
-// same.
+// Gives up spares for a file that is larger than a spare: no more than needed, and none if the file would not fit all
+// the same.
 Result<void> SegmentLog::make_room(uint64_t bytes) {
   if (options_.chores) do_chores();
   if (failed_) return fail(*failed_);
@@ -208,7 +208,7 @@ Result<void> SegmentLog::make_room(uint64_t bytes) {
   const uint64_t over_bound = bytes - std::min(bytes, bound_left());
   const uint64_t lacking = std::max(over_bound, bytes - std::min(bytes, disk_free_));
   if (lacking > spares_.bytes()) {
-    if (over_bound == 0) return {};  // The disk says it itself, and knows better.
+    if (over_bound == 0) return {};  // The disk reports that itself, and knows better.
     return fail(ErrorCode::kDiskFull, "the log in " + options_.directory + " has reached its bound of " +
                                           std::to_string(options_.max_bytes) + " bytes");
   }
@@ -247,7 +247,7 @@ Result<void> SegmentLog::start_segment(uint64_t batch_bytes) {
   const uint32_t id = first ? 1 : segments_.back().id + 1;
   const uint64_t allocated = space->bytes;
   if (auto made = make_segment(id, std::move(*space)); !made) return made;
-  // Anew, so that errors name the segment. make_segment() has just closed a file: a descriptor is free.
+  // Opens the file anew, so that errors name the segment. make_segment() has just closed a file: a descriptor is free.
   auto file = files_.open(path(id), OpenMode::kReadWrite);
   if (!file) return fail_for_good(std::move(file.error()));
   if (!first) {
@@ -339,8 +339,8 @@ void SegmentLog::all_is_durable() {
   interval_end_.reset();
 }
 
-// Beside us what is written from now on does not count: the next sync is for that. With `beside_alone` none that would
-// hold up the caller.
+// A sync beside the loop does not cover what is written after its begin: the next sync does. With `beside_alone`,
+// begins no sync that would block the caller.
 Result<void> SegmentLog::begin_sync(Waiting waiting, bool beside_alone) {
   const Segment& open = segments_.back();
   const uint64_t enough = waiting == Waiting::kBusy  ? 0
@@ -401,7 +401,7 @@ Result<void> SegmentLog::sync(BootTime now, Waiting waiting, uint64_t wanted) {
 
 BootTime SegmentLog::sync_due() const {
   if (failed_) return BootTime::max();
-  // A sync that is under way brings a turn when it is over.
+  // A running sync causes a turn when it is over.
   BootTime due = syncing_ ? BootTime::max() : interval_end_.value_or(BootTime::max());
   // While the disk is full, or the reserve is not whole, look at the disk again and again: writes may be refused
   // because of it, and then no flush looks.

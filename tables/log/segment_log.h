@@ -59,7 +59,7 @@ class SegmentLog final : public Log {
   Result<void> keep_for_later(Spares::Space space);
   Result<void> leave_open_segment(bool synced);
   Result<void> sync_files();
-  void all_is_durable();  // From now on, whatever was written.
+  void all_is_durable();  // Marks everything that was written as durable.
   Result<void> begin_sync(Waiting waiting, bool beside_alone);
   Result<void> end_sync();
   void keep_space();
@@ -75,14 +75,14 @@ class SegmentLog final : public Log {
   }
   void asked_disk(bool full);
   uint32_t removable_below() const;  // Segments with lower numbers: a header on the disk says that nobody needs them.
-  void claim(uint64_t bytes);        // Counts `bytes` of files as used,
-  void give_back(uint64_t bytes);    // or as free again.
+  void claim(uint64_t bytes);        // Counts `bytes` of files as used.
+  void give_back(uint64_t bytes);    // Counts `bytes` of files as free again.
   // Opens a closed segment for reading, if it is not open.
   Result<void> open_to_read(uint32_t id);
   Result<void> look_at_disk();
   uint64_t in_whole_segments(uint64_t bytes) const;
-  uint64_t bound_left() const;  // The bytes that max_bytes leaves for further files,
-  uint64_t room() const;        // and that the disk leaves, too.
+  uint64_t bound_left() const;  // The bytes that max_bytes leaves for further files.
+  uint64_t room() const;        // The bytes that both max_bytes and the disk leave.
   bool all_durable() const { return file_durable_sequence_ == last_sequence_; }
   // Keeps the first permanent error: every later call gets it.
   tl::unexpected<Error> fail_for_good(Error error);
@@ -125,9 +125,9 @@ class SegmentLog final : public Log {
   enum class Chore { kNone, kCut, kDelete, kSpare };
   Chore chore_ = Chore::kNone;
   struct Cut {
-    std::string path;     // The path of a closed segment,
-    uint64_t bytes = 0;   // its length,
-    uint64_t beyond = 0;  // and the space behind it.
+    std::string path;     // The path of a closed segment.
+    uint64_t bytes = 0;   // The length to which the file is cut.
+    uint64_t beyond = 0;  // The space behind that length.
   };
   std::deque<Cut> cuts_;    // The first one may be running.
   std::string spare_path_;  // The spare that is being made.

@@ -14,7 +14,7 @@ struct OwnedTables::Kept {
   KeptBooks books{};
   bool is_counted = false;
   bool is_over = false;  // The table is gone, or has no books any more.
-  // The counter waits for this of its books. Null: it does not wait.
+  // The condition of the books that the counter waits for; null while it does not wait.
   bool (KeptBooks::*awaited)() const = nullptr;
   std::optional<Promise<bool>> woken{};
 };

@@ -11,7 +11,7 @@ void add(std::map<std::string, uint64_t>& to, const std::string& status, uint64_
   to[status] += count;
 }
 
-// True if there was less.
+// Returns true if there was less than that.
 bool take(std::map<std::string, uint64_t>& from, const std::string& status, uint64_t count) {
   uint64_t& there = from[status];
   const bool lacks = there < count;
@@ -68,7 +68,7 @@ void KeptBooks::moved(uint64_t id, const At& from, const At& to, Cause cause) {
 }
 
 void KeptBooks::begin_count() {
-  count_.emplace();
+  count_ = std::make_unique<Count>();
   is_doubted_ = false;
 }
 
@@ -94,7 +94,7 @@ void KeptBooks::end_count() {
   if (count_->waiting.empty()) finish_count();
 }
 
-// The difference came and went past this process.
+// Other processes have caused the difference.
 void KeptBooks::finish_count() {
   std::set<std::string> all;
   for (const auto& [status, items] : books_.stock) all.insert(status);

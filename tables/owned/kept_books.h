@@ -1,9 +1,9 @@
-// KeptBooks: the books of one table on a store that keeps none (tables/traits.h, Trait::kBooks). They are right once
-// all items were counted (begin_count() to end_count()), as far as moves go through this process. What others write
-// shows at the next count, as moves by clients. Pure state. Loop thread.
+// KeptBooks: the books of one table on a store that keeps none (tables/traits.h, Trait::kBooks). They are exact once
+// all items have been counted (begin_count() to end_count()), as far as this process writes the table. Writes by others
+// show at the next count, as moves by clients. Pure state. Loop thread.
 //
-// While items are counted, others are written. An item counts as it is when the count meets it, or as its first write
-// leaves it, whichever comes first. `id` stands for an item: two with the same one are counted as one.
+// Writes go on during a count. An item counts in the state in which the count reads it, or in the state in which its
+// first write leaves it, whichever comes first. `id` identifies an item; two items with the same id count as one.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -20,7 +21,7 @@ namespace freshet {
 
 class KeptBooks {
  public:
-  // Where an item is, and its bytes as stored. Empty: not in the table.
+  // The status of an item, and its bytes as stored. An empty At means that the item is not in the table.
   struct Place {
     std::string status;
     uint64_t bytes = 0;
@@ -35,23 +36,24 @@ class KeptBooks {
     const auto found = in_flight_.find(id);
     return found == in_flight_.end() ? 0 : found->second;
   }
-  // `now`: the item's place if it is known.
+  // A write of the item has ended. `now`: the item's place afterwards, if it is known.
   void over(uint64_t id, const std::optional<At>& now);
   // The item was at `from` and is at `to`.
   void moved(uint64_t id, const At& from, const At& to, Cause cause);
-  // Something may have moved that this does not know of: count again.
+  // The books may have missed a move: the table must be counted again.
   void doubt() { is_doubted_ = true; }
   bool is_doubted() const { return is_doubted_; }
 
   void begin_count();
-  // A page of the count showed the item. `at`: where it is, or where these books have it.
+  // A page of the count contains the item. `at`: its place in that page or, if these books already have the item, its
+  // place there.
   void counted(uint64_t id, const At& at);
-  // There are no more pages. The count holds as soon as the writes are over that were under way when it met their
-  // items.
+  // There are no more pages. The count is complete once all writes have ended that were in flight when the count read
+  // their items.
   void end_count();
-  bool is_counting() const { return count_.has_value(); }
-  bool is_counted() const { return !count_; }
-  // Approximately, for what grows with the table or with what is under way.
+  bool is_counting() const { return count_ != nullptr; }
+  bool is_counted() const { return count_ == nullptr; }
+  // The approximate memory of the parts that grow with the table or with the writes in flight.
   uint64_t memory_bytes() const;
 
   const Books& books() const { return books_; }
@@ -64,7 +66,7 @@ class KeptBooks {
   struct Count {
     Stock stock;
     absl::flat_hash_set<uint64_t> known;        // Items that are in `stock`, or that are not in the table.
-    absl::flat_hash_map<uint64_t, At> waiting;  // They were being written when the count met them.
+    absl::flat_hash_map<uint64_t, At> waiting;  // Items that were being written when the count read them.
     bool is_read = false;                       // There are no more pages.
   };
 
@@ -72,7 +74,7 @@ class KeptBooks {
   void finish_count();
 
   Books books_;
-  std::optional<Count> count_;
+  std::unique_ptr<Count> count_;
   absl::flat_hash_map<uint64_t, int> in_flight_;
   bool is_doubted_ = false;
 };

@@ -1,4 +1,4 @@
-// The definitions of tables and their books: what OwnedTables adds to descriptions, and how it counts.
+// The part of OwnedTables for definitions and books: it completes descriptions, and counts tables.
 #include <algorithm>
 #include <utility>
 
@@ -8,13 +8,13 @@ namespace freshet {
 
 namespace {
 
-constexpr int kCountShare = 20;           // A count is followed by a pause that is so many times longer.
-constexpr int kDoubtShare = 10;           // In doubt the least pause is that much shorter.
-constexpr seconds kLongestWrite{600};     // A count that waits for one any longer is begun anew.
-constexpr milliseconds kFirstPause{200};  // After a page that failed; then doubled.
+constexpr int kCountShare = 20;           // The pause after a count is at least this many times longer than the count.
+constexpr int kDoubtShare = 10;           // In doubt, the least pause is shorter by this factor.
+constexpr seconds kLongestWrite{600};     // A count that waits longer than this for a write is begun anew.
+constexpr milliseconds kFirstPause{200};  // The pause after a failed page; it is then doubled.
 constexpr milliseconds kLongestPause{30'000};
 
-// As in the books of the embedded store: tables/engine/books_keeper.h.
+// The status as in the books of the embedded store (tables/engine/books_keeper.h).
 std::string state_of(const std::optional<ValueView>& status) {
   constexpr size_t kLongestStatus = 64;
   constexpr int64_t kLargestNumber = 999;
@@ -39,11 +39,11 @@ uint64_t OwnedTables::memory_bytes() const {
 
 void OwnedTables::doubt(const std::string& table) {
   if (KeptBooks* books = books_of(table)) books->doubt();
-  tell_counter(table);
+  wake_counter(table);
 }
 
-// Its books have changed: the counter may be waiting for that.
-void OwnedTables::tell_counter(const std::string& table) {
+// Call it when the books have changed: wakes the counter if it waits for that.
+void OwnedTables::wake_counter(const std::string& table) {
   const auto there = kept_.find(table);
   if (there == kept_.end() || there->second->awaited == nullptr) return;
   Kept& kept = *there->second;
@@ -171,7 +171,7 @@ Async<Result<Books>> OwnedTables::books(std::string table) {
   return Result<Books>(kept->second->books.books());
 }
 
-// While the table has books: counts its items now and then.
+// Counts the items of the table from time to time, as long as it has books.
 Async<void> OwnedTables::count(std::string table, std::shared_ptr<Kept> kept) {
   for (;;) {
     const BootTime began = now();
@@ -188,7 +188,7 @@ Async<void> OwnedTables::count(std::string table, std::shared_ptr<Kept> kept) {
   }
 }
 
-// Takes half of the time at most, so that it leaves capacity to others. A page that fails is asked for again.
+// Reads at most half of the time, so that it leaves capacity to others. A failed page is requested again.
 Async<void> OwnedTables::count_once(std::string table, std::shared_ptr<Kept> kept) {
   kept->books.begin_count();
   Item start;
@@ -211,7 +211,7 @@ Async<void> OwnedTables::count_once(std::string table, std::shared_ptr<Kept> kep
       const Item key = key_in(item.decode(), table);
       std::string bytes;
       append_encoded(bytes, key);
-      // The books have an item as it is remembered: what is read of it later moves it from there.
+      // A remembered item counts in its remembered state, because a later read moves it from there.
       const auto known = recent_.find(table, key);
       if (const auto at = place_of(table, known ? known : item))
         kept->books.counted(std::hash<std::string>{}(bytes), *at);

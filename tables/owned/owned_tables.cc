@@ -22,7 +22,7 @@ uint64_t hash_of(const Item& key) {
 
 constexpr milliseconds kRoomLook{20};
 constexpr seconds kRoomPatience{2};
-constexpr seconds kLookLater{10};  // Longer than a store needs for a write that it will ever carry out.
+constexpr seconds kLookLater{10};  // Longer than a store takes for any write that it will still carry out.
 
 template <class Input>
 std::vector<std::string> tables_of(const std::vector<Input>& inputs) {
@@ -45,7 +45,7 @@ size_t item_bytes(const EditItemInput& edit) {
   return edit.seen.encoded().size() + bytes.size();
 }
 
-// As far as the input says.
+// The size of the item, as far as the input shows it.
 size_t item_bytes(const WriteInput& input) {
   std::string bytes;
   if (const auto* put = std::get_if<PutItemInput>(&input)) append_encoded(bytes, put->item);
@@ -121,7 +121,7 @@ bool names(const std::string& expression, const Placeholders& placeholders, cons
 
 }  // namespace
 
-// Writes that are under way. One whose caller goes away before the answer may have been carried out.
+// Writes in flight. If the caller goes away before the answer, the outcome of its write is unknown.
 class OwnedTables::Writing {
  public:
   Writing(OwnedTables& tables, std::vector<Written> writes) : tables_(tables), writes_(std::move(writes)) {
@@ -141,7 +141,7 @@ class OwnedTables::Writing {
   }
 
   Written& next() { return writes_[done_]; }
-  // The next write was answered, and what came of it is noted.
+  // The next write was answered, and its outcome has been recorded.
   void over() {
     const Written& write = writes_[done_++];
     if (tables_.books_of(write.table) == nullptr) return;
@@ -155,7 +155,7 @@ class OwnedTables::Writing {
   size_t done_ = 0;
 };
 
-// The room of writes that are under way.
+// The room that writes in flight have reserved.
 class OwnedTables::Room {
  public:
   explicit Room(RecentWrites& recent) : recent_(recent) {}
@@ -184,7 +184,7 @@ OwnedTables::~OwnedTables() {
 
 void OwnedTables::over(const Written& write, const std::optional<KeptBooks::At>& now) {
   if (KeptBooks* books = books_of(write.table)) books->over(hash_of(write.key), now);
-  tell_counter(write.table);
+  wake_counter(write.table);
 }
 
 Item OwnedTables::key_in(const Item& item, const std::string& table) const {
@@ -232,7 +232,7 @@ OwnedTables::Written OwnedTables::written_by(const WriteInput& input) {
   return out;
 }
 
-// Each table is asked for its keys once. If one cannot be asked, the others are not either: the call itself says why.
+// Reads the definition of each table once. If one cannot be read, it stops: the call itself then reports the reason.
 Async<void> OwnedTables::know_tables(std::vector<std::string> tables) {
   std::sort(tables.begin(), tables.end());
   tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
@@ -243,8 +243,8 @@ Async<void> OwnedTables::know_tables(std::vector<std::string> tables) {
   }
 }
 
-// New items leave some room to changes of others, which never fail for lack of it. Changes of items that are remembered
-// already do not wait. `inputs` and `room` outlive the answer.
+// Writes of new items leave some room for changes, which never fail for lack of room. Changes of items that are
+// remembered already do not wait. `inputs` and `room` must outlive the Async.
 template <class Input>
 Async<Result<void>> OwnedTables::find_room(const std::vector<Input>& inputs, Room& room) {
   const auto is_remembered = [this](const Input& input) {
@@ -332,7 +332,7 @@ Async<std::vector<Result<WriteOutput>>> OwnedTables::write_many(std::vector<Writ
     if (answers[i] && wanted_by(inputs[i]) == ReturnValues::kNone) answers[i]->attributes = ItemRef();
     writing.over();
   }
-  room.give_back();  // The writes have taken theirs.
+  room.give_back();  // From here on the writes hold their own room.
   if (!others.empty()) scope_.spawn(look_at_refused(std::move(others)));
   if (!unseen.empty()) co_await look_again(std::move(unseen));
   co_return answers;
@@ -408,8 +408,8 @@ void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const 
   }
 }
 
-// Nobody knows what the item is now. It is read after a while, as a write may be carried out when nobody waits for it
-// any more.
+// The state of the item is unknown. It is read after a while, because the write may still be carried out when nobody
+// waits for it any more.
 void OwnedTables::has_no_answer(const Written& write) {
   if (!is_of_this_table(write)) return;
   recent_.unsure(write.table, write.key, write.before, write.cause, now());
@@ -433,7 +433,7 @@ void OwnedTables::note_refused(Written& write, const ItemRef& item, uint64_t cal
   recent_.refused(write.table, write.key, item, call, now());
   write.cause = unsure.value_or(Cause::kClient);
   if (known || unsure) return account(write, known);
-  // The books may have the item as the writer saw it, or as another write under way has made it.
+  // The books may have the item as the writer saw it, or as another write in flight has left it.
   const KeptBooks* books = books_of(write.table);
   const bool are_others = books && books->in_flight(hash_of(write.key)) > (is_over ? 0 : 1);
   if (write.is_seen_in_index || write.before || are_others) doubt(write.table);
@@ -450,7 +450,7 @@ void OwnedTables::account(const Written& write, const std::optional<ItemRef>& be
   } else if (write.may_move) {
     books->doubt();
   }
-  tell_counter(write.table);
+  wake_counter(write.table);
 }
 
 // Reads items whose state an answer left open.
@@ -468,7 +468,7 @@ Async<void> OwnedTables::look_again(std::vector<Written> writes) {
   static_cast<void>(co_await read_many(std::move(reads)));
 }
 
-// Reads items whose writes were refused without saying what they are.
+// Reads items whose writes were refused without an image of the item.
 Async<void> OwnedTables::look_at_refused(std::vector<Written> writes) {
   std::erase_if(writes, [this](const Written& write) { return !is_of_this_table(write); });
   const uint64_t call = recent_.begin_call();
@@ -558,7 +558,7 @@ std::string OwnedTables::trouble() const {
   return out;
 }
 
-// Reads on where most of a page turned out to have moved, but not without end.
+// Reads further pages if most items of a page turn out to have moved, but only a bounded number.
 Async<Result<Page>> OwnedTables::query(QueryInput input) {
   if (input.index.empty() || input.count_only || !input.projection.empty()) {
     auto work = store_.query(std::move(input));

@@ -1,17 +1,18 @@
-// OwnedTables: a store that this process alone writes, or nearly, over an engine across a network. It adds what a queue
-// needs and such an engine lacks:
+// OwnedTables wraps an engine across a network whose tables are written by this process alone, or nearly so. It adds
+// two features that a queue needs and such an engine lacks:
 // - exact indexes: an index shows a write of this process from the moment at which it is answered. Items that others
 //   write show when the engine's index shows them;
-// - books: counted at the start, kept by the writes that go through here, and counted again now and then, as others
-//   write, too.
+// - books: counted at the start, updated by each write that goes through here, and counted again from time to time,
+//   because others may write, too.
 //
-// Writes wait while it cannot remember more of them: none is forgotten before indexes show it. If that lasts, those
-// that only make new items are refused with kThroughputExceeded, and others go on, so that work in hand can be ended.
+// It remembers each write until the indexes show it, within a bounded memory. While that memory is full, further writes
+// wait. If that lasts, writes that only create items are refused with kThroughputExceeded; all others go on, so that
+// running work can be finished.
 //
-// Queries of an index are corrected, but not scans, nor queries with count_only or a projection. The
-// conditions of writes are the engine's: what this remembers is never a reason for a promise.
+// It corrects queries of an index, but not scans, nor queries with count_only or a projection. Only the engine decides
+// the conditions of writes: remembered items are never the reason for a promise.
 //
-// Loop thread. What it refers to outlives it, and it outlives every Async that it returned.
+// Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that it returned.
 #pragma once
 
 #include <functional>
@@ -32,8 +33,8 @@ namespace freshet {
 struct OwnedOptions {
   std::string version;          // As in RecentWrites.
   RecentWritesLimits recent{};  // How long writes are remembered.
-  seconds recount{600};         // Between two counts of a table; longer if a count takes long.
-  // Told when an index turns out to be far behind, and when it is so no longer.
+  seconds recount{600};         // The time between two counts of a table; longer if a count takes long.
+  // Called when an index is found to be far behind, and when it no longer is.
   std::function<void(const std::string& table, const std::string& index, bool is_behind)> on_lag;
 };
 
@@ -74,12 +75,12 @@ class OwnedTables final : public Tables {
   Async<Result<void>> durable() override { return store_.durable(); }
   Async<void> lull(BootTime latest) override { return store_.lull(latest); }
 
-  // From now on this process owns the table again, which others have written meanwhile: forgets what it remembers of
-  // items, and counts the table anew.
+  // Call it when this process becomes the writer of the table again after others have written to it: forgets its
+  // remembered items, and counts the table anew.
   void start_over(const std::string& table);
   // True if the table has books, and all its items have been counted at least once.
   bool is_counted(const std::string& table) const;
-  // Memory of recent writes, and of counts while they last: 16 bytes for each item of the table.
+  // The memory of recent writes and of running counts. A count takes 16 bytes for each item of the table.
   uint64_t memory_bytes() const;
   // Names the indexes that are far behind, a line each; empty: none is.
   std::string trouble() const;
@@ -88,7 +89,7 @@ class OwnedTables final : public Tables {
   struct Kept;
   class Writing;
   class Room;
-  // An item that is written, and what was known of it before.
+  // A write, and the known state of its item before it.
   struct Written {
     std::string table;
     Item key{};  // Empty: the table is not known, and nothing is noted.
@@ -104,7 +105,7 @@ class OwnedTables final : public Tables {
   BootTime now() const { return scheduler_.clock().boot(); }
   Item key_in(const Item& item, const std::string& table) const;
   KeptBooks* books_of(const std::string& table);
-  // Empty: it is not known where the item is.
+  // Empty if the item's place is not known.
   std::optional<KeptBooks::At> place_of(const std::string& table, const std::optional<ItemRef>& item) const;
 
   template <class Input>
@@ -130,13 +131,13 @@ class OwnedTables final : public Tables {
   void doubt(const std::string& table);
   // `now`: as in KeptBooks.
   void over(const Written& write, const std::optional<KeptBooks::At>& now);
-  void tell_counter(const std::string& table);
+  void wake_counter(const std::string& table);
   Async<void> look_at_lag(RecentWrites::Doubt doubt);
   void end_lags();
 
   Async<void> count(std::string table, std::shared_ptr<Kept> kept);
   Async<void> count_once(std::string table, std::shared_ptr<Kept> kept);
-  // Until then, or until `done` or the end of the books: then tell_counter() has been called.
+  // Waits until `until`, or until wake_counter() finds that `done` holds or the books have ended.
   Async<void> wait_for(std::shared_ptr<Kept> kept, bool (KeptBooks::*done)() const, BootTime until);
 
   Tables& store_;
@@ -145,8 +146,8 @@ class OwnedTables final : public Tables {
   StoreTraits traits_;
   RecentWrites recent_;
   std::map<std::string, std::shared_ptr<Kept>> kept_;             // By table.
-  std::map<std::pair<std::string, std::string>, BootTime> lags_;  // By table and index: when it was last found so.
-  Scope scope_;                                                   // Last.
+  std::map<std::pair<std::string, std::string>, BootTime> lags_;  // By table and index: when it was last far behind.
+  Scope scope_;                                                   // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

@@ -11,8 +11,8 @@ namespace freshet {
 
 namespace {
 
-constexpr size_t kEntryBytes = 400;  // An entry takes that much beside its item.
-constexpr size_t kMostDoubts = 4;    // From one query.
+constexpr size_t kEntryBytes = 400;  // The memory of an entry besides its item.
+constexpr size_t kMostDoubts = 4;    // The most doubts that one query reports.
 constexpr milliseconds kFullFor{20};
 constexpr seconds kLessonPause{1};
 
@@ -53,7 +53,7 @@ class IndexOrder {
   IndexOrder(const TableDefinition& table, const IndexDefinition& index, bool forward)
       : table_(table), index_(index), forward_(forward) {}
 
-  // Less than 0: a page has `a` before `b`. Both have all keys.
+  // Less than 0 if `a` comes before `b` in a page. Both must have all keys.
   template <class A, class B>
   int compare(const A& a, const B& b) const {
     int order = 0;
@@ -68,7 +68,7 @@ class IndexOrder {
     const int order = index_.keys.sort ? compare(a, b, index_.keys.sort->name) : 0;
     return forward_ ? order : -order;
   }
-  // The key that stands for the item in a request for the next page.
+  // The start key for a page that continues behind the item.
   Item place_of(const ItemRef& item) const {
     Item place = key_in(item, table_.keys);
     for (const KeyAttribute* attribute : index_.keys.attributes()) {
@@ -95,8 +95,8 @@ bool can_correct(const QueryInput& query, const IndexDefinition* index) {
          index->keys.more_partition.empty() && index->keys.more_sort.empty();
 }
 
-// Merges two pages that begin at the same place, up to where the first of them ends. Items of one sort key stay
-// together, as the engine may have them in an order of its own: such a page may be a little longer than `limit`.
+// Merges two pages that begin at the same place, up to where the first of them ends. Items with the same sort key stay
+// together, because the engine may order them in its own way. So a page may be a little longer than `limit`.
 Page merge(Page shown, Page remembered, const IndexOrder& order, uint32_t limit) {
   Item end = std::move(shown.last_evaluated_key);
   const bool is_cut = !remembered.last_evaluated_key.empty();
@@ -208,7 +208,7 @@ bool RecentWrites::wrote(const std::string& table, const Item& key, ItemRef now,
   // A write that had no answer may have come before this one, or after it.
   if (entry.unsure && entry.came >= call) return false;
   if (entry.now && entry.written >= call) {
-    // Another write was under way together with this one.
+    // Another write was in flight together with this one.
     const bool are_there = *entry.now && now;
     const int64_t before = are_there ? version_of(*entry.now) : 0;
     const int64_t after = are_there ? version_of(now) : 0;
@@ -282,7 +282,7 @@ void RecentWrites::lagged(nanoseconds lag, BootTime now) {
   lag_ = std::max(lag_, lag);
 }
 
-// Such a lag would change how long writes are remembered at least.
+// True if such a lag would change the shortest time for which writes are remembered.
 bool RecentWrites::may_teach(nanoseconds lag, BootTime now) {
   forget_old_lags(now);
   const nanoseconds known = std::max<nanoseconds>(limits_.least, 2 * lag_);
@@ -304,7 +304,7 @@ bool RecentWrites::make_room(BootTime now, size_t bytes) {
   const auto is_full = [&] { return bytes_ + taken_ + bytes >= limits_.bytes; };
   if (!is_full()) return true;
   if (now < full_until_) return false;   // Many may wait for room: one of them looks.
-  constexpr size_t kMostPassed = 1'000;  // The writes that cannot go yet; the next look goes on behind them.
+  constexpr size_t kMostPassed = 5'000;  // The writes that cannot go yet; the next look goes on behind them.
   const nanoseconds least_age = least(now);
   for (size_t left = std::min(ages_.size(), kMostPassed); left > 0 && !ages_.empty() && is_full();) {
     const Age first = ages_.front();
@@ -323,7 +323,7 @@ bool RecentWrites::make_room(BootTime now, size_t bytes) {
   return !is_full();
 }
 
-// False if the memory does not take the item.
+// Shows the item in `memory_`. Returns false if `memory_` refuses it.
 bool RecentWrites::show(KnownTable& table, const Item& key, const ItemRef& now) {
   if (now) {
     PutItemInput put;
@@ -371,8 +371,8 @@ void RecentWrites::keep_longer(Entry& entry, BootTime now) {
       std::min<BootTime>(std::max<BootTime>(entry.until, now + limits_.remembered), entry.at + limits_.longest);
 }
 
-// The index shows something else. The item is read before it would be remembered for longer than after a write, as a
-// client may have changed it.
+// The index shows another state of the item. The item is read before it is remembered for longer than after a write,
+// because a client may have changed it.
 void RecentWrites::lags(const QueryInput& query, const KnownTable& table, const ItemRef& item, Entry& entry,
                         BootTime now) {
   keep_longer(entry, now);
@@ -403,7 +403,7 @@ Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, s
     const auto entry = table->entries.find(key);
     if (entry == table->entries.end() || entry->second.unsure) return false;
     const ItemRef& its = *entry->second.now;
-    // An index that holds a part of each item cannot be compared so.
+    // If the index holds only a part of each item, the images cannot be compared.
     const bool differs = !its || (index->projection == Projection::kAll && !its.same_bytes(item));
     if (differs) lags(query, *table, item, entry->second, now);
     shown.insert(std::move(key));
@@ -422,7 +422,7 @@ Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, s
 }
 
 void RecentWrites::expire(BootTime now) {
-  constexpr size_t kAtOnce = 64;  // Those that indexes lag behind with go to the end.
+  constexpr size_t kAtOnce = 64;  // Items that an index lags behind with go to the end.
   for (size_t i = 0; i < kAtOnce && !ages_.empty(); ++i) {
     const Age first = ages_.front();
     KnownTable& table = *table_of(first.table);

@@ -65,8 +65,8 @@ Async<std::vector<Result<Output>>> SplitTables::split(std::vector<Input> inputs,
   co_return out;
 }
 
-// The table as it is, with the books that are wanted, if it has all that is wanted. More indexes do no harm, and its
-// stream is not read.
+// Returns the existing table with the requested books if it has everything else that is requested. Further indexes do
+// no harm, and its stream is not read.
 Async<Result<TableDescription>> SplitTables::if_it_is(TableDefinition wanted) {
   std::string name = wanted.name;
   auto there = co_await others_.describe_table(std::move(name));
@@ -120,7 +120,7 @@ Async<Result<TableDescription>> SplitTables::alter_table(TableDefinition definit
   return store.alter_table(std::move(definition));
 }
 
-// Everybody's store may be one that other daemons use: what is theirs of `freshet.*` is not ours.
+// Other daemons may use `others_`, too, so its `freshet.*` tables are not ours.
 Async<Result<std::vector<std::string>>> SplitTables::list_tables() {
   auto mine = co_await own_.list_tables();
   if (!mine) co_return mine;
@@ -158,7 +158,7 @@ Async<std::vector<Result<WriteOutput>>> SplitTables::edit_many(std::vector<EditI
   return split<EditItemInput, WriteOutput>(std::move(inputs), &Tables::edit_many);
 }
 
-// A line of the audit log, which is each daemon's own, may come before the change that it reports.
+// A line of the audit log, which every daemon has for itself, may be written before the change that it reports.
 Async<Result<TransactWriteOutput>> SplitTables::transact_write(TransactWriteInput input) {
   const bool all_own = std::all_of(input.actions.begin(), input.actions.end(),
                                    [this](WriteInput& action) { return is_own(table_in(action)); });

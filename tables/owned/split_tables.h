@@ -1,8 +1,9 @@
-// SplitTables: Freshet's own tables (`freshet.*`: definitions, topics, pauses, logs) in one store, everybody's in
-// another. Own tables that several daemons share are in everybody's store, too, as `freshet-*`: names with the dot are
-// reserved where that store is Freshet's. A transaction must be wholly in one of the stores; one of own tables, of
-// which some are shared, is two: those that are not shared come first, and stay if the others fail. Loop thread. Both
-// stores outlive it, and it outlives every Async that it returned.
+// SplitTables keeps Freshet's own tables (`freshet.*`: definitions, topics, pauses, logs) in one store, `own`, and
+// users' tables in another, `others`. Own tables that several daemons share are in `others`, too, renamed to
+// `freshet-*`, because a Freshet behind that store reserves names with the dot. A transaction must be wholly in one of
+// the stores. The one exception is a transaction of own tables of which some are shared. It is split in two: the part
+// that is not shared is written first, and stays if the other part fails. Loop thread. Both stores outlive it, and it
+// outlives every Async that it returned.
 #pragma once
 
 #include <set>
@@ -14,7 +15,7 @@
 
 namespace freshet {
 
-// kRefused: tables of everybody's store, and their indexes, must be there.
+// kRefused: tables of `others` are never created, changed or deleted. They and their indexes must exist.
 enum class TableChanges { kAllowed, kRefused };
 
 class SplitTables : public Tables {
@@ -23,8 +24,8 @@ class SplitTables : public Tables {
   SplitTables(Tables& own, Tables& others, TableChanges changes = TableChanges::kAllowed,
               std::set<std::string> shared = {});
 
-  // Those of everybody's store; `sole_writer` is that of the own one, as only the runtime asks for it, about its
-  // tables.
+  // The traits of `others`, but for `sole_writer`: that is the own store's, because only the runtime asks for it, about
+  // its own tables.
   const StoreTraits& traits() const override { return traits_; }
 
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;
@@ -47,7 +48,7 @@ class SplitTables : public Tables {
   Async<Result<StreamBounds>> stream_bounds(std::string table) override;
   Async<Result<std::vector<ClosedStream>>> closed_streams() override { return own_.closed_streams(); }
   Async<Result<Books>> books(std::string table) override;
-  // Everybody's store answers when a write is durable.
+  // Writes to `others` are durable when they are answered.
   Async<Result<void>> durable() override { return own_.durable(); }
   Async<void> lull(BootTime latest) override { return own_.lull(latest); }
 
@@ -56,13 +57,13 @@ class SplitTables : public Tables {
   Async<Result<TransactWriteOutput>> write_in_both(TransactWriteInput mine, TransactWriteInput theirs,
                                                    std::vector<bool> is_mine);
   bool is_own(const std::string& table) const { return table.starts_with(kOwnTables); }
-  // Gives a shared table the name that it has there.
+  // Renames a shared table to its name in `others`.
   Tables& store_of(std::string& table);
   template <class Input, class Output>
   using Many = Async<std::vector<Result<Output>>> (Tables::*)(std::vector<Input>);
   template <class Input, class Output>
   Async<std::vector<Result<Output>>> split(std::vector<Input> inputs, Many<Input, Output> call);
-  // Null: they are in both.
+  // Null if they are in both stores.
   template <class Input>
   Tables* store_of_all(std::vector<Input>& inputs);
 

@@ -177,7 +177,7 @@ bool read_header(std::string_view in, OrderedHeader& header) {
 struct Short {
   uint64_t coefficient = 0;
   int exponent = 0;
-  size_t bytes = 0;  // That it takes; 0 if it is none, or no number at all.
+  size_t bytes = 0;  // The bytes that it takes; 0 if the number is not short, or the bytes are no number.
 };
 
 Short read_short(std::string_view in) {

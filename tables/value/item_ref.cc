@@ -241,7 +241,7 @@ bool is_same_name(std::string_view a, std::string_view b) {
   return encoding::is_same_name(a.data(), a.size(), b.data(), b.size());
 }
 
-// For the order of names; nothing stands before all.
+// The first byte of a name for comparisons. An empty name sorts before all others.
 int first_byte(std::string_view name) {
   return name.empty() ? -1 : static_cast<unsigned char>(name.front());
 }
@@ -407,8 +407,9 @@ void ItemRef::pick(std::span<const std::string> names, std::string_view* values)
   const char* at = in.data();
   const char* const end = at + in.size();
   take_varint(at);
-  // Names rise in both: each one is looked for behind the last that was found, and those that begin lower than what the
-  // item is at are left behind. So few are compared, and many in an item of many take no longer than a walk over both.
+  // Names are sorted in both. Each name is searched behind the last one that was found, and names that begin with a
+  // lower byte than the item's current one are skipped. So few names are compared, and finding many names takes no
+  // longer than one walk over both.
   for (size_t next = 0; next < names.size() && at != end;) {
     const size_t length = take_varint(at);
     const std::string_view here(at, length);
@@ -468,7 +469,7 @@ ItemRef ItemRef::with(std::span<const ItemEdit> edits) const {
   return result;
 }
 
-// Computed: asking the allocator (malloc_usable_size) would touch memory of its own.
+// Computes the size, because asking the allocator (malloc_usable_size) would touch further memory.
 size_t ItemRef::memory() const {
   return block_ ? allocated_bytes(sizeof(Block) + block_->size) : 0;
 }

@@ -29,8 +29,8 @@ constexpr std::array<uint8_t, 256> make_classes() {
 }
 constexpr std::array<uint8_t, 256> kClasses = make_classes();
 
-// The end of a string to which many small pieces are added: bytes that are there already take them without a call each.
-// The string is right again when this ends.
+// Appends many small pieces to the end of a string. It grows the string in advance, so that most pieces need no call;
+// the destructor sets the right size.
 class Text {
  public:
   explicit Text(std::string& out, size_t ahead = kAhead) : out_(out), ahead_(ahead) { place(out.size()); }
@@ -62,7 +62,7 @@ class Text {
     at_ = out_.data() + size;
     end_ = out_.data() + out_.size();
   }
-  [[gnu::noinline]] void grow(size_t bytes) {  // Seldom: what calls it shall stay small.
+  [[gnu::noinline]] void grow(size_t bytes) {  // Called seldom, so it is not inlined: its callers stay small.
     const size_t have = size();
     out_.resize(have + bytes + ahead_);
     place(have);
@@ -74,7 +74,7 @@ class Text {
   char* end_ = nullptr;
 };
 
-// Sixteen bytes, of which the processor looks at all at once.
+// Sixteen bytes that the processor compares at once.
 using Bytes = int8_t __attribute__((vector_size(16)));
 using Words = uint64_t __attribute__((vector_size(16)));
 
@@ -91,8 +91,8 @@ bool is_plain(Bytes bytes) {
   return (special[0] | special[1]) == 0;
 }
 
-// Copies what stands for itself at the front of `text`, and returns how much that is. Nearly always all of it does: so
-// blocks are looked at as a whole, and what is less than a block as two that overlap.
+// Copies the characters at the front of `text` that need no escape, and returns their number. Nearly always that is all
+// of the text, so whole blocks are checked at once, and the rest as two blocks that overlap.
 inline size_t copy_plain(std::string_view text, char* out) {
   const char* const in = text.data();
   const size_t size = text.size();
@@ -148,7 +148,7 @@ constexpr std::array<Piece, 8> kTags = {{{{'{', '"', 'B', '"', ':'}, 5},
                                          {{'{', '"', 'N', 'S', '"', ':'}, 6},
                                          {{'{', '"', 'B', 'S', '"', ':'}, 6}}};
 
-// Puts it where there is room for eight bytes; the place behind it.
+// Writes the piece to `at`, which has room for eight bytes. Returns the position behind it.
 inline char* put(char* at, const Piece& piece) {
   std::memcpy(at, piece.text, sizeof piece.text);
   return at + piece.size;
@@ -222,7 +222,7 @@ void add_base64(Text& out, std::string_view bytes) {
   out.add('"');
 }
 
-// `write` takes what begins at a place, and returns the place behind it.
+// `write` writes the value that begins at a position, and returns the position behind it.
 template <class Write>
 void add_sequence(Text& out, std::string_view in, char open, char close, const Write& write) {
   const char* at = in.data();
@@ -539,7 +539,7 @@ constexpr size_t kPageAhead = 16u << 10;
 void append_items_json(std::string& out, std::span<const ItemRef> items) {
   size_t stored = 0;
   for (const ItemRef& item : items) stored += item.encoded().size();
-  const size_t expected = 2 * stored;  // About what names, tags and quotes make of it.
+  const size_t expected = 2 * stored;  // About the size with names, tags and quotes.
   out.reserve(out.size() + expected);
   // A large page takes memory as it grows and not before: answers that wait for their client hold theirs.
   Text text(out, std::min(expected, kPageAhead));

@@ -21,7 +21,7 @@ constexpr size_t kShownName = 128;  // The most bytes of a member's name in a pa
 tl::unexpected<Error> malformed(const std::string& what, std::string_view json, size_t offset) {
   const std::string_view before = json.substr(0, offset);
   const auto lines = std::count(before.begin(), before.end(), '\n');
-  const std::string_view line = before.substr(before.rfind('\n') + 1);  // Without any: npos + 1 is 0.
+  const std::string_view line = before.substr(before.rfind('\n') + 1);  // Without a line feed, npos + 1 is 0.
   const auto characters = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
   return fail(ErrorCode::kSerialization, "malformed JSON at offset " + std::to_string(offset) + " (line " +
                                              std::to_string(lines + 1) + ", column " + std::to_string(characters + 1) +
@@ -46,8 +46,8 @@ struct Workspace {
   }
 };
 
-// One bit for a name. An object keeps those of its members: most of the names that a request is asked for are not
-// there, and nearly all of them have a bit that no member has.
+// A bit for a name. An object keeps the bits of all its members. Most look-ups are for names that the object does not
+// have, and nearly all of those have a bit that no member has.
 uint32_t name_bit(std::string_view name) {
   const size_t first = name.empty() ? 0 : static_cast<unsigned char>(name.front());
   return uint32_t{1} << (5 * name.size() + first) % 32;
@@ -123,8 +123,8 @@ tl::unexpected<Error> explain(simdjson::error_code code, std::string_view json, 
 
 }  // namespace
 
-// Copies what the parser walks over into the nodes and text of a document. The parser is given "[" + json + "]", so
-// that a document of one scalar needs no way of its own.
+// Copies the parser's values into the nodes and the text of a document. The parser gets "[" + json + "]", so that a
+// document of one scalar is not a special case.
 class JsonBuilder {
  public:
   JsonBuilder(JsonDocument& document, Workspace& workspace, std::string_view json)
@@ -183,7 +183,7 @@ class JsonBuilder {
   bool unescape(ondemand::raw_json_string raw, std::string_view& text) {
     auto* end = reinterpret_cast<uint8_t*>(next_);
     code_ = workspace_.parser.unescape(raw, end).get(text);
-    // All of the document is UTF-8: only an escape can bring anything else, half of a surrogate pair.
+    // The document is UTF-8, so only an escape can give anything else: half of a surrogate pair.
     const bool as_it_was = !code_ && std::memcmp(text.data(), raw.raw(), text.size()) == 0;
     if (!code_ && !as_it_was && !is_utf8(text)) code_ = simdjson::STRING_ERROR;
     if (code_) return refuse_at(raw.raw());

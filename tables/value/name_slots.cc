@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-constexpr size_t kMostNames = 48;  // In a table of 256; of more a walk over both is as good.
+constexpr size_t kMostNames = 48;  // The most names in the table of 256. For more, a walk over both is as fast.
 constexpr uint32_t kFactors = 1000;
 
 // Length and the bytes at both ends, spread. Of an empty name: 0.

@@ -93,7 +93,7 @@ Result<void> normalize_at(Value& value, std::string_view where, size_t depth) {
   return {};
 }
 
-// Stable. Few are put in their places one by one: std::stable_sort would ask for memory first.
+// A stable sort. A few entries are inserted one by one, because std::stable_sort would allocate memory first.
 void sort_by_name(std::vector<Map::Entry>& entries) {
   constexpr size_t kFew = 16;
   auto before = [](const Map::Entry& a, const Map::Entry& b) { return a.first < b.first; };
@@ -135,7 +135,8 @@ Map& Map::operator=(Map&&) noexcept = default;
 Map::~Map() = default;
 
 const Value* Map::find(std::string_view name) const {
-  // A linear search is best among few: names mostly differ in length already, and order takes comparing bytes.
+  // A linear search is fastest among few names: most differ in length already, but an order needs a comparison of
+  // bytes.
   constexpr size_t kFew = 8;
   if (entries_.size() <= kFew) {
     for (const Entry& entry : entries_) {

@@ -243,7 +243,7 @@ TEST_P(CopierTest, WaitsForCapacityAlsoWhereItLooksForWhatIsThere) {
   options.scheduler = &loop;
   options.most_known = 0;
   std::set<std::string> doings;
-  options.tell = [&](const std::string&, const std::string& doing, uint64_t) { doings.insert(doing); };
+  options.on_progress = [&](const std::string&, const std::string& doing, uint64_t) { doings.insert(doing); };
   http.sent.clear();
   const auto copied = copy(*here, far(), std::move(options));
   ASSERT_TRUE(copied) << copied.error().message;

@@ -24,6 +24,15 @@ TEST(Farewell, SaysWhatIsLeftAndWhereItIsKept) {
   EXPECT_EQ(farewell_text(farewell(2, 0, 0, "/data/emails")), "2 tasks were done, 0 wait. All is kept in /data/emails");
 }
 
+TEST(Farewell, NamesTheEngineThatKeepsTheTasks) {
+  Farewell on_engine = farewell(5, 3, 0, "/data/emails");
+  on_engine.engine = "http://db:8000";
+  EXPECT_EQ(
+      farewell_text(on_engine),
+      "5 tasks were done, 3 wait. The tasks are kept by the engine at http://db:8000: a start goes on with what is "
+      "left");
+}
+
 TEST(Farewell, SaysWhatIsLost) {
   EXPECT_EQ(farewell_text(farewell(5, 3, 0, "")),
             "5 tasks were done, 3 wait; what is left is gone, as nothing was kept on disk");

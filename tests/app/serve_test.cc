@@ -329,6 +329,14 @@ TEST(ServeWelcome, FiveLinesThatSayWhatItDoesAndHowToUseIt) {
       "watch: freshet stats --watch 1 --queue emails\n");
 }
 
+TEST(ServeWelcome, OnAnEngineTheTasksAreThere) {
+  ServeWelcome facts;
+  facts.data = "/srv/freshet-data/emails";
+  facts.engine = "http://db:8000";
+  EXPECT_THAT(welcome_text(*queue_of(to_handler()), facts),
+              HasSubstr("Every task that is acknowledged is kept by the engine: http://db:8000\n"));
+}
+
 TEST(ServeWelcome, AnOrderByDeadlineWithoutADeadlineIsTold) {
   ServeChoices choices = to_handler();
   choices.late = "useless";

@@ -89,6 +89,20 @@ TEST_P(ClosedQueue, TakesThatWaitAreRefused) {
   EXPECT_EQ(status("a"), "PENDING") << "a create that was on its way is kept";
 }
 
+// The next owner may have read the pauses before.
+TEST_P(ClosedQueue, APauseThatIsWrittenWhileItIsGivenUpIsNotAcknowledged) {
+  if (GetParam() == StoreKind::kEmbedded) GTEST_SKIP() << "it writes a pause at once";
+  auto queue = start();
+  PauseInput input;
+  input.reason = "a test";
+  auto pausing = queue->pause(std::move(input), Actor{});
+  ASSERT_FALSE(pausing.is_ready());
+  close();
+  const auto paused = world.wait(std::move(pausing));
+  ASSERT_FALSE(paused);
+  EXPECT_EQ(paused.error().message, kElsewhere);
+}
+
 TEST_P(ClosedQueue, ItIsDestroyedOnceNobodyUsesIt) {
   auto queue = start();
   const std::weak_ptr<Queue> there = queue;

@@ -221,7 +221,7 @@ class UnknownOutcomes : public QueueFixture {
   }
   void none() { world.set_faults({}); }
   // Writes are carried out, and neither they nor reads by key are answered.
-  void tell_nothing() {
+  void answer_nothing() {
     SimFaults faults;
     faults.lost_after = 1;
     faults.refused = 1;
@@ -285,13 +285,13 @@ TEST_P(UnknownOutcomes, AStoreThatTellsNothingIsNoFailureAndTheSameCallIsAnswere
   create(queue, {"a"});
   auto taken = take(queue);
   ASSERT_EQ(ids(taken), "a");
-  tell_nothing();
+  answer_nothing();
   auto unknown = settle(queue, Kind::kComplete, taken->front());
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, ErrorCode::kUnknownOutcome) << unknown.error().message;
   none();
-  auto told = settle(queue, Kind::kComplete, taken->front());
-  ASSERT_TRUE(told) << told.error().message;
+  auto settled = settle(queue, Kind::kComplete, taken->front());
+  ASSERT_TRUE(settled) << settled.error().message;
   auto other = settle(queue, Kind::kRelease, taken->front());
   EXPECT_FALSE(other) << "it was completed, not given back";
   EXPECT_EQ(world.status("a"), "SUCCESS");
@@ -303,7 +303,7 @@ TEST_P(UnknownOutcomes, AClaimThatNobodyKnowsOfIsGivenBackOnceTheStoreTells) {
   settings.look_around = milliseconds(200);
   Queue& queue = world.start(settings);
   create(queue, {"a"});
-  tell_nothing();
+  answer_nothing();
   auto taken = take(queue);
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().code, ErrorCode::kUnknownOutcome);

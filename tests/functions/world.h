@@ -9,6 +9,7 @@
 
 #include "functions/queue/queues.h"
 #include "runtime/loop/sim_loop.h"
+#include "streams/topics.h"
 #include "tables/engine/embedded.h"
 #include "tables/owned/owned_tables.h"
 #include "tests/functions/queue_table.h"

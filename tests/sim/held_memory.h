@@ -11,7 +11,7 @@ extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, size_t
 
 namespace freshet {
 
-// Only differences mean something. With a sanitizer it does not change.
+// Only differences between two results have a meaning. With a sanitizer the result never changes.
 inline int64_t held_memory() {
   if (!mallctl) {
     const auto info = mallinfo2();

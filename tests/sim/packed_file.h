@@ -1,4 +1,4 @@
-// Reads the packed files of tests/data: what released versions wrote.
+// Reads the packed files of tests/data, which released versions have written.
 #pragma once
 
 #include <filesystem>

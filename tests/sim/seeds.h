@@ -1,5 +1,5 @@
-// How many seeds a property test goes through: its own number, or FRESHET_SEEDS=n of them (`./test.sh long`), or
-// FRESHET_SEED=n alone, to look at one again.
+// The seeds that a property test runs: as many as the test wants, or FRESHET_SEEDS=n of them (`./test.sh long`), or
+// only seed n with FRESHET_SEED=n, to repeat one run.
 #pragma once
 
 #include <cstdint>

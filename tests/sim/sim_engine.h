@@ -1,8 +1,8 @@
-// A simulated engine across a network: over LateTables (late and out of step) it loses answers before and after the
-// write, lets writes take effect after their caller has given up, carries a write out twice, refuses calls for want of
-// capacity, and shows writes in its indexes some time later. Seeded: the same seed and calls give the same faults.
+// A simulated engine across a network. Over LateTables, which answers late and out of order, it loses requests and
+// answers, lets writes take effect after their caller has given up, carries out a write twice, refuses calls for lack
+// of capacity, and shows writes in its indexes with a delay. The same seed and calls give the same faults.
 //
-// Loop thread. What it refers to outlives it.
+// Loop thread. Everything that it refers to must outlive it.
 #pragma once
 
 #include <vector>
@@ -14,18 +14,18 @@
 
 namespace freshet {
 
-// How likely each is, for one write.
+// The probability of each fault, for one write, and the delays.
 struct SimFaults {
   double lost_before = 0;     // The request never arrives.
   double lost_after = 0;      // The write is carried out, and its answer is lost.
   double late = 0;            // The write is carried out after its caller was told that nobody answered.
   double twice = 0;           // The request is sent again, though the first one had arrived.
-  double refused = 0;         // Single writes and reads by key: kThroughputExceeded.
+  double refused = 0;         // Single writes and reads by key fail with kThroughputExceeded.
   milliseconds timeout{20};   // After this time the caller gets kUnknownOutcome.
   milliseconds late_by{200};  // A late write is carried out within this time after the timeout.
-  milliseconds latest{10};    // Each way of any call takes from 0 to this.
+  milliseconds latest{10};    // Each way of any call takes between 0 and this time.
   bool no_scans = false;      // Scans are refused.
-  bool everywhere = false;    // Also for other puts, deletes and scans: their callers are prepared for it.
+  bool everywhere = false;    // Faults also concern other puts, deletes and scans: their callers are prepared.
 
   // Some of each kind of unknown outcome.
   static SimFaults some() {
@@ -38,9 +38,10 @@ struct SimFaults {
 
 class SimEngine final : public Tables {
  public:
-  // `store` answers at once. Faults of writes concern edits and puts of new items, which their callers resolve.
+  // `store` answers at once. Faults concern only edits and puts of new items, whose callers find out what has happened.
   SimEngine(Tables& store, Scheduler& scheduler, uint64_t seed, SimFaults faults = {});
-  // The same with indexes that lag: `behind` is another store that answers at once, empty, and only for this.
+  // The same with indexes that lag. `behind` is another store that answers at once; it must be empty, and nobody else
+  // may use it.
   SimEngine(Tables& store, Scheduler& scheduler, uint64_t seed, SimFaults faults, Tables& behind,
             milliseconds index_lag);
 
@@ -72,9 +73,9 @@ class SimEngine final : public Tables {
   LateTables& late() { return late_; }
   uint64_t calls() const { return late_.calls(); }
   void set_faults(SimFaults faults) { faults_ = faults; }
-  // From now on, a change of a table is carried out, and answered, that much later.
+  // From now on, changes of tables are carried out and answered after this delay.
   void delay_changes(nanoseconds time) { changes_take_ = time; }
-  // For those who ask what the store can do; it can do the same as before.
+  // Sets the result of traits(), without changing what the store does.
   void say_traits(StoreTraits traits) { traits_ = traits; }
   uint64_t unknown_outcomes() const { return unknown_; }
   // Edits whose condition did not hold.
@@ -98,7 +99,7 @@ class SimEngine final : public Tables {
   template <class Input>
   Async<void> much_later(std::vector<Input> inputs, Call<Input> call, nanoseconds when);
   Async<Result<WriteOutput>> write_one(WriteInput input);
-  // The indexes show it after their lag.
+  // Updates the indexes after their lag.
   void show(const std::vector<Key>& keys);
   Async<void> show_later(Key key, ItemRef item);
   Key key_of(const WriteInput& write);
@@ -116,7 +117,7 @@ class SimEngine final : public Tables {
   LateTables late_;
   uint64_t unknown_ = 0;
   uint64_t refused_edits_ = 0;
-  Scope scope_;  // Last.
+  Scope scope_;  // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Files in memory that fail as real ones may, from a seed. The twin of base/files_posix.cc.
+// Files in memory that fail as real ones may, by a seed. Tests use it instead of base/files_posix.cc.
 //
 // A crash may lose or tear each write that was not synced, byte by byte, each write on its own; so may
 // creations, renames and removals until their directory is synced. One thread.
@@ -6,7 +6,7 @@
 //   SimFiles files(seed);
 //   files.crash_at(files.calls() + 17);   // The 17th call from now and all later ones fail.
 //   ...
-//   files.restart();                      // What survived, as a new process would find it.
+//   files.restart();                      // The files are now as a new process would find them.
 #pragma once
 
 #include <cstdint>
@@ -52,11 +52,12 @@ class SimFiles final : public Files {
   // The n-th sync of a file from now (1: the next) fails, and what it should have synced may be lost even if a later
   // sync succeeds, as the kernel does it.
   void fail_sync(uint64_t n) { fail_sync_ = n; }
-  // Called within each sync that its caller waits for, not within those of SimSync: its time passes here.
+  // `call` is called within each sync that blocks its caller, not within those of SimSync. It lets the time of the sync
+  // pass.
   void on_sync(std::function<void()> call) { on_sync_ = std::move(call); }
   // The n-th write_at from now fails, having written any part.
   void fail_write(uint64_t n) { fail_write_ = n; }
-  // The n-th write_at of a log's segment from now goes to another place of the same file, and nobody is told.
+  // The n-th write_at of a log segment from now silently goes to another place of the same file.
   void misdirect_write(uint64_t n) { misdirect_ = n; }
   bool misdirected() const { return misdirected_; }
   // From now on, calls for which `fails` returns true fail with that error: "rename data/spare-1", "sync data/spare-1".
@@ -68,12 +69,13 @@ class SimFiles final : public Files {
   // Bytes that all files together may take (their allocated or written size).
   void set_disk_bytes(uint64_t bytes) { disk_bytes_ = bytes; }
 
-  // Called before each call is carried out and counted, with its words as in fail_calls(). Null: nobody looks.
+  // `look` is called before each call is carried out and counted, with the text that fail_calls() gets. Null: none.
   void on_call(std::function<void(const std::string& call)> look) { on_call_ = std::move(look); }
 
-  // After a power loss: what was not synced is lost, kept or torn. Files and locks of before are dead. Ends a crash.
+  // Simulates a power loss: each change that was not synced is lost, kept or torn. Open files and locks become invalid.
+  // Ends a crash.
   void restart();
-  // After the death of the process alone: everything written is there.
+  // Simulates the death of the process alone: everything that was written is kept.
   void restart_process();
 
   // The effect of a power cut on one change that was not synced. It may keep `bytes` bytes of a write, from `from` on.
@@ -82,11 +84,11 @@ class SimFiles final : public Files {
     uint64_t from = 0;
     uint64_t bytes = std::numeric_limits<uint64_t>::max();
   };
-  // The changes that a power cut may undo now: creations, renames and removals first, then those within files. Each is
-  // given by the bytes of its write; 0 if it is none, and cannot be torn.
+  // The changes that a power cut could undo now: first creations, renames and removals, then writes. Each is given as
+  // the number of bytes of the write; 0 for the others, which cannot be torn.
   std::vector<uint64_t> unsynced() const;
-  // Another disk: what this one holds after a power cut. `fates` has one for each of unsynced(); `seed` is as that of
-  // the constructor. This disk stays as it is.
+  // Returns a new disk with the content that this one would have after a power cut. `fates` has an entry for each of
+  // unsynced(); `seed`: as in the constructor. This disk stays unchanged.
   std::unique_ptr<SimFiles> after_power_cut(const std::vector<Fate>& fates, uint64_t seed) const;
 
   // For tests that look at or damage files. The file must exist.
@@ -123,11 +125,12 @@ class SimFiles final : public Files {
 
   Random random_;
   Names names_;                           // As the process sees them.
-  Names durable_names_;                   // As they are on the disk for sure.
-  std::vector<DirectoryChange> changes_;  // Since then.
+  Names durable_names_;                   // As they certainly are on the disk.
+  std::vector<DirectoryChange> changes_;  // Changes that are not yet in `durable_names_`.
   std::set<std::string> directories_;
-  std::set<std::string> unsynced_directories_;  // Made within another one since that was synced: gone with the power.
-  std::set<std::shared_ptr<Inode>> locks_;      // A file that was removed stays locked; another one of its name is not.
+  std::set<std::string> unsynced_directories_;  // Directories whose parent was not synced since they were created: a
+                                                // power loss removes them.
+  std::set<std::shared_ptr<Inode>> locks_;      // A removed file stays locked; a new file of the same name is not.
   std::set<std::string> locked_directories_;
   uint64_t incarnation_ = 0;
   uint64_t calls_ = 0;
@@ -145,8 +148,8 @@ class SimFiles final : public Files {
   uint64_t disk_bytes_ = std::numeric_limits<uint64_t>::max();
 };
 
-// Syncs of such files that take simulated time, up to `longest`, and bring a turn when they are over. What is written
-// meanwhile they leave alone.
+// Syncs SimFiles in the background: a sync takes up to `longest` of simulated time, causes a turn of the loop when it
+// is over, and does not cover what is written meanwhile.
 class SimSync final : public BackgroundSync {
  public:
   // Both outlive this.
@@ -172,8 +175,8 @@ class SimSync final : public BackgroundSync {
   uint64_t begun_ = 0;
 };
 
-// Work on such files that is done all at once, at some moment within `longest` of simulated time or at end(), and then
-// brings a turn.
+// Background work on SimFiles: it is done at once, at some moment within `longest` of simulated time or at end(), and
+// then causes a turn of the loop.
 class SimWork final : public BackgroundWork {
  public:
   // Both outlive this.

@@ -1,5 +1,5 @@
-// The folder of the sources, whose shipped files some tests read. In one object only, so that all others are the same
-// wherever the sources lie, and a compiler cache knows them.
+// The folder of the sources, whose shipped files some tests read. Only one object file contains it, so that all others
+// are the same wherever the sources are, and a compiler cache finds them.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // The calls of Freshet's own HTTP API, one line each. Routers find their calls here, roles.h reads the role that a call
-// needs, docs/http.md lists them, and /openapi.json describes them. The AWS protocols are not in it.
+// needs, docs/http.md lists them, and /openapi.json describes them. Calls of the AWS protocols are not listed.
 //
 // To add a call: give it a name below, a line in calls.cc and, for a body or an answer of a new form, a schema in
 // schemas.json. Tests fail if one of them or the line in docs/http.md is missing.
@@ -128,7 +128,7 @@ const ApiLine* find_api_call(std::string_view method, const std::vector<std::str
 std::string api_methods(const std::vector<std::string>& path);
 // True if the call has a query parameter of that name.
 bool has_parameter(const ApiLine& line, std::string_view name);
-// "limit and queue", "limit", or "" for a call without parameters.
+// The call's query parameters for a message: "limit and queue", "limit", or "" for a call without any.
 std::string parameters_in_words(const ApiLine& line);
 // kInternal, for a router that gets a call which it does not know.
 Error not_implemented(ApiCall call);

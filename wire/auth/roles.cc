@@ -126,7 +126,7 @@ std::optional<Role> role_in_table(const HttpRequest& request) {
   if (path[0].starts_with("20")) return of_functions(method, path);
   if (method == "GET" && path[0] == "ui") return kRead;
   if (const ApiLine* line = find_api_call(method, path)) return line->role;
-  // A path that is not there: a reader gets 404 as everybody does.
+  // The path does not exist: a key with the role `read` gets 404 like all others.
   if (method == "GET" && is_queue_root(path[0])) return kRead;
   return {};
 }

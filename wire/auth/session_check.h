@@ -28,9 +28,9 @@ struct SessionCheckOptions {
 class SessionCheck {
  public:
   explicit SessionCheck(SessionCheckOptions options);
-  // True if the cookie says who sends the request: it has one and no signature.
+  // True if the cookie identifies the sender: the request has one, and no signature.
   bool applies_to(const HttpRequest& request) const;
-  // The body of a head is still on its way.
+  // kHead: the body has not arrived yet.
   enum class Part { kHead, kWhole };
   // Requires applies_to(). Sets `session` if the request is accepted, which counts as a use of the session. The role is
   // checked, too, unless only the body will say what is asked for.
@@ -38,12 +38,13 @@ class SessionCheck {
 
   // POST /session, which needs no proof but the secret in its body.
   static bool is_sign_in(const HttpRequest& request);
-  // Why a sign-in is refused before its body is read; null: it is not. A head is refused if the body will be too long.
+  // Both return the refusal of a sign-in before its body is parsed, or null. The second one needs only the head, and
+  // refuses it if the body will be too long.
   std::unique_ptr<HttpResponse> sign_in_refusal(const HttpRequest& request) const;
   static std::unique_ptr<HttpResponse> sign_in_head_refusal(const HttpRequest& head);
 
  private:
-  // Where a request comes from, as its browser says.
+  // The origin of a request, as its browser reports it.
   enum class Page { kOwn, kUnknown, kForeign };
   Page page_of(const HttpRequest& request) const;
   std::string proxy_advice(const HttpRequest& request) const;

@@ -23,7 +23,7 @@ namespace freshet {
 struct Session {
   std::string key;  // The id of the access key.
   Role role = Role::kRead;
-  WallTime until{};  // It ends then if it has no further request.
+  WallTime until{};  // When it ends if it has no further request.
 };
 
 // An access key as a person gives it to sign in.
@@ -47,11 +47,11 @@ class Sessions {
   // `idle` is at most kLongestIdle.
   Sessions(Credentials credentials, const Clock& clock, milliseconds idle = kLongestIdle);
 
-  // Checks the secret in a time that does not depend on what is wrong, and begins a session. `address` is the client's,
+  // Checks the secret in a time that does not depend on the fault, and begins a session. `address` is the client's,
   // without its port. kAccessDenied for a wrong key or secret; kTooManyRequests with RetryLater after too many wrong
-  // tries, and then right ones are refused as well.
+  // tries: then even the right secret is refused for a while.
   Result<NewSession> begin(const SignIn& given, std::string_view address);
-  // The session of a request with that cookie, which is used by that; empty if it has ended.
+  // Returns the session with this cookie value, and starts its idle time anew; empty if it has ended.
   std::optional<Session> use(std::string_view value);
   // Returns false if there was no such session.
   bool end(std::string_view value);

@@ -21,7 +21,7 @@ class SignatureGate final : public RequestGate {
     if (SessionCheck::is_sign_in(head)) return SessionCheck::sign_in_head_refusal(head);
     std::optional<Session> session;
     if (sessions_.applies_to(head)) return answer_to(head, sessions_.check(head, session, SessionCheck::Part::kHead));
-    // Nothing that is open to all has a body worth waiting for.
+    // No open request has a body that needs to be received first.
     return answer_to(head, check_signature_head(head, options_.credentials, scope_of(head), clock_.wall()));
   }
 

@@ -1,7 +1,7 @@
 // Accepts requests that are signed with a configured access key. Requests of the DynamoDB protocols must be signed for
 // them and for this region, as must those of SNS; those of other routes may name any region and service. A key whose
-// role is too little for the request is refused (wire/auth/roles.h). A browser's cookie of a session counts as the key
-// that the session was begun with (wire/auth/session_check.h).
+// role is too little for the request is refused (wire/auth/roles.h). A session cookie of a browser stands for the key
+// that began the session (wire/auth/session_check.h).
 #pragma once
 
 #include <memory>

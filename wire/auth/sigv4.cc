@@ -208,7 +208,7 @@ Fault compare(const HttpRequest& request, const QueryMembers& query, const Claim
   std::string to_sign;
   const std::string_view path = sigv4::path_of(request.target);
   for (const auto form : {sigv4::PathForm::kAsSent, sigv4::PathForm::kEncodedAgain}) {
-    // It may be another path that was encoded again.
+    // The sender may have signed another path, which was then encoded once more.
     if (form == sigv4::PathForm::kAsSent && path.find("%25") != std::string_view::npos) continue;
     canonical = sigv4::canonical_request(request, query, claim.headers, body_hash, form);
     to_sign = sigv4::string_to_sign(claim.timestamp, scope, canonical);

@@ -24,7 +24,7 @@ struct SignatureScope {
   std::string service;
 };
 
-// Why a request is refused: the service's name of the error and its text.
+// The reason for refusing a request: the service's name of the error and its text.
 struct SignatureFault {
   std::string_view name;
   std::string message;
@@ -34,7 +34,7 @@ struct SignatureFault {
 std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
                                               const SignatureScope& scope, WallTime now);
 
-// The same. `signer` is then the key, in the credentials; null with a fault.
+// The same. Also sets `signer` to the key in the credentials that signed the request; null with a fault.
 std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
                                               const SignatureScope& scope, WallTime now, const AccessKey*& signer);
 

@@ -19,7 +19,7 @@ class WrongTries {
   static constexpr seconds kEach{6};
   static constexpr int kAtOnceOfAll = 60;
   static constexpr seconds kEachOfAll{1};
-  // Beyond that the network that is forgiven first is dropped.
+  // Beyond this number, the network that would be forgiven first is dropped.
   static constexpr size_t kMostNetworks = 4096;
 
   // The time after which a client at this address may try again; 0: now. `address` has no port; an IPv6 address may
@@ -31,7 +31,7 @@ class WrongTries {
   size_t networks() const { return forgiven_at_.size(); }
 
  private:
-  // Each wrong try moves the time at which everything is forgiven.
+  // By network: when its wrong tries are forgiven. Each wrong try moves that time.
   std::map<std::string, BootTime, std::less<>> forgiven_at_;
   BootTime all_forgiven_at_{};
 };

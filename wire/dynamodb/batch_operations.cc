@@ -104,7 +104,8 @@ class BatchGet final : public Operation {
     return copied_bytes(gets) > kMostCopied && gets.keys.size() > 1;
   }
 
-  // The tables that are read together: all up to the next one with a large projection, or that one alone.
+  // Returns the end of the tables that are read together: all up to the next one with a large projection, or that one
+  // alone.
   size_t behind_group(size_t first) const {
     if (is_large(gets_[first])) return first + 1;
     while (first < gets_.size() && !is_large(gets_[first])) ++first;

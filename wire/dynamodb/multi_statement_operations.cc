@@ -327,9 +327,9 @@ class WriteTransaction final : public TransactionStatements {
       auto& reason = detail->reasons[i];
       const bool insert = members_[i].statement->kind == Statement::Kind::kInsert;
       if (reason.code == "ConditionalCheckFailed") {
-        const Error told = statement_error({ErrorCode::kConditionalCheckFailed, reason.message, nullptr}, insert);
-        reason.code = short_code(told);
-        reason.message = told.message;
+        const Error translated = statement_error({ErrorCode::kConditionalCheckFailed, reason.message, nullptr}, insert);
+        reason.code = short_code(translated);
+        reason.message = translated.message;
       }
       codes += (codes.empty() ? "" : ", ") + reason.code;
     }

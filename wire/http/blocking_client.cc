@@ -71,7 +71,7 @@ std::string names_of(X509* certificate) {
   return length > 0 ? name : "";
 }
 
-// Why the certificate at hand is refused.
+// The reason why the certificate is refused.
 std::string refusal_of(X509_STORE_CTX* check) {
   const int why = X509_STORE_CTX_get_error(check);
   X509* certificate = X509_STORE_CTX_get_current_cert(check);
@@ -251,7 +251,7 @@ class BeastBlockingClient final : public BlockingClient {
   std::optional<tcp::socket> socket_;
   std::optional<asio::ssl::stream<tcp::socket&>> tls_;  // Over the socket.
   boost::beast::flat_buffer buffer_;
-  std::string refusal_;  // Why the server's certificate is refused; empty: it is not.
+  std::string refusal_;  // The reason why the server's certificate is refused; empty if it is accepted.
 };
 
 }  // namespace

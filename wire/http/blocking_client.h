@@ -21,8 +21,8 @@ struct BlockingClientOptions {
   std::string region = "us-east-1";
 };
 
-// How an error begins that says why the certificate of a server is refused, and what it holds for each reason that is
-// not an unknown issuer: for whoever adds what to do.
+// Parts of the error for a server whose certificate is refused, for code that adds advice to it. kBegin is its
+// beginning. The others tell the reason; if none of them occurs, the issuer is unknown.
 namespace untrusted {
 inline constexpr std::string_view kBegin = "cannot trust ";
 inline constexpr std::string_view kExpired = "its certificate expired on ";

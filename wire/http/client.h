@@ -28,7 +28,7 @@ struct HttpClientOptions {
   std::shared_ptr<const TlsTrust> trust;  // Null: https:// is kUnavailable.
 };
 
-// Loop thread only; I/O threads, clock, scheduler and mailbox outlive it. Its calls' Asyncs do not.
+// Loop thread only. I/O threads, clock, scheduler and mailbox must outlive it; the Asyncs of its calls must not.
 std::unique_ptr<HttpClient> make_http_client(HttpClientOptions options, std::vector<IoThread*> threads,
                                              const Clock& clock, Scheduler& scheduler, Mailbox& mailbox);
 

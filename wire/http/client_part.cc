@@ -116,7 +116,7 @@ class ClientPart::Connection final : public IoThread::Handler {
       if (auto watched = owner_.io_.watch(*socket_, *this); !watched) {
         owner_.broken(*this, watched.error().message, false);
       }
-      return;  // Readiness gives the result, even if it is connected already.
+      return;  // The first readiness event gives the result, even if the socket is connected already.
     }
     owner_.broken(*this, std::string("cannot connect: ") + std::strerror(error), false);
   }

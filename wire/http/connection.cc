@@ -23,7 +23,7 @@ constexpr milliseconds kPatience{2'000};  // For a client that reads nothing, wh
 constexpr milliseconds kProbeAfter{50};   // Most responses come sooner.
 constexpr std::string_view kProtocolId = "x-amzn-RequestId";
 constexpr size_t kNameBytes = std::string_view("x-request-id").size();
-constexpr size_t kMostTold = 200;  // The most bytes of a target in the log.
+constexpr size_t kMostLogged = 200;  // The most bytes of a target in the log.
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::string_view status_text(int status) {
@@ -214,7 +214,7 @@ Connection::Slot& Connection::open_slot(const HttpRequest& request) {
   slot.what.append(" ");
   // Without the query, which may have a signature or a token.
   const std::string_view target = request.target;
-  slot.what.append(target.substr(0, std::min(target.find('?'), kMostTold)));
+  slot.what.append(target.substr(0, std::min(target.find('?'), kMostLogged)));
   if (operation.empty() || slot.api != ApiKind::kAws) return slot;
   slot.what.append(" ");
   slot.what.append(operation);

@@ -19,7 +19,7 @@
 
 namespace freshet::http_server {
 
-// The services that a connection uses of its thread's part of the server. Outlives its connections.
+// The part of the server that a connection calls: that of its thread. Outlives its connections.
 class ConnectionOwner {
  public:
   virtual ~ConnectionOwner() = default;
@@ -32,7 +32,7 @@ class ConnectionOwner {
   virtual std::string_view date() = 0;  // The current time, as in a Date header.
   // A response of 400 or more is about to be written.
   virtual void refused(const RefusedRequest& request) = 0;
-  // The refusal of a request whose head alone is sufficient to refuse it; null if it is not.
+  // Returns the refusal of a request if its head alone is sufficient reason; else null.
   virtual std::unique_ptr<HttpResponse> refuse_head(HttpRequest head) const = 0;
   // The bodies of responses that a client has not received yet have grown, or were released.
   virtual void hold(size_t before, size_t now) = 0;

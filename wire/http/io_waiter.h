@@ -22,7 +22,7 @@ namespace freshet {
 // Decides if the loop reads the sockets itself, by the lengths of its last turns.
 class DriverRule {
  public:
-  // During a longer turn, clients that came had to wait. Most syncs take longer.
+  // The longest short turn. During a longer one, clients that arrived had to wait. Most syncs take longer.
   static constexpr nanoseconds kShort = std::chrono::microseconds(100);
 
   bool loop_drives() const { return loop_drives_; }

@@ -1,5 +1,5 @@
-// A bound local address that does not listen yet: it refuses connections, and others may still listen there. A value
-// that is moved to its server.
+// A bound local address that does not listen yet: it refuses connections, and others may still listen there. Move it to
+// its server.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ enum class PeerOwner {
   kOurs,     // A process of the user that this one runs as.
   kOthers,   // A process of another user.
   kGone,     // The socket no longer exists: it was closed, perhaps a moment ago.
-  kUnknown,  // The kernel does not say, or the peer is not on this machine's IPv4.
+  kUnknown,  // The kernel does not know, or the peer is not on this machine's IPv4.
 };
 
 // `socket`: a connected TCP socket.

@@ -72,7 +72,7 @@ void RefusalLog::fill(Bucket& bucket) const {
   bucket.left = static_cast<uint32_t>(std::min<int64_t>(kBurst, bucket.left + more));
 }
 
-void RefusalLog::tell(const RefusedRequest& request) {
+void RefusalLog::log(const RefusedRequest& request) {
   const bool failed = request.status >= 500;
   const bool outcome = !failed && is_outcome(request.body);
   const LogLevel level = failed ? LogLevel::kWarn : outcome ? LogLevel::kDebug : LogLevel::kInfo;

@@ -29,7 +29,7 @@ class RefusalLog {
 
   // The clock outlives it.
   RefusalLog(EventLog log, const Clock& clock) : log_(log), clock_(clock) {}
-  void tell(const RefusedRequest& request);
+  void log(const RefusedRequest& request);
 
  private:
   struct Bucket {

@@ -61,8 +61,8 @@ struct HttpServerOptions {
   nanoseconds turn_slice{500'000};       // After this time in one turn of the loop, further requests run in the next
                                          // one.
   milliseconds idle_timeout{120'000};    // For a connection without a request.
-  milliseconds read_timeout{30'000};     // From the first byte of a request to its last.
-  milliseconds write_timeout{30'000};    // For a response of which the client reads nothing.
+  milliseconds read_timeout{30'000};     // For a request, from its first byte to its last.
+  milliseconds write_timeout{30'000};    // For a response while its client reads nothing.
 };
 
 // Resolves when everything that exchanges have observed so far is durable. Bind it to Tables::durable().

@@ -399,9 +399,9 @@ void ServerPart::flush_all() {
 }
 
 void ServerPart::deliver() {
-  if (stopping_ && connections_.empty() && !drained_told_) outbound_.drained = true;
+  if (stopping_ && connections_.empty() && !drain_reported_) outbound_.drained = true;
   if (outbound_.empty()) return;
-  drained_told_ = drained_told_ || outbound_.drained;
+  drain_reported_ = drain_reported_ || outbound_.drained;
   auto batch = std::make_shared<Inbound>(std::exchange(outbound_, {}));
   if (shared_->mailbox.deliver([loop = loop_, batch] { loop->receive(std::move(*batch)); })) return;
   for (const Job& job : batch->jobs) {
@@ -410,7 +410,7 @@ void ServerPart::deliver() {
   }
   // Messages that must not be lost are sent again at the next tick.
   outbound_.hung_up = std::move(batch->hung_up);
-  if (batch->drained) drained_told_ = false;
+  if (batch->drained) drain_reported_ = false;
   schedule_tick();
 }
 
@@ -435,7 +435,9 @@ void ServerPart::run_due(BootTime now) {
   bool starved = false;
   for (const auto& [id, listener] : listeners_) starved = !listener->accept_all() || starved;
   for (Connection* connection : in_order()) connection->check_timeout(now);
-  if (starved || !connections_.empty() || !outbound_.hung_up.empty() || (stopping_ && !drained_told_)) schedule_tick();
+  if (starved || !connections_.empty() || !outbound_.hung_up.empty() || (stopping_ && !drain_reported_)) {
+    schedule_tick();
+  }
 }
 
 void ServerPart::begin_stop() {

@@ -62,7 +62,7 @@ class ServerPart final : public IoThread::Service,
   void hold(size_t before, size_t now) override;
   bool is_full() const override;
   std::string_view date() override;
-  void refused(const RefusedRequest& request) override { refusals_.tell(request); }
+  void refused(const RefusedRequest& request) override { refusals_.log(request); }
   std::unique_ptr<HttpResponse> refuse_head(HttpRequest head) const override;
   std::string_view page_of(const HttpHeaders& headers) const override { return shared_->cors.page_of(headers); }
   void submit(uint64_t connection, uint64_t request_number, HttpRequest request) override;
@@ -119,7 +119,7 @@ class ServerPart final : public IoThread::Service,
   BootTime next_tick_ = BootTime::max();
   bool turn_is_long_ = false;  // True if large responses have made the turn long.
   bool stopping_ = false;
-  bool drained_told_ = false;
+  bool drain_reported_ = false;
   int64_t date_second_ = -1;
   std::string date_;
   RefusalLog refusals_;

@@ -1,6 +1,6 @@
-// The network seam: all calls of the I/O threads that concern sockets. The real one is system_network();
-// tests/sim/sim_network.h is its twin in memory, with a clock and faults from a seed. TLS (wire/http/tls.h) and the
-// look-up of names (wire/http/resolver.h) are not part of it.
+// The network seam: all calls of the I/O threads that concern sockets. The real one is system_network(). Tests use one
+// in memory (tests/sim/machine/sim_network.h), with simulated time and faults from a seed. TLS (wire/http/tls.h) and
+// the look-up of names (wire/http/resolver.h) are not part of it.
 //
 // All calls return at once, except Poller::wait(). Calls that fail set errno as the system call would; none fails with
 // EINTR.

@@ -66,7 +66,8 @@ int choose_protocol(SSL*, const unsigned char** out, unsigned char* size, const 
   return SSL_TLSEXT_ERR_OK;
 }
 
-// Both ends: idle connections need no buffers; what could not be written is offered again from where it is by then.
+// For both ends: idle connections hold no buffers, and data that could not be written may be offered again from another
+// address.
 void set_up(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   // TLS 1.3 has no other ciphers. For 1.2: keys that are gone with the connection, and no CBC.
@@ -76,8 +77,8 @@ void set_up(SSL_CTX* context) {
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 }
 
-// A client has sent plain HTTP: says so in plain HTTP, the one answer that it can read. What it has sent is taken
-// first, as the kernel would throw the answer away if the socket were closed with bytes unread.
+// A client has sent plain HTTP: says so in plain HTTP, the one answer that it can read. First reads what it has sent:
+// the kernel would drop the answer if the socket were closed with unread bytes.
 void answer_in_plain(int socket) {
   static constexpr std::string_view kBody =
       R"({"error":{"code":"ValidationException","message":"this port speaks HTTPS: use https:// in the address"},)"
@@ -179,7 +180,7 @@ class OpenSslStream final : public TlsStream {
   }
 
   const std::unique_ptr<SSL, FreeStream> stream_;
-  bool read_waits_for_write_ = false;  // The last one did.
+  bool read_waits_for_write_ = false;  // The last read did.
   bool broken_ = false;                // Nothing may be sent any more.
   std::string fault_;
 };
@@ -217,7 +218,7 @@ class OpenSslTrust final : public TlsTrust {
   }
 
  private:
-  // An address stands in a certificate as one, and is none that a server could be asked for by name.
+  // A certificate has addresses in a field of their own, and a client must not request an address by name (SNI).
   static bool is_for(SSL* stream, const std::string& host) {
     X509_VERIFY_PARAM* wanted = SSL_get0_param(stream);
     if (X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) == 1) return true;
@@ -232,7 +233,7 @@ class OpenSslTrust final : public TlsTrust {
 Result<std::shared_ptr<const TlsTrust>> TlsTrust::make(const std::string& ca_file) {
   std::unique_ptr<SSL_CTX, FreeContext> context(SSL_CTX_new(TLS_client_method()));
   FRESHET_CHECK(context != nullptr, "OpenSSL is there");
-  // An end that the server has not said may be anybody's: an answer that only ends with the connection is not whole.
+  // Without close_notify, anybody may have ended the connection, so an answer that only ends with it is incomplete.
   set_up(context.get());
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   static constexpr unsigned char kHttp[] = "\x08http/1.1";

@@ -54,7 +54,7 @@ class TlsStream {
   virtual bool handshaking() const = 0;   // True until the peer has proven that it speaks TLS.
   virtual void end() = 0;                 // Tells the peer that no more data follows, as far as that is possible at
                                           // once.
-  virtual std::string fault() const = 0;  // Why TLS itself broke the connection, for people; "" if it did not.
+  virtual std::string fault() const = 0;  // The reason, for people, if TLS itself broke the connection; else "".
 };
 
 }  // namespace freshet

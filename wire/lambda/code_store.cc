@@ -83,7 +83,7 @@ uint64_t bytes_below(const std::string& folder) {
   return bytes;
 }
 
-// `wanted` says whether to go on, between files: there may be many.
+// `wanted` is called between files, as there may be many; false stops the work.
 Result<void> unpack_into(const std::string& folder, std::string_view archive, uint64_t limit,
                          const std::function<bool()>& wanted) {
   return unzip(archive, limit, [&](const ZipEntry& entry, std::string bytes) -> Result<void> {
@@ -115,7 +115,7 @@ CodeStore::~CodeStore() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  std::error_code ignored;  // There is nobody to tell.
+  std::error_code ignored;  // There is nobody who could handle an error.
   if (temporary_) fs::remove_all(directory_, ignored);
 }
 
@@ -164,7 +164,7 @@ std::shared_ptr<const void> CodeStore::hold(const std::string& folder) {
           }};
 }
 
-// An archive that is being unpacked may be that of any folder: then it is looked later.
+// An archive that is being unpacked may belong to any of these folders: then the check comes later.
 void CodeStore::look() {
   if (unpacking_ > 0) return;
   for (const std::string& folder : std::exchange(left_, {})) {
@@ -182,7 +182,7 @@ void CodeStore::give(Job job) {
 }
 
 // The folder is held before anybody else can look whether it is used.
-void CodeStore::tell(const Promise<Result<StoredCode>>& done, Result<StoredCode> result) {
+void CodeStore::resolve(const Promise<Result<StoredCode>>& done, Result<StoredCode> result) {
   --unpacking_;
   if (result) result->hold = hold(result->folder);
   done.set(std::move(result));
@@ -204,12 +204,12 @@ void CodeStore::work() {
       continue;
     }
     auto result = unpack(job->archive);
-    const auto told = [this, alive = std::weak_ptr(alive_), done = *job->done, result] {
-      if (alive.lock()) tell(done, result);
+    const auto answer = [this, alive = std::weak_ptr(alive_), done = *job->done, result] {
+      if (alive.lock()) resolve(done, result);
     };
     // The promise belongs to the loop. A full mailbox empties; that of a loop that has ended says no until we end, too.
     for (;;) {
-      if (mailbox_.deliver(told)) break;
+      if (mailbox_.deliver(answer)) break;
       MutexLock lock(mutex_);
       const auto again = Condition::after(milliseconds(10));
       while (!ending_ && changed_.wait_until(lock, again)) {
@@ -219,7 +219,7 @@ void CodeStore::work() {
   }
 }
 
-// By another name first: what is there by its own is complete.
+// Renames the folder first: a folder under its own name is always complete.
 void CodeStore::remove(const std::string& folder) {
   const uint64_t bytes = bytes_below(folder);
   const std::string unfinished = folder + std::string(kUnfinished);

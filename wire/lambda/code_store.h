@@ -72,7 +72,7 @@ class CodeStore {
   std::shared_ptr<const void> hold(const std::string& folder);
   void look();  // Looks for folders that nobody uses.
   void give(Job job);
-  void tell(const Promise<Result<StoredCode>>& done, Result<StoredCode> result);
+  void resolve(const Promise<Result<StoredCode>>& done, Result<StoredCode> result);
   void work();                                          // The body of the thread.
   Result<StoredCode> unpack(std::string_view archive);  // On the thread, as is the next one.
   void remove(const std::string& folder);

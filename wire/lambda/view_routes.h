@@ -10,8 +10,9 @@
 
 namespace freshet {
 
-// GET /functions and GET /mappings (docs/task-api.md, "Look"). Neither shows an environment, which holds passwords, so
-// that keys that only read may have them. The runtime and the clock outlive the routes; they answer on the loop.
+// GET /functions and GET /mappings (docs/task-api.md, "Look"). Neither shows an environment, which may hold passwords,
+// so that keys with the role `read` may call them. The runtime and the clock outlive the routes; they answer on the
+// loop.
 std::vector<std::unique_ptr<Route>> make_function_view_routes(Runtime& runtime, const Clock& clock);
 
 }  // namespace freshet

@@ -11,7 +11,7 @@
 
 namespace freshet {
 
-// Limits the paths of an archive, with the folders that its names imply: a short name can imply hundreds.
+// The most paths of an archive, including the folders that its names imply: a short name can imply hundreds.
 inline constexpr size_t kMaxZipPaths = 100'000;
 
 struct ZipEntry {

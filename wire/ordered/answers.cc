@@ -9,7 +9,7 @@
 namespace freshet::ordered {
 namespace {
 
-// Why a write was refused, in the words of all APIs; empty if it was not.
+// The error code of a refused write, as in all of Freshet's APIs; empty if it was not refused.
 std::optional<ErrorCode> error_of(const OrderedResult& result) {
   switch (result.code) {
     case OrderedCode::kApplied:

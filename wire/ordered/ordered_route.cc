@@ -37,7 +37,7 @@ class OrderedExchange final : public Exchange {
   ordered::Answer answer_;
 };
 
-// Says the same whatever tables there are: an error, or their names.
+// Gives an answer that needs no work on a table: an error, or the tables' names.
 class FixedAnswer final : public Exchange {
  public:
   explicit FixedAnswer(Error error) : error_(std::move(error)) {}

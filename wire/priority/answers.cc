@@ -24,7 +24,7 @@ void append_redrive(std::string& out, const RedriveRecordsOutput& redrive) {
   out += ']';
 }
 
-// Why a call was refused, in the words of all APIs; nothing if it was not.
+// The error code of a refused call, as in all of Freshet's APIs; empty if it was not refused.
 std::optional<ErrorCode> error_of(const PriorityResult& result) {
   switch (result.code) {
     case PriorityCode::kNone:

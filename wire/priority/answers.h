@@ -11,8 +11,8 @@ namespace freshet::priority {
 
 // The HTTP status of a result.
 int status_of(const PriorityResult& result);
-// The sample's members with its names and in its order, then ours. The shape selects the members beside those of every
-// result.
+// Appends the members of the priority-queue sample, with its names and in its order, then Freshet's own. `shape`
+// selects the members that not every result has.
 enum class Shape { kResult, kPeek, kDequeue, kRecord };
 void append_result(std::string& out, const PriorityResult& result, Shape shape);
 std::string peeked_json(const std::vector<PriorityResult>& results);

@@ -148,7 +148,7 @@ void describe_topics(const HttpRequest& request, AuditLine& line) {
   }
 }
 
-// Empty for a call that has its own line, and for one that there is not.
+// Empty for a call that writes its own line, and for one that does not exist.
 std::optional<AuditLine> line_of(const HttpRequest& request) {
   AuditLine line;
   const auto target = parse_target(request.target);
@@ -176,7 +176,7 @@ bool is_recording(const HttpRequest& request) {
   return request.target == "/record" || request.target.starts_with("/record?");
 }
 
-// A request that is refused records nothing, so the next one does not go on from it.
+// A refused request records nothing, so the next request does not continue it.
 class RecordingExchange final : public Exchange {
  public:
   RecordingExchange(std::unique_ptr<Exchange> inner, Recordings& recordings, std::string name, const Clock& clock)

@@ -15,7 +15,7 @@
 
 namespace freshet::sns {
 
-// The server that a request came to.
+// The account and the server that a request was sent to.
 struct ServerAddress {
   Account account;
   std::string server;  // http://HOST:PORT, as the client spells it.
@@ -70,13 +70,13 @@ tl::unexpected<Error> named(std::string_view name, std::string message);
 
 // Readers of parameters. Their errors are the service's.
 Result<std::string> required(const QueryForm& form, std::string_view name);
-// The plain name of one of our topics. A region, an account or a form that is not ours has its error.
+// The plain name of one of our topics. Another region, another account and a wrong form each have their own error.
 Result<std::string> topic_in(const QueryForm& form, const ServerAddress& place,
                              std::string_view parameter = "TopicArn");
-// {"Name": "Value"} of a map's entries, whose members are called so.
+// Reads a map: `list` names its entries, `name` and `value` the two members of each.
 std::map<std::string, std::string> pairs_in(const QueryForm& form, std::string_view list, std::string_view name,
                                             std::string_view value);
-// Pages are of a hundred. Their token is what the page before ended with.
+// The entries of a page. The token of the next page is the last entry of the page before.
 inline constexpr size_t kPage = 100;
 Result<std::string> read_token(const QueryForm& form);
 void write_token(XmlWriter& xml, std::string_view last);

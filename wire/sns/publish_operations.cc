@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "streams/topic_message.h"
+#include "streams/topic_service.h"
 #include "tables/value/json.h"
 #include "tables/value/text.h"
 #include "wire/sns/operation.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/crypto.h"
+#include "streams/topic_service.h"
 #include "wire/sns/operation.h"
 
 namespace freshet::sns {
@@ -84,7 +85,7 @@ class UnsubscribeByToken final : public Operation {
       : Operation(place), arn_(std::move(arn)), token_(std::move(token)) {}
   Async<Result<void>> run(Runtime& runtime) override {
     const auto found = runtime.topic_service().find_subscription(arn_);
-    // One that is not there gets the answer of one with another token.
+    // A missing subscription gets the same answer as a wrong token.
     if (!found || found->settings.authenticated || token_.empty() ||
         !equal_in_constant_time(found->settings.token, token_)) {
       co_return named("AuthorizationError", "The token does not end this subscription, if there is one");

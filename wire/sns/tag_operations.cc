@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "streams/topic_service.h"
 #include "wire/sns/operation.h"
 
 namespace freshet::sns {

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "streams/topic_service.h"
 #include "wire/sns/operation.h"
 
 namespace freshet::sns {
@@ -28,7 +29,7 @@ class CreateTopic final : public Operation {
 class DeleteTopic final : public Operation {
  public:
   DeleteTopic(const ServerAddress& place, std::string name) : Operation(place), name_(std::move(name)) {}
-  // One that is not there is deleted.
+  // A missing topic counts as deleted.
   Async<Result<void>> run(Runtime& runtime) override {
     std::string name = name_;
     auto removed = co_await runtime.remove_topic(std::move(name));

@@ -13,8 +13,8 @@ namespace freshet::remote {
 
 namespace {
 
-constexpr seconds kFetchedBefore{300};     // Keys are fetched again that long before they expire.
-constexpr seconds kFetchedAgainAfter{10};  // At the earliest, while the old key holds.
+constexpr seconds kFetchedBefore{300};     // Keys are fetched again this long before they expire.
+constexpr seconds kFetchedAgainAfter{10};  // The least time between two fetches while the old key is valid.
 constexpr milliseconds kStsPatience{3000};
 constexpr milliseconds kPatience{1000};  // The SDKs' timeout for these endpoints.
 
@@ -237,12 +237,12 @@ class KeyChain final : public AccessKeySource {
   HttpClient& http_;
   Scheduler& scheduler_;
   std::optional<Fetched> known_;
-  std::string sts_said_;      // Why there are no keys for a web identity token, if there is such a token.
+  std::string sts_said_;      // The reason why STS gave no key for the web identity token, if there is such a token.
   bool is_refused_ = false;   // The store does not accept `known_`.
-  bool is_fetching_ = false;  // One fetch is under way.
-  BootTime not_before_{};     // When a key that still holds may be fetched again.
+  bool is_fetching_ = false;  // True while a fetch is in flight.
+  BootTime not_before_{};     // When a key that is still valid may be fetched again.
   std::vector<Promise<bool>> waiting_;
-  Scope scope_;  // Last: its work uses the others.
+  Scope scope_;  // The last member: its work uses the others.
 };
 
 }  // namespace

@@ -19,15 +19,16 @@ namespace freshet::remote {
 class AccessKeySource {
  public:
   virtual ~AccessKeySource() = default;
-  // The key to sign with now. kAccessDenied if there is none; the message names every place that was looked at. It must
-  // not be destroyed while a call waits.
+  // The key to sign with now. kAccessDenied if there is none; the message names every place that was looked at. The
+  // source must not be destroyed while a call waits.
   virtual Async<Result<AccessKey>> current() = 0;
-  // The store has refused this key: the next current() looks for another one. No effect if that is not the key now.
+  // Reports that the store has refused this key: the next current() looks for another one. Has no effect if the source
+  // uses another key already.
   virtual void refused(const AccessKey& key) = 0;
 };
 
-// Keys that expire are fetched again five minutes before, and the old one is used until the new one is there, or until
-// it expires. Calls that wait for a key share one fetch. `http` and `scheduler` outlive it.
+// A key that expires is fetched again five minutes before that; until the new key arrives, or the old one expires,
+// calls use the old one. Calls that wait for a key share one fetch. `http` and `scheduler` must outlive the source.
 std::unique_ptr<AccessKeySource> keys_from(KeyPlaces places, HttpClient& http, Scheduler& scheduler);
 
 }  // namespace freshet::remote

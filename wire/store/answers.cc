@@ -68,7 +68,7 @@ std::optional<ErrorCode> code_named(std::string_view name) {
   return std::nullopt;
 }
 
-// The names that the SDKs' standard retry mode takes for throttling, and those of conflicts that pass.
+// The errors that the SDKs' standard retry mode counts as throttling, and temporary conflicts.
 bool is_busy(std::string_view name) {
   return is_one_of(
       name, {"BandwidthLimitExceeded", "EC2ThrottledException", "PriorRequestNotComplete",
@@ -87,7 +87,7 @@ bool is_of_credentials(std::string_view name) {
 Failure failure_of(int status, std::string_view name) {
   if (is_busy(name)) return Failure::kBusy;
   if (is_of_credentials(name)) return Failure::kCredentials;
-  if (name == "TransactionInProgressException") return Failure::kUnsure;  // An earlier sending of it.
+  if (name == "TransactionInProgressException") return Failure::kUnsure;  // An earlier attempt is still running.
   return status >= 500 ? Failure::kUnsure : Failure::kRefused;
 }
 
@@ -104,7 +104,7 @@ std::string message_in(const JsonView& body) {
   return {};
 }
 
-// Why a request was throttled, in the service's words: "IndexWriteKeyRangeThroughputExceeded".
+// The reasons why a request was throttled, in the service's words: "IndexWriteKeyRangeThroughputExceeded".
 std::string throttling_reasons(const JsonView& body) {
   std::string out;
   const auto reasons = body.find("throttlingReasons");
@@ -136,7 +136,7 @@ std::shared_ptr<const ErrorDetail> detail_of(ErrorCode code, const JsonView& bod
   return detail;
 }
 
-// True if nothing but other transactions and throttling stood in its way.
+// True if only other transactions or throttling caused the cancellation.
 bool passes(const JsonView& body) {
   const auto reasons = body.find("CancellationReasons");
   if (!reasons) return false;

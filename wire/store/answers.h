@@ -20,8 +20,8 @@ Result<Page> page_of(std::string_view body);
 Result<std::vector<ReadOutput>> transaction_of(std::string_view body, size_t actions);
 
 struct BatchPart {
-  std::vector<Item> items;  // In any order; a key without an item has none.
-  std::vector<Item> left;   // Keys that the store has not read: ask again.
+  std::vector<Item> items;  // In any order. A key without an item adds nothing.
+  std::vector<Item> left;   // Keys that the store has not read: request them again.
 };
 Result<BatchPart> batch_of(std::string_view body, const std::string& table);
 
@@ -37,7 +37,7 @@ Result<std::optional<std::string>> ttl_of(std::string_view body);
 
 struct TableNames {
   std::vector<std::string> names;
-  std::string last;  // Ask for the page behind this one; "": there is no other.
+  std::string last;  // The name after which the next page begins; "": there is none.
 };
 Result<TableNames> table_names_of(std::string_view body);
 
@@ -45,15 +45,15 @@ Result<TableNames> table_names_of(std::string_view body);
 enum class Failure {
   kRefused,      // The store has decided, and would decide so again. Nothing was carried out.
   kBusy,         // Throttled, or in conflict with another transaction. Nothing was carried out; ask again later.
-  kUnsure,       // The store failed within: it may have been carried out.
+  kUnsure,       // The store had an internal failure. The request may have been carried out.
   kCredentials,  // The access key is not, or no longer, accepted. Nothing was carried out.
 };
 struct ServiceError {
   Error error;
   Failure failure = Failure::kRefused;
 };
-// The error in an answer whose status is not 200. A body that is no error of the protocol comes from something else
-// than such a store, and the message says so.
+// The error in an answer whose status is not 200. If the body is not an error of the protocol, the server is no such
+// store, and the message says so.
 ServiceError error_of(const HttpResponse& response);
 
 }  // namespace freshet::remote

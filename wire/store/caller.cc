@@ -12,13 +12,13 @@ namespace freshet::remote {
 
 namespace {
 
-// DynamoDB's own in the SDKs' standard mode, which is 20 seconds at most.
+// The base delay for DynamoDB in the SDKs' standard mode, whose longest delay is 20 seconds.
 constexpr milliseconds kFirstWait{25};
 constexpr milliseconds kLongestWait{20'000};
 
 }  // namespace
 
-// The outcome of one sending.
+// The outcome of one attempt.
 struct Caller::Sent {
   std::string body;
   AccessKey key;

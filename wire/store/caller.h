@@ -1,8 +1,8 @@
-// Calls of a DynamoDB-compatible store over HTTP: signed, with timeouts, and repeated as the SDKs' standard mode does:
-// at most four sendings, full jitter, a quota of repetitions (retry_quota.h). With several endpoints a call goes to the
-// one that answered last, and to the next one once that fails.
+// Calls a DynamoDB-compatible store over HTTP. Requests are signed, have a timeout, and are retried as in the standard
+// mode of the SDKs: at most four attempts, full jitter, a retry quota (retry_quota.h). With several endpoints a call
+// goes to the one that answered last, and to the next one once that fails.
 //
-// Loop thread. What it refers to outlives it; it outlives every Async that it returned.
+// Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that it returned.
 #pragma once
 
 #include <string>
@@ -20,28 +20,29 @@ namespace freshet::remote {
 struct CallerOptions {
   std::vector<std::string> endpoints;  // At least one: http[s]://HOST[:PORT], without a path.
   std::string region = "us-east-1";
-  milliseconds timeout{3'000};  // For each sending of a request.
-  int attempts = 4;             // Sendings of a request in all.
+  milliseconds timeout{3'000};  // For each attempt.
+  int attempts = 4;             // The most attempts of a call.
 };
 
 class Caller {
  public:
-  // kWrite: if a call may have been carried out although it failed, or if the store refuses it after a sending whose
-  // answer never came, the error is kUnknownOutcome.
+  // A kWrite fails with kUnknownOutcome if it may have been carried out all the same, also if the store refuses it
+  // after an attempt that got no answer.
   enum class Kind { kRead, kWrite };
 
   Caller(CallerOptions options, HttpClient& http, AccessKeySource& keys, Scheduler& scheduler, Random& random);
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
-  // The body of the answer to such an operation ("PutItem"). Errors are the store's own, kUnavailable or kTimeout if it
-  // does not answer a read or cannot be reached.
+  // Returns the body of the answer to an operation ("PutItem"). Errors are those of the store; kUnavailable or kTimeout
+  // if it cannot be reached, or does not answer a read.
   Async<Result<std::string>> call(std::string operation, std::string body, Kind kind);
 
-  // Waits before the next try, longer each time: full jitter. `tries`: those that failed, at least 1.
+  // Waits before the next attempt, longer each time, with full jitter. `tries`: the failed attempts, at least 1.
   Async<void> back_off(int tries);
 
-  // True if a read may be sent a second time while the first sending is under way; takes that from the quota.
+  // Returns true if a read may be sent a second time while the first attempt is in flight, and takes its cost from the
+  // quota.
   bool may_hedge() { return quota_.take(RetryQuota::kRetryCosts); }
 
   Scheduler& scheduler() { return scheduler_; }

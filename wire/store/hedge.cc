@@ -34,7 +34,7 @@ Async<void> ask_later(Caller& caller, std::string operation, std::string body, n
 
 Async<Result<std::string>> hedged_read(Caller& caller, std::string operation, std::string body, nanoseconds delay) {
   Race race(caller.scheduler());
-  Scope sendings;  // Its end abandons the one that is still under way.
+  Scope sendings;  // Its destruction abandons the request that is still in flight.
   sendings.spawn(ask(caller, operation, body, race));
   if (!race.answer.is_set()) {
     sendings.spawn(ask_later(caller, std::move(operation), std::move(body), delay, race));

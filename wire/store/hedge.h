@@ -1,6 +1,6 @@
-// Hedged reads: a read that is not answered after a while is sent again, and the first answer counts. The other sending
-// is abandoned, and its connection closed. A hedge costs as much of the retry quota as a repeated call, so that a store
-// that is slow as a whole is not asked twice as often: about one read in five can have one.
+// Hedged reads: a read without an answer after `delay` is sent a second time. The first answer counts; the other
+// request is abandoned, and its connection closed. A hedge costs as much of the retry quota as a retry, so that a store
+// that is slow as a whole does not get twice the load: about one read in five can be hedged.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace freshet::remote {
 
-// As Caller::call() of a read. A failure that may pass counts only if nothing else is under way.
+// Like Caller::call() of a read. A temporary failure of one request counts only if the other one is not in flight.
 Async<Result<std::string>> hedged_read(Caller& caller, std::string operation, std::string body, nanoseconds delay);
 
 }  // namespace freshet::remote

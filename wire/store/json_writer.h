@@ -1,4 +1,4 @@
-// Writes one JSON object, member by member. What is empty is left out, as the protocol wants it.
+// Writes one JSON object, member by member. Empty members are left out, as the protocol requires.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace freshet::remote {
 
 class JsonWriter {
  public:
-  // Appends to `out`, which outlives this. The object is closed at the end of this one's life.
+  // Appends to `out`, which must outlive the writer. The destructor closes the JSON object.
   explicit JsonWriter(std::string& out) : out_(out) { out_ += '{'; }
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;

@@ -13,7 +13,7 @@ constexpr seconds kKnownFor{60};
 
 }  // namespace
 
-// A question that is under way. Its end, however it comes, wakes those that wait for the answer.
+// A request in flight. Its end, for whatever reason, wakes the calls that wait for the answer.
 class KnownKeys::Question {
  public:
   Question(KnownKeys& keys, const std::string& table) : keys_(keys), table_(table) { keys_.asked_[table_]; }

@@ -1,7 +1,7 @@
-// The key schemas of a remote store's tables, each as it was at most a minute ago: somebody else may drop a table and
-// make it again with other keys. Calls that need the same one at the same time share one question.
+// Caches the key schemas of a remote store's tables for a minute: somebody else may drop a table and create it again
+// with other keys. Calls that need the same schema at the same time share one request.
 //
-// Loop thread. The caller outlives it; it outlives every Async that it returned.
+// Loop thread. `caller` must outlive it, and it must outlive every Async that it returned.
 #pragma once
 
 #include <map>
@@ -21,9 +21,9 @@ class KnownKeys {
   KnownKeys(const KnownKeys&) = delete;
   KnownKeys& operator=(const KnownKeys&) = delete;
 
-  // Asks the store if it is not known. Errors are those of DescribeTable.
+  // Returns the schema, from the store if it is not cached. Errors are those of DescribeTable.
   Async<Result<KeySchema>> of(std::string table);
-  // The store has just described the table like that.
+  // Caches the keys of a definition that the store has just returned.
   void know(const TableDefinition& definition);
   void forget(const std::string& table) { known_.erase(table); }
 
@@ -32,14 +32,14 @@ class KnownKeys {
     KeySchema keys;
     BootTime at{};  // When the table was described.
   };
-  using Answer = std::optional<Result<KeySchema>>;  // Empty: the call that asked was ended early.
+  using Answer = std::optional<Result<KeySchema>>;  // Empty: the call that sent the request was ended early.
   class Question;
 
   Async<Result<KeySchema>> ask(std::string table);
 
   Caller& caller_;
   std::map<std::string, Known> known_;                         // By table.
-  std::map<std::string, std::vector<Promise<Answer>>> asked_;  // By table: the calls that wait for another's question.
+  std::map<std::string, std::vector<Promise<Answer>>> asked_;  // By table: calls that wait for another one's request.
 };
 
 }  // namespace freshet::remote

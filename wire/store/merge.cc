@@ -1,6 +1,7 @@
 #include "wire/store/merge.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace freshet::remote {
 
@@ -21,6 +22,25 @@ std::vector<IndexDefinition> merged_indexes(const TableDefinition& seen, const T
     if (wanted.index(index.name) == nullptr && seen.index(index.name) == nullptr) out.push_back(index);
   }
   return out;
+}
+
+// Sets the throughput of `out`, of the table and index by index.
+void merge_capacity(const TableSettings& seen, const TableSettings& wanted, const TableSettings& now,
+                    TableSettings& out) {
+  out.throughput = seen.throughput == wanted.throughput ? now.throughput : wanted.throughput;
+  out.index_throughput.clear();
+  if (!out.throughput) return;  // Billed by request.
+  const auto units_in = [](const TableSettings& settings, const std::string& index) {
+    const auto found = settings.index_throughput.find(index);
+    return found == settings.index_throughput.end() ? std::nullopt : std::optional(found->second);
+  };
+  for (const TableSettings* all : {&wanted, &now}) {
+    for (const auto& [index, unused] : all->index_throughput) {
+      const bool is_changed = units_in(seen, index) != units_in(wanted, index);
+      const auto units = units_in(is_changed ? wanted : now, index);
+      if (units) out.index_throughput.insert_or_assign(index, *units);
+    }
+  }
 }
 
 }  // namespace
@@ -58,10 +78,7 @@ TableDefinition merged(const TableDefinition& seen, const TableDefinition& wante
   out.indexes = merged_indexes(seen, wanted, now);
   if (seen.stream == wanted.stream) out.stream = now.stream;
   if (seen.ttl_attribute == wanted.ttl_attribute) out.ttl_attribute = now.ttl_attribute;
-  if (is_same_capacity(seen, wanted)) {
-    out.settings.throughput = now.settings.throughput;
-    out.settings.index_throughput = now.settings.index_throughput;
-  }
+  merge_capacity(seen.settings, wanted.settings, now.settings, out.settings);
   if (class_of(seen) == class_of(wanted)) out.settings.table_class = now.settings.table_class;
   if (seen.settings.deletion_protection == wanted.settings.deletion_protection) {
     out.settings.deletion_protection = now.settings.deletion_protection;

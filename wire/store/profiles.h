@@ -1,8 +1,8 @@
-// The surroundings from which a remote store's client takes keys and region: variables of the environment, and the two
-// files in which the SDKs keep profiles, ~/.aws/credentials and ~/.aws/config. Source: AWS SDKs and Tools Reference
-// Guide, "Shared config and credentials files".
+// The sources of a remote store's access key and region: environment variables, and the two profile files of the SDKs,
+// ~/.aws/credentials and ~/.aws/config. Source: AWS SDKs and Tools Reference Guide, "Shared config and credentials
+// files".
 //
-// Read anew with each call. Messages never repeat a secret.
+// Each call reads them anew. Messages never repeat a secret.
 #pragma once
 
 #include <functional>
@@ -20,10 +20,10 @@ struct KeyPlaces {
   // The contents of a file; empty if it cannot be read.
   std::function<std::optional<std::string>(const std::string& path)> file;
 };
-// The places of this process.
+// The environment and files of this process.
 KeyPlaces own_places();
 
-// Without the white space at its ends.
+// Returns the text without white space at its ends.
 std::string trimmed(std::string_view text);
 
 class Profiles {
@@ -34,9 +34,9 @@ class Profiles {
   std::string name() const;                      // AWS_PROFILE, or "default".
   std::string credentials_file() const;          // Its path.
   std::string config_file() const;
-  // The profile's key: that of the credentials file wins.
+  // The profile's key. A key in the credentials file wins over one in the config file.
   std::optional<AccessKey> key() const;
-  // AWS_REGION, AWS_DEFAULT_REGION, or that of the profile; "" if none of them says one.
+  // AWS_REGION, AWS_DEFAULT_REGION, or the region of the profile; "" if none of them is set.
   std::string region() const;
 
  private:

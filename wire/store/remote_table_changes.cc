@@ -1,4 +1,5 @@
-// Tables: created, altered, dropped, described. The engine goes on after it has answered, so each change is waited for.
+// Creates, alters, drops and describes tables. An engine works on after its answer, so this code waits for the end of
+// each change.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -14,12 +15,13 @@ namespace {
 
 constexpr seconds kLongestChange{600};
 constexpr seconds kReportedEach{60};
-constexpr seconds kLongestUnseen{30};  // An engine shows an old description for no longer than that.
+constexpr seconds kLongestUnseen{30};  // The longest time for which an engine shows an old description.
 constexpr int kSendings = 2;  // An engine may lose a change that it accepted: DynamoDB Local does when it is busy.
-constexpr seconds kLongestDoubt{10};  // A change without an answer that the table does not show by then is unknown.
-// A description that contradicts itself is asked for again: DynamoDB Local gives one in the middle of a change.
+constexpr seconds kLongestDoubt{10};  // The longest wait for the table to show a change that got no answer.
+// A description that contradicts itself is requested again, for this time: DynamoDB Local gives one in the middle of a
+// change.
 constexpr seconds kLongestContradiction{2};
-constexpr int kMostRefusals = 30;  // Refusals of a change while another one is under way: about a minute.
+constexpr int kMostRefusals = 30;  // The most refusals of a change because of another one: about a minute.
 constexpr milliseconds kFirstLook{20};
 constexpr milliseconds kLongestLook{2'000};
 
@@ -51,19 +53,23 @@ Error refusal_of_ttl(const std::string& table, Error error) {
           nullptr};
 }
 
-// Errors of an engine that may answer again soon. The caller has repeated the request before.
+// Amazon DynamoDB makes one index at a time, and refuses a second one so.
+Error refusal_of_index(Error error) {
+  if (error.code == ErrorCode::kLimitExceeded) error.code = ErrorCode::kResourceInUse;
+  return error;
+}
+
+// True for the errors of an engine that may answer again soon. The Caller has retried the request before.
 bool may_pass(const Error& error) {
-  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
-         error.code == ErrorCode::kThroughputExceeded || error.code == ErrorCode::kRequestLimitExceeded ||
-         error.code == ErrorCode::kInternal;
+  return is_passing(error) || error.code == ErrorCode::kInternal;
 }
 
 }  // namespace
 
-// Says only whether it was done: a change of a table has no answer that anybody needs.
+// Reports only whether the change was accepted, because nobody needs the answer itself.
 //
-// kUnknownOutcome if no sending was answered, and also if the engine refuses one after that: it may refuse it because
-// the one before was carried out.
+// kUnknownOutcome if no attempt was answered, and also if the engine refuses an attempt after one without an answer:
+// the earlier one may have been carried out, which may be the reason.
 Async<Result<void>> RemoteTables::change(const char* operation, std::string body) {
   std::string name = operation;
   auto answer = co_await caller_.call(std::move(name), std::move(body), Caller::Kind::kWrite);
@@ -131,8 +137,8 @@ Async<Result<TableDescription>> RemoteTables::change_table(const char* operation
   }
 }
 
-// The table once it is active and `shown`. Nothing if it does not exist, or is active and not shown, for `patience`.
-// kTimeout if all takes too long.
+// Waits until the table is active and `shown` holds, and returns it. Empty if for `patience` the table does not exist,
+// or is active without `shown`. kTimeout if it takes too long in all.
 Async<Result<std::optional<TableDescription>>> RemoteTables::when(std::string table, Shown shown,
                                                                   nanoseconds patience) {
   Scheduler& scheduler = caller_.scheduler();
@@ -222,15 +228,23 @@ Async<Result<void>> RemoteTables::set_ttl(std::string table, std::optional<std::
   if (now) {
     auto request = ttl_request(table, *now, false);
     Shown off = [](const TableDefinition& there) { return !there.ttl_attribute; };
-    auto done = co_await change_table("UpdateTimeToLive", std::move(request), table, std::move(off));
-    if (!done) co_return fail(refusal_of_ttl(table, done.error()));
+    auto done = co_await change_ttl(std::move(request), table, std::move(off));
+    if (!done) co_return done;
   }
   if (!wanted) co_return Result<void>();
   auto request = ttl_request(table, *wanted, true);
   Shown on = [wanted](const TableDefinition& there) { return there.ttl_attribute == wanted; };
-  auto done = co_await change_table("UpdateTimeToLive", std::move(request), table, std::move(on));
-  if (!done) co_return fail(refusal_of_ttl(table, done.error()));
-  co_return Result<void>();
+  co_return co_await change_ttl(std::move(request), table, std::move(on));
+}
+
+// A change that is refused because another daemon has just made it is made.
+Async<Result<void>> RemoteTables::change_ttl(std::string request, std::string table, Shown shown) {
+  Shown wanted = shown;
+  auto done = co_await change_table("UpdateTimeToLive", std::move(request), table, std::move(wanted));
+  if (done) co_return Result<void>();
+  const auto there = co_await describe(table);
+  if (there && shown(there->definition)) co_return Result<void>();
+  co_return fail(refusal_of_ttl(table, done.error()));
 }
 
 Async<Result<void>> RemoteTables::set_stream(std::string table, std::optional<StreamView> now,
@@ -288,12 +302,12 @@ Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefiniti
     auto request = add_index_request(wanted, index);
     Shown made = [name = index.name](const TableDefinition& there) { return there.index(name) != nullptr; };
     auto done = co_await change_table("UpdateTable", std::move(request), wanted.name, std::move(made));
-    if (!done) co_return fail(done.error());
+    if (!done) co_return fail(refusal_of_index(done.error()));
   }
   co_return Result<void>();
 }
 
-// Makes `wanted` of a table that is `now` like that, one change after the other.
+// Changes a table from `now` to `wanted`, one change after the other.
 Async<Result<void>> RemoteTables::make_changes(TableDefinition now, TableDefinition wanted) {
   auto settings = co_await set_settings(now, wanted);
   if (!settings) co_return settings;
@@ -321,7 +335,7 @@ Async<Result<TableDescription>> RemoteTables::alter_table(TableDefinition defini
     TableDefinition wanted = merged(*seen, definition, now);
     auto made = co_await make_changes(now, std::move(wanted));
     if (made) co_return co_await describe_table(definition.name);
-    // Another daemon that makes the same change is in the way, or has made it. Then the table is another one now.
+    // Another daemon is making the same change, or has made it: then the table has changed meanwhile.
     const bool in_use = made.error().code == ErrorCode::kResourceInUse;
     const bool is_changed = made.error().code == ErrorCode::kValidation && (!refused || *refused != now);
     if ((!in_use && !is_changed) || refusals == kMostRefusals) co_return fail(made.error());

@@ -14,10 +14,10 @@ namespace freshet::remote {
 
 namespace {
 
-constexpr size_t kAtOnce = 64;         // Requests of one call that are under way.
+constexpr size_t kAtOnce = 64;         // The most requests of one call in flight.
 constexpr size_t kLargestBatch = 100;  // Keys in one BatchGetItem.
-constexpr size_t kBatchesAtOnce = 16;  // BatchGetItems of one call that are under way; an answer has up to 16 MB.
-constexpr int kBatchTries = 10;        // Answers in a row in which the store reads no key of a batch.
+constexpr size_t kBatchesAtOnce = 16;  // The most BatchGetItems of one call in flight; an answer has up to 16 MB.
+constexpr int kBatchTries = 10;        // The most answers in a row in which the store reads no key of a batch.
 
 StoreTraits traits_of(bool transactions) {
   StoreTraits traits;
@@ -79,7 +79,7 @@ bool are_alike(const GetItemInput& one, const GetItemInput& other) {
   return one.table == other.table && one.consistent == other.consistent;
 }
 
-// How many reads become requests: batches of those that are alike and side by side, and the others one by one.
+// The grouping of many reads into requests: adjacent reads that are alike form batches, the others are read one by one.
 struct Places {
   std::vector<std::vector<size_t>> groups;
   std::vector<size_t> alone;
@@ -175,7 +175,7 @@ Async<Result<TransactWriteOutput>> RemoteTables::transact_write(TransactWriteInp
     if (!keys) co_return fail(keys.error());
     action = with_guards_spelled_out(std::move(*put), *keys);
   }
-  // With a token a repeated request is carried out once.
+  // With a token, a retried request is carried out only once.
   if (input.token.empty()) input.token = random_.uuid();
   auto request = request_of(input);
   auto answer = co_await caller_.call("TransactWriteItems", std::move(request), Caller::Kind::kWrite);
@@ -239,7 +239,7 @@ Async<void> RemoteTables::read_group(std::vector<GetItemInput>& inputs, std::vec
   std::vector<Item> keys;
   std::set<std::string> seen;
   for (const size_t at : group) {
-    // The whole key: one with more attributes than the table's is another one, and a fault.
+    // Compares the whole key: a key with further attributes is another one, and a fault.
     if (seen.insert(encoded(inputs[at].key)).second) keys.push_back(inputs[at].key);
   }
   GetItemInput like = inputs[group.front()];

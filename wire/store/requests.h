@@ -1,8 +1,7 @@
 // Inputs of the seam (tables/tables.h) as requests of DynamoDB's JSON protocol. Pure functions; any thread.
 //
-// Guards of puts must have been spelled out (tables/edit.h), and edits must have become updates. `cause`, `measure`,
-// `unhurried` and `by_statement` are for the embedded store: they are left out. Source: the API reference, version
-// 2012-08-10.
+// First replace the guards of puts by conditions, and edits by updates (tables/edit.h). `cause`, `measure`, `unhurried`
+// and `by_statement` only concern the embedded store, and are ignored. Source: the API reference, version 2012-08-10.
 #pragma once
 
 #include <span>
@@ -23,7 +22,7 @@ std::string request_of(const ScanInput& input);
 std::string request_of(const TransactWriteInput& input);
 std::string request_of(const std::vector<GetItemInput>& transaction);
 
-// BatchGetItem for keys of one table, which all have the projection and the consistency of `like`. No key occurs twice.
+// BatchGetItem for keys of one table, with the projection and the consistency of `like`. No key may occur twice.
 std::string batch_get_request(const GetItemInput& like, std::span<const Item> keys);
 
 // Tables. A definition's books and its point-in-time recovery are not part of these requests.

@@ -20,7 +20,7 @@ struct QueueSummary {
 // {"queues": names, "details": [...]}. A queue whose stats are unavailable has their error instead.
 std::string queues_json(const std::vector<std::string>& names, const std::vector<QueueSummary>& queues, WallTime now);
 void append_pauses(std::string& out, const std::vector<Pause>& pauses);
-// {"of": …, "name": …}: for a group or key its name.
+// {"of": …, "name": …}. `name` is that of the group or key.
 std::string part_json(Pause::Of of, const std::string& name);
 std::string pause_json(const Pause& pause);
 std::string job_json(const BulkJob& job);

@@ -212,8 +212,8 @@ class Policy final : public TaskExchange {
                         : queue.change_policy(request_.changes),
          policy_);
   }
-  // Only reads, or ends a guard. That comes before its line in the audit log: while that is written, the guard might go
-  // back. No crash comes between them, as a guard ends with the daemon.
+  // Only reads, or ends a guard. The guard ends before its line in the audit log is written, because it might undo the
+  // change meanwhile. A crash in between does no harm: a guard ends with the daemon.
   Async<void> keep_policy(TaskQueue& queue) {
     policy_ = queue.policy();
     if (!request_.keeps || request_.dry_run || !queue.end_guard()) co_return;
@@ -304,7 +304,7 @@ class Sheds final : public TaskExchange {
   QueueStats stats_;
 };
 
-// The names of all queues, and what each is at.
+// The names of all queues, and the state of each.
 class Names final : public Exchange {
  public:
   explicit Names(Desk& desk) : desk_(desk) {}

@@ -26,7 +26,7 @@ struct PolicyRequest {
   QueuePolicy changes;
   bool dry_run = false;  // True: only returns the policy that would result.
   std::optional<PolicyGuardTerms> guard;
-  bool keeps = false;  // `"guard": null`: an earlier change stays, and is not watched any more.
+  bool keeps = false;  // `"guard": null`: keeps the earlier change, and ends its guard.
 };
 
 // The part that a resume is for.

@@ -1,4 +1,4 @@
-// Names in the query of a call of our own API that it does not have. Any thread.
+// Finds query parameters that a call of our own API does not have. Any thread.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,8 @@
 
 namespace freshet::tasks {
 
-// The refusal of the first of them. That of kListTasks is list_input()'s. A signature in the query is for the gate.
+// Refuses the first of them; empty if there is none. list_input() checks those of kListTasks. Parameters of a signature
+// are allowed, because the gate checks them.
 std::optional<Error> stray_parameter(const ApiLine& line, const HttpRequest& request, const Target& target);
 
 }  // namespace freshet::tasks

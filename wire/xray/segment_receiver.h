@@ -19,7 +19,7 @@ namespace freshet {
 class SegmentReceiver {
  public:
   // Takes the spans of a datagram, on the loop. Anybody on this machine may send one. `ours`: a process of the same
-  // user sent it; the kernel cannot tell if the socket has been closed since. Returns how many of the spans it
+  // user certainly sent it; false also if the sender's socket is closed already. Returns the number of spans that it
   // refused.
   using Take = std::function<size_t(std::vector<Span> spans, bool ours)>;
   // Port 0 picks a free one. kIo if the port is taken. The mailbox outlives it.
@@ -31,8 +31,7 @@ class SegmentReceiver {
   uint16_t port() const { return port_; }
   uint64_t refused() const {
     return refused_->load(std::memory_order_relaxed);
-  }  // The number of refused datagrams,
-     // and of spans of others.
+  }  // Refused datagrams and refused spans.
 
  private:
   SegmentReceiver(int socket, int wake, uint16_t port, Mailbox& mailbox, Take take);

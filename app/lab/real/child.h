@@ -40,8 +40,8 @@ class Child {
   std::string read_;
 };
 
-// kUnavailable with the fault, the program's end, and its log. For a long log only the end, and the path of a copy: the
-// log itself is removed with its folder. `child` may be null: it was not started.
+// kUnavailable with `what`, how the program ended, and its log. Of a long log it has only the end, and the path of a
+// copy, because the log itself is removed with its folder. `child` is null if the program was not started.
 Error gone_with_log(const std::string& what, const Child* child, const std::string& log);
 
 }  // namespace freshet::lab

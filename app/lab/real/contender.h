@@ -33,7 +33,7 @@ struct RealOptions {
   std::function<bool()> stopped;     // Tells if the experiment should end. Called now and then; may be empty.
 };
 
-// The error of a run that `stopped` has ended.
+// The error of a run that ended because of `stopped`.
 inline Error stopped_early() {
   return {ErrorCode::kCancelled, "stopped before its end", nullptr};
 }
@@ -56,7 +56,7 @@ struct Bench {
   std::string handler;  // The URL of the handler.
 };
 
-// How long the handler works: until every task has been done or is past its deadline.
+// The time that the handler works: until every task has been done or is past its deadline.
 nanoseconds length_of_run(const Scenario& scenario);
 
 // Loop thread. Its Asyncs do not outlive it.

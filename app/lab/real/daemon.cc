@@ -90,7 +90,7 @@ class Daemon final : public Contender {
       if (!sheds) co_return fail(sheds.error());
       auto stats = co_await settled_stats();
       if (stats && stats->shed == before->shed) {
-        tell_sheds(*sheds, sum_of(stats->shed));
+        record_sheds(*sheds, sum_of(stats->shed));
         break;
       }
       before = std::move(stats);
@@ -227,7 +227,7 @@ class Daemon final : public Contender {
     }
   }
 
-  void tell_sheds(const std::vector<ShedTask>& sheds, uint64_t all) {
+  void record_sheds(const std::vector<ShedTask>& sheds, uint64_t all) {
     auto& ledger = bench_.ledger;
     for (const auto& task : sheds) {
       size_t number = 0;

@@ -32,8 +32,8 @@ class Handler {
     hints_ = hints;
     calls_ = &calls;
   }
-  // `body` is a JSON object whose `taskId` is the number of a task in the ledger. Waits for a slot, then for the
-  // duration of the call. 400 if it is not; 503 with a Retry-After of an hour after close().
+  // `body` is a JSON object whose `taskId` is the number of a task in the ledger; 400 if it is not. Waits for a slot,
+  // then for the duration of the call. After close(): 503 with a Retry-After of an hour.
   Async<HttpResponse> answer(std::string body);
   // No further call is served; running calls end.
   void close() { closed_ = true; }

@@ -1,5 +1,5 @@
-// A handler's server on a free port of 127.0.0.1, and the client of the same program: for runs on the machine itself,
-// where a queue is another process. They have an I/O thread of their own.
+// An HTTP server for a handler on a free port of 127.0.0.1, and an HTTP client, for runs in real time in which the
+// queue is another process. They share an I/O thread of their own.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ class LocalHttp {
   LocalHttp& operator=(const LocalHttp&) = delete;
   ~LocalHttp();
 
-  // Starts both. `answer` is called for each POST /; what it uses outlives this. The client has at most `most_calls`
-  // under way.
+  // Starts both. `answer` is called for each POST /; everything that it uses must outlive this. The client has at most
+  // `most_calls` under way.
   Result<void> open(std::function<Async<HttpResponse>(const HttpRequest&)> answer, size_t most_calls);
   std::string url() const;  // The server's.
   HttpClient& client() { return *client_; }

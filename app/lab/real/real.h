@@ -16,7 +16,7 @@ namespace freshet::lab {
 Result<std::map<std::string, double>> run_real(const Policy& policy, uint64_t seed, Ledger& ledger,
                                                const RealOptions& options);
 
-// kValidation with the reason if it does not.
+// kValidation with the reason if the policy does not run in real time.
 Result<void> runs_in_real_time(const Policy& policy, const Scenario& scenario);
 
 }  // namespace freshet::lab

@@ -26,9 +26,8 @@ Value stamp_of(WallTime now, Unit unit);
 // The time of a timestamp, rounded down; not for tokens.
 WallTime time_of(const Value& stamp, Unit unit);
 
-// Turns a given timestamp into its stored form: a whole number in the settings' unit, made of an ISO 8601
-// time if it is a string; a token stays as it is. The reason of a refusal continues the name of its
-// source.
+// Turns a given timestamp into its stored form: a whole number in the settings' unit, made of an ISO 8601 time if it is
+// a string; a token stays as it is. The reason of a refusal is a text to put behind the name of its source.
 std::variant<Value, Refusal> read_stamp(const Value& given, const Settings& settings);
 
 // Finds the value at a path like "event.at" or "times[0].end" in a record; null if there is none.

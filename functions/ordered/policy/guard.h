@@ -42,7 +42,8 @@ std::string tie_of_delete();
 std::string tie_of_update(const Map& set);  // An update removes the attributes that it does not set, so `set` is its
                                             // whole content.
 
-// The first: true if the write is not older than the last put or delete. The second: than the last update.
+// whole_gives_way(): true if the write is not older than the last put or delete. The second function: not older than
+// the last update.
 bool whole_gives_way(const Facts& facts, const Write& write, Ties ties);
 bool update_gives_way(const Facts& facts, const Write& write, Ties ties);
 

@@ -21,7 +21,7 @@ bool is_final(const RecordFacts& facts, const Settings& settings);
 // The check of every call: the version and the receipt that it names, if any, must be the record's.
 Verdict may_change(const RecordFacts& facts, const RecordCall& call);
 
-// Why that is no status of this queue. Without states every status is one.
+// The reason why `status` is not a status of this queue; empty if it is one. Without states every status is one.
 std::optional<std::string> no_status(const Settings& settings, const std::string& status);
 Verdict may_update_status(const RecordFacts& facts, const Settings& settings, const std::string& status);
 Verdict may_enqueue(const RecordFacts& facts, const Settings& settings);

@@ -35,7 +35,7 @@ Error Admission::full(const Refusal& refusal, Room there, uint64_t size, int pri
                 ": it can never wait here",
             nullptr};
   }
-  // The reader may see fewer waiting tasks than the bound, and wants to know why it is full.
+  // The caller may see fewer waiting tasks than the bound, so the message says why the queue is full.
   const auto of_bound = [&](const char* name, uint64_t bound) {
     const uint64_t room = usable(bound, bounds, priority);
     const std::string what = std::string(name) + " is " + std::to_string(bound);

@@ -34,7 +34,7 @@ class Admission {
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
 
-  // Tasks left the queue: they were taken or shed, and had so many bytes.
+  // `tasks` tasks of `bytes` bytes in all left the queue: they were taken or shed.
   void left(uint64_t tasks, uint64_t bytes, BootTime now);
   // Counts tasks that were taken.
   void taken(uint64_t tasks, BootTime now) { taken_.left(tasks, now); }
@@ -46,11 +46,11 @@ class Admission {
   // Tasks and bytes that leave the queue per second.
   DrainRates rates(BootTime now) { return {drained_.rate(now), drained_bytes_.rate(now)}; }
 
-  // Checks MAX_WAITING and MAX_WAITING_BYTES for a task that needs the room `more`. `there`: what waits already.
-  // `rates`: rates() at the time of that reading. Empty if the task is admitted.
+  // Checks MAX_WAITING and MAX_WAITING_BYTES for a task that needs the room `more`. `there`: the tasks that wait
+  // already. `rates`: rates() at the time of that reading. Empty if the task is admitted.
   std::optional<Refusal> beyond_bound(int priority, Room there, Room more, DrainRates rates) const;
-  // The refusal as an error. `there`: what waits already. `size`: the bytes of the task. kTooManyRequests with the time
-  // to retry; kValidation if the task alone exceeds the bound.
+  // The refusal as an error. `there`: the tasks that wait already. `size`: the bytes of the task. kTooManyRequests with
+  // the time to retry; kValidation if the task alone exceeds the bound.
   Error full(const Refusal& refusal, Room there, uint64_t size, int priority) const;
   // The name in the shed log of the policy that refused, and the counter for it.
   std::string policy_of(const Refusal& refusal) const;
@@ -64,8 +64,8 @@ class Admission {
   // began to count. `ahead`: the number of tasks that start before it, for oldest first. `slot_is_free`: a take waits
   // for work, or no task is in work.
   nanoseconds least_wait(bool newest_first, uint64_t ahead, bool slot_is_free, BootTime now);
-  // The error for a task that would be too late. `after`: a task with as much time left may be in time when created
-  // that much later.
+  // The error for a task that would be too late. `after`: the time after which a new task with as much time left may be
+  // in time.
   Error late(const Outlook& expected, milliseconds after) const;
 
  private:

@@ -10,7 +10,7 @@ namespace freshet {
 
 namespace {
 
-// An update of attributes that hold no state, under what was seen of the task.
+// Makes an update of attributes that hold no state, on the condition that the task is as it was read.
 class Touch {
  public:
   Touch(const std::string& table, const ItemRef& task) : task_(task) {

@@ -30,7 +30,7 @@ class Agenda {
   bool draining() const { return draining_; }
   bool given_up() const { return given_up_; }
 
-  // While a processor takes whatever comes, no `Start` is needed.
+  // While a processor runs, it takes all tasks that come, so no `Start` is needed.
   void processor_began() { ++processors_; }
   void processor_ended() { --processors_; }
   bool has_processor() const { return processors_ > 0; }

@@ -76,7 +76,7 @@ void Claims::saw_written(const ItemRef& task) {
   const std::string id(text_of(task, attribute::kId));
   const Lease* lease = leases_.find(id);
   if (!lease || lease->token != text_of(task, attribute::kLease)) return;
-  // The answer of a write that was made before a heartbeat can come after that of the heartbeat.
+  // A write before a heartbeat can be answered after the heartbeat.
   if (int_of(task, attribute::kLeaseBeat, 0) >= lease->beat) leases_.update(id, task);
 }
 
@@ -86,14 +86,15 @@ void Claims::beaten(const Settlement& settlement, const ItemRef& task, BootTime 
   if (!known || known->token != settlement.lease || beat <= known->beat || FRESHET_PLANTED("heartbeat-not-kept")) {
     return;
   }
-  // The first image with this beat is the heartbeat's own. Another one with it is later, and may have a mark.
+  // The first image with this beat is the heartbeat's own. A further image with the same beat is newer, and may have a
+  // mark.
   const bool known_is_later = int_of(known->task, attribute::kLeaseBeat, 0) >= beat;
   const ItemRef& newest = known_is_later ? known->task : task;
   leases_.start(settlement.id, Lease{settlement.lease, beat, duration_of(task), known->mine, newest}, now);
 }
 
 milliseconds Claims::duration_of(const ItemRef& task) const {
-  // A lease that names nobody, as only a client can write it, is no lease: it has ended.
+  // A lease that names nobody counts as ended. Only a client can write it.
   if (has(task, attribute::kLease) && text_of(task, attribute::kLease).empty()) return milliseconds(0);
   auto stored = FRESHET_PLANTED("lease-of-the-settings") ? settings_.lease.count()
                                                          : int_of(task, attribute::kLeaseMs, settings_.lease.count());
@@ -193,7 +194,7 @@ EditItemInput Claims::settling_write(Settlement& settlement, const Outcome& outc
     return heartbeat(table_, task, std::min(beat, kMaxBeat) + 1);
   }
   auto write = end_claim(table_, task, outcome, history_name(settlement.kind), settlement.error, lane, now);
-  // A cancel that this daemon has not seen yet decides otherwise: see was_cancelled().
+  // A cancel that this daemon has not seen yet changes this: see was_cancelled().
   if (outcome.to == state::kPending || outcome.to == state::kDelayed) write.unchanged[2] = attribute::kCancelRequested;
   return kept(std::move(write), settings_.keep, now);
 }

@@ -53,8 +53,8 @@ class Claims {
   // The leases, read-only. References from find() are valid until the next event.
   const LeaseBook& leases() const { return leases_; }
   // The callback runs whenever the number of tasks in work of a group or a key changes. It must not use Claims.
-  void tell_groups(LeaseBook::OnGroup told) { leases_.tell_groups(std::move(told)); }
-  void tell_keys(LeaseBook::OnKey told) { leases_.tell_keys(std::move(told)); }
+  void on_group_change(LeaseBook::OnGroup callback) { leases_.on_group_change(std::move(callback)); }
+  void on_key_change(LeaseBook::OnKey callback) { leases_.on_key_change(std::move(callback)); }
 
   // The store carried out a claim of this queue: its lease begins. `task`: as the claim stored it, also in `lease`.
   void started(const ItemRef& task, Lease lease, BootTime now);

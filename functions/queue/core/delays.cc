@@ -34,7 +34,7 @@ bool Delays::delayed(std::string_view id, int64_t not_before_ms, WallTime writte
   const auto due = DelayBook::due_by(offset, not_before_ms, boot);
   const bool was_set = offset != book_.offset();
   if (was_set) FRESHET_REACHED("the clock was set before a delay was stored");
-  // Where a step is being noted, note() is not to count it among the tasks of before.
+  // While a step of the clock is being noted, note() must not treat this task as one from before the step.
   if (was_set || noting_) book_.add(id, not_before_ms, due);
   ++seen_;
   if (not_before_ms >= next_due_ms_) return was_set;
@@ -69,11 +69,11 @@ bool Delays::sort(std::vector<ItemRef>& page, bool more, Look& look) const {
 
 bool Delays::end_look(const Look& look, size_t due, size_t moved, bool more, WallTime now, milliseconds retry) {
   int64_t next = look.next_ms;
-  // If nothing could be written, the next try would follow at once.
+  // If nothing could be written, the next attempt would otherwise follow at once.
   if (due > 0 && next == kNeverMs && moved == 0) next = epoch_ms(now + retry);
   const bool goes_on = next == kNeverMs && more;
   if (goes_on) next = 0;
-  // Where a task was delayed in the meantime, the earlier of the two times counts.
+  // If a task was delayed meanwhile, the earlier of the two times counts.
   next_due_ms_ = look.seen == seen_ ? next : std::min(next_due_ms_, next);
   return goes_on;
 }

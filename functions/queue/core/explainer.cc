@@ -48,7 +48,7 @@ void Explainer::explain(Explanation& out, const ExplainFacts& at) {
   text_of(out.task, attribute::kStatus) == state::kPending ? waiting(out, at) : not_waiting(out, at);
 }
 
-// How takes go through the queue.
+// The order in which takes go through the queue.
 std::string Explainer::order_in_words(const ItemRef& task, const Now& now) {
   const auto lane = text_of(task, attribute::kLane);
   if (core_.by_deadline(lane)) {
@@ -150,7 +150,7 @@ void Explainer::rate(Explanation& out, const ExplainFacts& at) {
   }
 }
 
-// The runner takes nothing: which one, why, since when, and when it is asked again.
+// Explains that the runner takes nothing: its name, the reason, since when, and the time of the next attempt.
 void Explainer::runner(Explanation& out, const ExplainFacts& at) {
   const auto& trouble = core_.limits.downstream().trouble;
   if (!trouble) return;

@@ -109,7 +109,7 @@ void Lanes::filled_by(const ItemRef& task) {
 }
 
 int64_t Lanes::place(int64_t created_ms, int64_t deadline_ms) const {
-  constexpr int64_t kEarlier = 10'000;  // Tasks of one request get their time one by one.
+  constexpr int64_t kEarlier = 10'000;  // The tasks of one request get their times one by one.
   if (settings_.order == Order::kDeadline) return deadline_ms > 0 ? deadline_ms : kNeverMs - 1;
   return settings_.order == Order::kOldestFirst ? created_ms - kEarlier : -created_ms;
 }

@@ -119,8 +119,8 @@ class Lanes {
   void filled_by_new(const std::string& lane, int64_t place);
   // A task became PENDING.
   void filled_by(const ItemRef& task);
-  // The position of a task among the lanes of keys, the smallest first. With ORDER=adaptive, the newest task comes
-  // first.
+  // The place of a task among the lanes of keys; the smallest place comes first. With ORDER=adaptive, the newest task
+  // comes first.
   int64_t place(int64_t created_ms, int64_t deadline_ms) const;
   int64_t place_of(const ItemRef& task) const;
 

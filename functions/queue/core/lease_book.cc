@@ -11,12 +11,12 @@ void LeaseBook::count(const Lease& lease, int change) {
   auto group = lease.task ? text_of(lease.task, attribute::kGroup) : std::string_view();
   if (group.empty()) {
     ungrouped_ += static_cast<uint64_t>(change);
-    if (told_) told_(group, ungrouped_);
+    if (on_group_change_) on_group_change_(group, ungrouped_);
     return;
   }
   auto it = in_work_.try_emplace(std::string(group)).first;
   it->second += static_cast<uint64_t>(change);
-  if (told_) told_(group, it->second);
+  if (on_group_change_) on_group_change_(group, it->second);
   if (it->second == 0) in_work_.erase(it);
 }
 
@@ -27,7 +27,7 @@ void LeaseBook::count_key(const Lease& lease, int change) {
   it->second += static_cast<uint64_t>(change);
   const uint64_t now = it->second;
   if (now == 0) keys_.erase(it);
-  if (told_key_) told_key_(key, now);
+  if (on_key_change_) on_key_change_(key, now);
 }
 
 // True if both count alike.
@@ -36,22 +36,22 @@ bool LeaseBook::counts_as(const Lease& one, const Lease& other) {
   return one.mine == other.mine && one.task && other.task && same(attribute::kGroup) && same(attribute::kLiveKey);
 }
 
-// Before the listeners are called, as a limit looks at its calls then.
+// It comes before the calls of the listeners, because a limit then looks at its calls.
 void LeaseBook::end_calls(Lease& lease) {
   lease.key_call.reset();
   lease.call.reset();
 }
 
 void LeaseBook::clear() {
-  if (told_) {
-    told_("", 0);
-    for (const auto& group : in_work_) told_(group.first, 0);
+  if (on_group_change_) {
+    on_group_change_("", 0);
+    for (const auto& group : in_work_) on_group_change_(group.first, 0);
   }
   ends_.clear();
   leases_.clear();
   in_work_.clear();
   for (const auto& key : std::exchange(keys_, {})) {
-    if (told_key_) told_key_(key.first, 0);
+    if (on_key_change_) on_key_change_(key.first, 0);
   }
   mine_ = 0;
   ungrouped_ = 0;
@@ -61,7 +61,7 @@ void LeaseBook::start(std::string id, Lease lease, BootTime now) {
   auto [it, fresh] = leases_.try_emplace(std::move(id));
   Entry& entry = it->second;
   const bool counts = fresh || !counts_as(entry.lease, lease);
-  if (counts) count(lease, 1);  // First, so that a key that stays held is never thought to be free.
+  if (counts) count(lease, 1);  // It comes first, so that a key that stays held never counts as free.
   if (!fresh) ends_.erase({entry.end, entry.number});
   const bool goes_on = !fresh && entry.lease.token == lease.token;
   if (!goes_on) end_calls(entry.lease);

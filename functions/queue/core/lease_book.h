@@ -55,10 +55,10 @@ class LeaseBook {
 
   // Called with the number of timed tasks of a group whenever it changes; "": tasks without a group.
   using OnGroup = std::function<void(std::string_view group, uint64_t in_work)>;
-  void tell_groups(OnGroup told) { told_ = std::move(told); }
+  void on_group_change(OnGroup callback) { on_group_change_ = std::move(callback); }
   // Called with the number of timed tasks of a key whenever it changes.
   using OnKey = std::function<void(std::string_view key, uint64_t in_work)>;
-  void tell_keys(OnKey told) { told_key_ = std::move(told); }
+  void on_key_change(OnKey callback) { on_key_change_ = std::move(callback); }
   // The number of timed tasks of each group and key.
   using Counts = std::map<std::string, uint64_t, std::less<>>;
   const Counts& by_group() const { return in_work_; }
@@ -91,9 +91,9 @@ class LeaseBook {
   uint64_t number_ = 0;
   size_t mine_ = 0;
   uint64_t ungrouped_ = 0;
-  OnGroup told_;
+  OnGroup on_group_change_;
   Counts in_work_;  // By group.
-  OnKey told_key_;
+  OnKey on_key_change_;
   Counts keys_;  // Timed tasks by key.
 };
 

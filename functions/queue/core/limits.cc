@@ -11,7 +11,7 @@ namespace freshet {
 
 namespace {
 
-// The end of a pull worker's claim says this of its downstream.
+// Returns what the end of a pull worker's claim says about its downstream.
 CallAnswer answer_of(const Settlement& settlement) {
   if (settlement.kind != Settlement::Kind::kRelease) return CallAnswer::kTaken;
   return settlement.begun ? CallAnswer::kRefused : CallAnswer::kUnknown;
@@ -80,12 +80,12 @@ bool Limits::answered(const Lease* held, std::string_view token, CallAnswer answ
 void Limits::settled(const Settlement& settlement, const Lease* held, const ItemRef& task, BootTime now) {
   const auto name = name_of(task);
   if (name.empty() || held == nullptr || held->token != settlement.lease) return;
-  const auto told = settings_.limits.counts_cost ? settlement.cost : std::nullopt;
+  const auto reported = settings_.limits.counts_cost ? settlement.cost : std::nullopt;
   if (held->key_call && by_name_.limits().learnt) {
-    return by_name_.answered(name_of(held->task), *held->key_call, answer_of(settlement), now, {}, told);
+    return by_name_.answered(name_of(held->task), *held->key_call, answer_of(settlement), now, {}, reported);
   }
   const double charged = held->key_call ? held->key_call->cost : units_of(held->task);
-  const double real = settlement.begun ? told.value_or(charged) : 0;
+  const double real = settlement.begun ? reported.value_or(charged) : 0;
   by_name_.charge(name, real - charged, now);
 }
 
@@ -93,7 +93,7 @@ size_t Limits::allowed(TakeInput& input, BootTime now) {
   const auto wanted = static_cast<size_t>(input.max);
   if (!is_rated(input) || FRESHET_PLANTED("rate-limit-ignored")) return wanted;
   if (!settings_.limits.counts_cost) return downstream_.allowed(now, wanted);
-  // RATE_LIMIT bounds what they cost, and not how many they are.
+  // RATE_LIMIT bounds the cost of tasks, not their number.
   constexpr size_t kMostUnits = 1'000'000'000;
   const size_t units = downstream_.allowed(now, kMostUnits);
   input.budget = static_cast<double>(units);

@@ -47,8 +47,8 @@ class Limits {
   bool on() const { return by_name_.on(); }
   // The group or key whose limits apply to the task; empty: none.
   std::string_view name_of(const ItemRef& task) const;
-  // `told` is called whenever a group or key reaches its limit or may start again. It must not call back.
-  void tell(KeyLimits::OnChange told) { by_name_.tell(std::move(told)); }
+  // `callback` is called whenever a group or key reaches its limit or may start again. It must not call back.
+  void on_change(KeyLimits::OnChange callback) { by_name_.on_change(std::move(callback)); }
   // Sets how many tasks of the group, or of the key, are in work.
   void in_work_of_group(std::string_view group, uint64_t tasks, BootTime now);
   void in_work_of_key(std::string_view key, uint64_t tasks, BootTime now);
@@ -61,14 +61,14 @@ class Limits {
   bool admit(const ItemRef& task, std::shared_ptr<KeyCall>& call, BootTime now);
   // The store answered that claim.
   void claimed(const ItemRef& task, KeyCall& call, bool ok, BootTime now);
-  // The call for the task that is held under the lease ended, with or without an answer of the downstream. True if the
-  // limit of its group or key is learnt.
+  // The downstream call for the task that is held under the lease ended, with or without an answer. True if the limit
+  // of its group or key is learnt.
   bool answered(const Lease* held, std::string_view token, CallAnswer answer, const LimitHints& hints,
                 std::optional<double> cost, BootTime now);
   // The claim has ended: charges or gives back the difference between the task's cost and what was charged. `held`: its
   // lease, null if it is not known. `task`: as stored.
   void settled(const Settlement& settlement, const Lease* held, const ItemRef& task, BootTime now);
-  // Lets groups or keys start again whose time has come, at most `most` of them. True if there may be more.
+  // Lets groups or keys whose time has come start again, at most `most` of them. True if there may be more.
   bool due(BootTime now, size_t most) { return by_name_.due(now, most); }
 
   // True if the queue has a RATE_LIMIT.
@@ -99,7 +99,8 @@ class Limits {
 
   // The learnt limit is kept across restarts. `limit` was read at startup. True if the learner goes on from it.
   bool remembered(const LearntLimit& limit, BootTime now);
-  // to_keep(): the limit to write now; empty: none. looked(): the same, when the timer asks.
+  // to_keep(): the limit to write now; empty: none. looked(): the same, but called by the timer, and not before it is
+  // due.
   std::optional<LearntLimit> to_keep() const;
   std::optional<LearntLimit> looked(BootTime now);
   void kept(const LearntLimit& limit) { kept_rate_.kept(limit); }

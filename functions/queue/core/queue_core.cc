@@ -148,7 +148,7 @@ TakeOutcome QueueCore::take_answered(TakePlan& plan, std::vector<Result<WriteOut
     if (!answers[i]) {
       FRESHET_REACHED("a claim is refused");
       if (step.call) step.call->never_began();
-      // A failed condition: somebody else was faster. Nothing to do but look further.
+      // The condition failed, because somebody else was faster. The take looks further.
       Error& error = answers[i].error();
       if (error.code == ErrorCode::kValidation) {
         out.too_large.push_back({step.task, std::move(error.message)});

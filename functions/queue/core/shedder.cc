@@ -35,7 +35,7 @@ void Shedder::page_came(Step& step, const std::vector<ItemRef>& tasks) {
 Shedder::Alike Shedder::alike(Step& step, const std::vector<ItemRef>& tasks, size_t& looked, BootTime boot,
                               bool ttl_in_milliseconds, const std::function<bool(const ItemRef&)>& in_flight) {
   Alike out;
-  // Tasks that were shed are not in the way of the rest, the others are.
+  // Shed tasks are not in the way of the next step, but tasks that could not be shed are.
   const bool over = looked > 0 && step.others_wait && !left_ && boot >= step.until;
   if (over) return out;
   const size_t most = step.others_wait ? ShedPace::kTogether : ShedPace::kStep;

@@ -28,9 +28,9 @@ class Shedder {
     WallTime stale_at{};                     // The wall time by which tasks are late: WallGuard::earliest().
     nanoseconds margin{0};                   // The margin that DEADLINE_MARGIN adds.
     uint64_t seen = 0;                       // The value of seen_ when the step began.
-    uint64_t shed = 0;                       // The number of tasks that were shed,
-    uint64_t bytes = 0;                      // and their bytes.
-    std::optional<milliseconds> first_hope;  // How much longer the first task with time left will have it.
+    uint64_t shed = 0;                       // The number of shed tasks.
+    uint64_t bytes = 0;                      // The bytes of the shed tasks.
+    std::optional<milliseconds> first_hope;  // The time left of the first task that is not hopeless.
     bool more = false;                       // There may be more after the last page.
     bool failed = false;                     // A page could not be read.
   };

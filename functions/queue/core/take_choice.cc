@@ -11,13 +11,13 @@ namespace freshet {
 
 namespace {
 
-constexpr size_t kLongerPage = 4;  // The page after one of which nothing can be taken is that much longer.
-// The least that is read beyond the first page by ORDER=deadline, where many may have to be passed over. Among those
-// that have enough time, these are the ones that are dated ahead, of which there may be thousands.
+constexpr size_t kLongerPage = 4;  // If no task of a page can be taken, the next page is longer by this factor.
+// The least number of tasks that ORDER=deadline reads after the first page, as many may have to be passed over. Among
+// tasks with enough time, those are the ones that are dated ahead, of which there may be thousands.
 constexpr uint32_t kSieved = 32;
 constexpr uint32_t kEnoughSieved = 512;
-constexpr int kMostLanePages = 12;  // One lane has no more read, so that what clients left in it costs a bounded time.
-constexpr size_t kMostHeld = 1000;  // Lanes that are looked at in vain, at a time.
+constexpr int kMostLanePages = 12;  // The most pages of one lane, so that what clients left in it costs a bounded time.
+constexpr size_t kMostHeld = 1000;  // The most lanes that one take looks at in vain.
 
 WallTime time_in(const ItemRef& task, std::string_view name) {
   return WallTime(milliseconds(std::max<int64_t>(int_of(task, name, 0), 0)));
@@ -76,8 +76,8 @@ void TakeChoice::came(Page page, const Now& now) {
   read.least = read.tasks.size() == before ? kLongerPage * page_ : 0;
 }
 
-// The tasks of a page that may be taken, and from where the next page begins. A task past its deadline is in none of
-// the parts of a walk by deadline: the queue's timer sheds it. Nor is one that is not worth a slot.
+// Adds the tasks of a page that may be taken, and notes where the next page begins. A walk by deadline leaves out tasks
+// past their deadline, which the queue's timer sheds, and tasks that are not worth a slot.
 void TakeChoice::take_page(Page page, TaskWalk& walk, std::vector<ItemRef>& into, bool& more, const Now& now) {
   const bool by_deadline = ask_->from == PageAsk::From::kDeadline;
   bool any = false;
@@ -92,7 +92,7 @@ void TakeChoice::take_page(Page page, TaskWalk& walk, std::vector<ItemRef>& into
   walk.key = std::move(page.last_evaluated_key);
   more = !walk.key.empty();
   if (!by_deadline) return;
-  // Those that have even less are hardly worth it where all of a page are not.
+  // If no task of a page is worth a slot, tasks with even less time are hardly worth it.
   if (walk.part == TaskWalk::Part::kLess && !any) walk.key = Item();
   more = true;
   if (!walk.key.empty()) return;
@@ -105,7 +105,7 @@ bool TakeChoice::begins_newest_first(BootTime now) {
   return core_.times.newest_first(now);
 }
 
-// One page, in a queue without lanes.
+// Asks for one page, in a queue without lanes.
 void TakeChoice::read_queue(const Now& now) {
   TaskWalk& walk = out_.next;
   size_t more = core_.passed_by_now();
@@ -114,14 +114,14 @@ void TakeChoice::read_queue(const Now& now) {
     ask_->from = out_.newest_first ? PageAsk::From::kNewest : PageAsk::From::kOldest;
     // While the wall clock is not trusted, many tasks that look expired may stand before others.
     if (now.doubted) more = kMostTaken;
-    // One more than wanted shows whether the last one wanted is the last there is.
+    // One more task than wanted shows if the last wanted one is the last of the queue.
     if (settings_.deadline_margin == DeadlineMargin::kYield && !out_.newest_first) ++more;
   }
   const size_t least = walk.least;
   ask_for(wanted_ + more, std::move(walk), least, now);
 }
 
-// The rest of an ask whose lane and end are there.
+// Sets the rest of a request whose lane and end are set.
 void TakeChoice::ask_for(size_t tasks, TaskWalk walk, size_t least, const Now& now) {
   page_ = std::min<size_t>(std::max(tasks, least), kMostTaken);
   ask_->walk = std::move(walk);
@@ -148,8 +148,8 @@ bool TakeChoice::may_go_on(const std::string& share) const {
   return had == given_.end() || had->second != FairShares::kPassed;
 }
 
-// The next tasks to take, as the lanes have their turns. Reads of no more lanes than it is to give tasks, but for those
-// that turn out to be empty, which are not looked at again until something comes, and for those whose group or key is
+// Chooses the next tasks as the lanes have their turns. It reads no more lanes than it is to give tasks, except two
+// kinds: lanes that turn out to be empty, which are not read again until a task comes, and lanes whose group or key is
 // at its limit, which have no turn until it may start again.
 void TakeChoice::read_lanes(const Now& now) {
   if (!has_begun_) {
@@ -180,7 +180,7 @@ void TakeChoice::begin_round(const Now& now) {
   share_ = turn_ = 0;
 }
 
-// Reads a lane that has turns in this round. False: a page is to be read first.
+// Reads a lane that has turns in this round. False: a page must be read first.
 bool TakeChoice::read_share(const std::string& lane, size_t wanted, const Now& now) {
   const auto known = reads_.find(lane);
   if (known != reads_.end() && known->second.filling) return fill(lane, known->second, wanted, now);
@@ -194,7 +194,7 @@ bool TakeChoice::read_share(const std::string& lane, size_t wanted, const Now& n
   return fill(lane, read, wanted, now);
 }
 
-// Gives a lane its turn. False: a page is to be read first.
+// Gives a lane its turn. False: a page must be read first.
 bool TakeChoice::give_turn(const std::string& lane, const Now& now) {
   if (!in_turn_) {
     if (!may_go_on(lane)) return true;
@@ -218,8 +218,8 @@ bool TakeChoice::give_turn(const std::string& lane, const Now& now) {
   return true;
 }
 
-// Reads on until `wanted` more tasks than were given are there, or the lane has no more. What a client left in it is
-// passed over, a bounded number of times. False: a page is to be read first.
+// Reads on until the lane has `wanted` tasks that are not given yet, or it has no more. What a client left in it is
+// passed over, a bounded number of times. False: a page must be read first.
 bool TakeChoice::fill(const std::string& lane, LaneRead& read, size_t wanted, const Now& now) {
   FairShares& shares = core_.lanes.shares();
   if (!read.filling) begin_fill(lane, read);
@@ -255,7 +255,7 @@ void TakeChoice::ask_lane(const std::string& lane, LaneRead& read, size_t wanted
   ask_for(wanted + passed, std::move(read.next), read.least, now);
 }
 
-// The next task of those that were read from the lane of a group; null if there is none that may start.
+// Returns the next of the tasks that were read from the lane of a group; null if none of them may start.
 ItemRef TakeChoice::next_of_lane(std::string_view lane, LaneRead& read, const Now& now) {
   while (read.given < read.tasks.size()) {
     const ItemRef& task = read.tasks[read.given++];
@@ -266,8 +266,8 @@ ItemRef TakeChoice::next_of_lane(std::string_view lane, LaneRead& read, const No
   return {};
 }
 
-// The next task of a share whose keys have lanes, in the order of the queue as far as the lanes are known; null if
-// there is none that may start. False: a page is to be read first.
+// Sets `task` to the next task of a share whose keys have lanes, in the order of the queue as far as the lanes are
+// known; null if none may start. False: a page must be read first.
 bool TakeChoice::next_of_keys(const std::string& share, KeysRead& read, const Now& now, ItemRef& task) {
   for (;;) {
     if (!read.opening.empty()) {
@@ -297,18 +297,18 @@ bool TakeChoice::next_of_keys(const std::string& share, KeysRead& read, const No
   }
 }
 
-// Takes the first of the heads. The page behind it is read if it was the last of its lane that was read.
+// Takes the first of the heads. If that was the last task that was read of its lane, the next page is read.
 void TakeChoice::choose_head(KeysRead& read, const Now& now) {
   std::string lane = std::move(read.heads.extract(read.heads.begin()).value().second);
   LaneRead& its = read.lanes[lane];
   const ItemRef& task = its.tasks[its.given++];
   const bool room = !core_.limits.on() || core_.has_room(task, chosen_, now);
-  if (!room && is_key_lane(lane)) return;  // Nor may the others of its key.
+  if (!room && is_key_lane(lane)) return;  // The other tasks of its key may not start, either.
   read.refill = KeysRead::Refill{lane, task, room};
   if (its.given == its.tasks.size() && its.more && ++read.looked <= read.most) begin_fill(lane, its);
 }
 
-// Begins to read the lane of a key, or that of the share's tasks without one.
+// Begins to read the lane of a key, or that of the share's tasks without a key.
 void TakeChoice::begin_open(const std::string& lane, KeysRead& read, const Now& now) {
   if (is_key_lane(lane) && core_.pauses.holds_key(lane_key(lane))) return;
   ++read.looked;
@@ -331,7 +331,7 @@ void TakeChoice::end_open(const std::string& lane, KeysRead& read) {
   read.heads.emplace(place, lane);
 }
 
-// With ORDER=adaptive, a take from the oldest end gives the order the age of the oldest.
+// With ORDER=adaptive, a take from the oldest end reports the age of the oldest task.
 void TakeChoice::end_lanes() {
   out_.cut = out_.cut || held_ >= kMostHeld;
   out_.more = out_.tasks.size() == wanted_ || out_.cut;
@@ -341,7 +341,7 @@ void TakeChoice::end_lanes() {
 
 std::optional<PageAsk> WorkLook::next() {
   constexpr size_t kLargestPage = 1000;
-  constexpr int kMostPages = 16;  // Rather once in vain than to hold up everybody.
+  constexpr int kMostPages = 16;  // A take in vain is better than one that holds up everybody.
   if (pages_ == kMostPages) found_ = true;
   if (found_) return std::nullopt;
   if (pages_++ == 0) {

@@ -103,8 +103,8 @@ class TakeChoice {
   struct KeysRead {
     explicit KeysRead(size_t wanted) : most(2 * wanted + 64) {}
 
-    // The most lanes, in addition, whose tasks were all passed over. There may be as many as there are keys in work. A
-    // take that has seen more does not go on at once, as it would find the same.
+    // The bound of lanes whose tasks were all passed over; these do not count for `most`. There may be one for each key
+    // in work. A take that reaches this bound does not go on at once, as it would find the same lanes.
     static constexpr size_t kMostPassed = 4096;
     const size_t most;  // The bound of lanes to look at.
     size_t looked = 0;
@@ -115,7 +115,7 @@ class TakeChoice {
     std::optional<FairShares::Place> last;  // The last lane that was looked at.
     // While a page of one of them is read:
     std::string opening;  // The lane whose first page is being read. Empty: none.
-    // The page after the task that was chosen.
+    // A further page of the lane from which a task was just chosen.
     struct Refill {
       std::string lane;
       ItemRef task;
@@ -152,9 +152,9 @@ class TakeChoice {
   const bool by_lanes_;
   FoundTasks out_;
 
-  size_t page_ = 0;             // The tasks that are needed of a page. By deadline more are read.
-  std::optional<PageAsk> ask_;  // The page that is being read, and
-  WallTime asked_at_{};         // since when.
+  size_t page_ = 0;             // The number of tasks needed from a page. A walk by deadline reads more.
+  std::optional<PageAsk> ask_;  // The page that is being read.
+  WallTime asked_at_{};         // When that page was requested.
   bool is_made_ = false;
 
   // A queue with lanes.
@@ -167,8 +167,8 @@ class TakeChoice {
   size_t held_ = 0;                                     // Lanes in which nothing was found.
   std::vector<std::string> turns_;                      // The lanes of this round.
   std::vector<std::pair<std::string, size_t>> shares_;  // The number of tasks that each lane gives in this round.
-  size_t share_ = 0;                                    // The next one to read,
-  size_t turn_ = 0;                                     // and then the next one to give a task.
+  size_t share_ = 0;                                    // The next of `shares_` to read.
+  size_t turn_ = 0;                                     // The next of `turns_` to give a task, after all reads.
   bool in_turn_ = false;                                // The turn waits for a page.
   bool by_keys_ = false;                                // Keys have lanes of their own.
 };

@@ -11,26 +11,31 @@ namespace {
 constexpr double kGridStep = 0.12;  // The step of the grid, in logarithms: 12 %.
 constexpr double kShortest = 0.0005;
 constexpr double kSlowest = 3600;
-// The variance of counts, over that of a Poisson process: exponential service has 1, lognormal with sigma 1 has 1.7.
+// The variance of counts, divided by that of a Poisson process: 1 for exponential service times, 1.7 for lognormal ones
+// with sigma 1.
 constexpr double kVariance = 1.5;
-// A window has this many tasks, in not less than kLeastSeconds; or fewer in kMostSeconds.
+// A window ends after kTasks tasks, but not before kLeastSeconds, or after kMostSeconds with fewer tasks.
 constexpr double kTasks = 16;
 constexpr double kLeastSeconds = 0.02;
 constexpr double kMostSeconds = 1;
-// How likely it is that, within a full window, one of the two becomes anything else; both do; they move to a neighbour.
+// The probabilities that, within a full window, one of the two changes to any value; that both do; that they move to a
+// neighbour.
 constexpr double kGridJump = 3e-4;
 constexpr double kBothJump = 1e-4;
 constexpr double kDrift = 1e-3;
-// Looking around: so many standard deviations of the logarithm of the knee, at most that; for so many windows.
+// To explore, the limit deviates from the knee by kSpread standard deviations of the knee's logarithm, at most by
+// kMostSpread and at least by kLeastBelow or kLeastAbove, for kTurn windows at a time. Below kRests, the knee counts as
+// known.
 constexpr double kSpread = 1.2;
 constexpr double kMostSpread = 0.3;
 constexpr double kLeastBelow = 0.1;
 constexpr double kLeastAbove = 0.2;
 constexpr double kRests = 0.2;
 constexpr unsigned kTurn = 4;
-// Each refusal makes a knee above what was in work that much less likely.
+// Each refusal makes a knee above the number in work less likely by this factor.
 constexpr double kRefusal = 0.5;
-// Nothing is known of what was never tried: no more than twice of what was, which is forgotten slowly.
+// The limit is at most twice the largest number that was in work, as nothing is known beyond. That number decays by
+// this factor.
 constexpr double kForget = 0.99;
 
 std::vector<double> grid(double from, double to) {
@@ -99,7 +104,7 @@ void AdaptiveConcurrency::refused(BootTime now) {
   }
   for (double& one : belief_) one /= sum;
   if (in_work_ > 0) --in_work_;
-  clear_window();  // Its times while others were refused say little.
+  clear_window();  // Its times are of little use, as others were refused meanwhile.
   choose();
 }
 
@@ -130,7 +135,7 @@ void AdaptiveConcurrency::clear_window() {
   seconds_ = tasks_ = 0;
 }
 
-// Before the window, either may have become something else.
+// Either value may have changed since the last window.
 void AdaptiveConcurrency::let_change(double share) {
   const size_t rows = knees_.size();
   const size_t columns = services_.size();
@@ -158,7 +163,7 @@ void AdaptiveConcurrency::let_change(double share) {
   }
 }
 
-// By the logarithm of the likelihood of that many tasks, over kVariance.
+// Weighs each pair by the log-likelihood of that many tasks, divided by kVariance.
 void AdaptiveConcurrency::weigh(double tasks) {
   std::vector<double> logs(belief_.size());
   double best = -std::numeric_limits<double>::infinity();
@@ -175,8 +180,8 @@ void AdaptiveConcurrency::weigh(double tasks) {
   for (double& one : belief_) one /= sum;
 }
 
-// The knee, or somewhat beside it. Uncertain: below and above in turns. Certain: every other turn it rests, and then
-// looks as far as it takes to see that something has changed.
+// The knee, or a value near it. If the knee is uncertain, the value is below and above it in turns. If it is certain,
+// every other turn is the knee itself; the others deviate just far enough to show that something has changed.
 double AdaptiveConcurrency::looked_around(double spread) const {
   const unsigned turn = windows_ / kTurn;
   const bool rests = spread < kRests && turn % 2 == 0;

@@ -8,50 +8,49 @@ namespace freshet {
 
 namespace {
 
-constexpr double kFirst = 5;            // Units a second, at the start.
-constexpr double kDoubling = 0.7;       // Seconds, while nothing was refused yet.
-constexpr double kSteepHoped = 0.2;     // Steepness of growth where the limit is far below what it was of late.
-constexpr double kMostGrowth = 2;       // Seconds that one accepted call adds, and
-constexpr double kMostSearch = 0.2;     // while nothing was refused yet.
+constexpr double kFirst = 5;            // The first rate, in units per second.
+constexpr double kDoubling = 0.7;       // Seconds in which the rate doubles while nothing was refused yet.
+constexpr double kSteepHoped = 0.2;     // The steepness of growth while the limit is far below its recent height.
+constexpr double kMostGrowth = 2;       // The most seconds of growth that one accepted call adds.
+constexpr double kMostSearch = 0.2;     // The same while nothing was refused yet.
 constexpr double kBelieve = 0.85;       // The part of a bucket's known size that is kept each time.
-constexpr double kBelieveKnown = 0.97;  // The same of one whose size is known.
+constexpr double kBelieveKnown = 0.97;  // The same for a bucket whose size is known.
 constexpr double kFirstCut = 0.94;
 constexpr double kMostDebtSeconds = 10;
-constexpr double kSlowDebt = 60;  // Units, but for
+constexpr double kSlowDebt = 60;  // The debt of a slow downstream, in units.
 constexpr double kMostSlowSeconds = 30;
 constexpr double kLeastOfLong = 0.5;
 constexpr double kJump = 1.6;
-constexpr double kUnlike = 1.1;  // That far beyond the limit no burst explains what was taken.
+constexpr double kUnlike = 1.1;  // Beyond this multiple of the limit, a burst cannot explain what was accepted.
 constexpr double kStep = 1.06;
 constexpr double kLongCycle = 10;
 constexpr double kMostBurst = 2;     // Seconds.
-constexpr double kBelow = 0.03;      // After a refusal the rate is that much below the limit at first.
-constexpr double kAtRest = 0.995;    // A share of the limit.
-constexpr double kEachHoped = 30;    // The same while the limit is far below what it was of late.
-constexpr double kLostShare = 0.03;  // The share of time that pauses which the downstream asks for may cost.
+constexpr double kBelow = 0.03;      // After a refusal, the rate is at first below the limit by this share.
+constexpr double kAtRest = 0.995;    // The rate at rest, as a share of the limit.
+constexpr double kEachHoped = 30;    // Replaces kEach while the limit is far below its recent height.
+constexpr double kLostShare = 0.03;  // The share of the time that requested pauses may cost.
 constexpr milliseconds kShortPause{2'000};
-constexpr double kLongestRest = 40;  // Seconds between two attempts to find more, where a refusal costs a pause.
-constexpr double kLongerRest = 1.6;  // They grow that far while the limit stays.
-constexpr double kStays = 0.04;      // Within that share it does.
+constexpr double kLongestRest = 40;  // The most seconds between two attempts to raise the rate.
+constexpr double kLongerRest = 1.6;  // This time grows by this factor while the limit stays.
+constexpr double kStays = 0.04;      // A limit that changes by less than this share stays.
 constexpr double kHeld = 8;          // Seconds that prove a limit.
-constexpr double kSoon = 1.2;        // The cycle was so short that the pause in it says more than it measured.
-constexpr seconds kTopHolds{1200};   // The highest limit counts for so long.
+constexpr double kSoon = 1.2;        // Above this ratio, the pause in a cycle says more than what was measured.
+constexpr seconds kTopHolds{1200};   // The time for which the highest limit counts.
 constexpr double kStepAsked = 1.02;
-constexpr double kAtOnce = 0.02;  // Seconds: what may start at once is worth that, or is one.
-constexpr double kLag = 0.05;     // A share of an interval: a start that is that late does not delay the next.
-constexpr uint32_t kSureRun = 4;  // Refusals one after the other that may be a window that is used up.
+constexpr double kAtOnce = 0.02;  // The rate of these seconds may start at once, or one call.
+constexpr double kLag = 0.05;     // A start that is late by this share of an interval does not delay the next.
+constexpr uint32_t kSureRun = 4;  // Refusals in a row that may mean that a window is used up.
 constexpr milliseconds kLongestRefusal{2'000};
-constexpr double kLeastCycle = 1;    // Seconds that can be measured.
-constexpr double kLongestProbe = 2;  // Seconds between two calls while everything is refused,
-constexpr double kRareProbe = 10;    // and so many when that has lasted.
+constexpr double kLeastCycle = 1;    // The shortest cycle that can be measured, in seconds.
+constexpr double kLongestProbe = 2;  // The most seconds between two calls while everything is refused.
+constexpr double kRareProbe = 10;    // The same after a long time of refusals.
 constexpr milliseconds kLongestPause{600'000};
-// A factor of the rate by level, within these bounds.
+// The bounds of `caution_`, a factor of the rate by level.
 constexpr double kLeastCaution = 0.6;
 constexpr double kMostCaution = 1.2;
-constexpr double kCaution = 0.0006;  // Each accepted unit raises it so far,
-constexpr double kCautious = 200;    // and each refused unit lowers it so many times as far.
-constexpr seconds kShared{60};       // It was refused below the limit: somebody else
-                                     // uses it too, for so long.
+constexpr double kCaution = 0.0006;  // Each accepted unit raises `caution_` by this.
+constexpr double kCautious = 200;    // Each refused unit lowers it by this many times kCaution.
+constexpr seconds kShared{60};  // After a refusal below the reported limit, others count as its users for this time.
 
 }  // namespace
 
@@ -100,7 +99,7 @@ void AdaptiveRate::go_on(double rate, size_t concurrency, double highest, BootTi
   searching_ = growing_ = false;
   top_ = std::clamp(highest, 0.0, most_);
   top_at_ = now;
-  debt_ = hopes() ? kEachHoped : kEach;  // As after a refusal.
+  debt_ = hopes() ? kEachHoped : kEach;  // The debt is that after a refusal.
   cap_ = static_cast<uint32_t>(std::min<size_t>(concurrency, 1'000'000));
 }
 
@@ -121,7 +120,7 @@ double AdaptiveRate::pace(BootTime now) const {
     pace = std::max((quota_ - edge_units_) / std::max(left, 0.02 * window_), 0.95 * quota_ / window_);
   } else if (!growing_) {
     const double left = std::min(1.0, debt_ / kEach);
-    pace *= kAtRest - (by_order_ ? 0 : kBelow) * left * left;  // A pause has filled its bucket.
+    pace *= kAtRest - (by_order_ ? 0 : kBelow) * left * left;  // After a pause, the bucket is full.
   }
   if (!growing_ && window_ == 0 && sliding_.known()) pace = pace_sliding(now, pace);
   if (said_ > 0) pace = std::min(pace, said_ * kAtRest);
@@ -133,7 +132,7 @@ double AdaptiveRate::pace(BootTime now) const {
   return std::clamp(pace, least_, most_);
 }
 
-// The count that was refused ten seconds ago is used again, but evenly.
+// The calls that were accepted ten seconds ago may be started again, spread evenly.
 double AdaptiveRate::pace_sliding(BootTime now, double pace) const {
   constexpr double kHigher = 1.05, kFill = 1.15;
   const double left = sliding_.most() - sliding_.count(now);
@@ -162,7 +161,7 @@ BootTime AdaptiveRate::tried_until() const {
   return last_start_ + refusal_takes_ + refusal_takes_ / 4 + nanoseconds(1);
 }
 
-// When the next one is due by the pace alone.
+// When the next call is due, whatever the number of calls in flight.
 BootTime AdaptiveRate::due(BootTime now) const {
   const double pace = this->pace(now);
   return std::max({base_ + of_seconds(owed_ / pace), now - of_seconds(kLag / pace), paused_until_, tried_until()});
@@ -218,8 +217,7 @@ void AdaptiveRate::new_cycle(BootTime at) {
   idle_ = nanoseconds(0);
 }
 
-// The rate grows with the time, as long as calls are accepted. Behind a downstream that answers nothing it stays where
-// it is.
+// The rate grows with time as long as calls are accepted. If the downstream answers nothing, the rate stays.
 void AdaptiveRate::grow(BootTime now) {
   grown_ += std::min(in_seconds(now - grew_at_), searching_ ? kMostSearch : kMostGrowth);
   grew_at_ = now;
@@ -271,7 +269,7 @@ void AdaptiveRate::abandoned(const Start&) {
 void AdaptiveRate::pause(BootTime now, const LimitHints& hints) {
   if (hints.retry_after) {
     const auto wait = std::clamp(*hints.retry_after, milliseconds(0), kLongestPause);
-    // A long pause is a window that was used up, and no loss.
+    // A long pause means that a window was used up, which is no loss.
     asked_ = true;
     const bool lost = wait <= kShortPause && now + wait > paused_until_;
     asked_long_ = asked_long_ || wait > kShortPause;
@@ -309,11 +307,12 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
   }
   since_refusal_ = 0;
   refusal_takes_ = std::clamp(now - start.at, refusal_takes_ * 9 / 10, nanoseconds(kLongestRefusal));
-  const double evenly = sliding_.count(now) / SlidingCount::kLength;  // Then every window is alike.
+  // If calls are even, all kinds of windows look alike.
+  const double evenly = sliding_.count(now) / SlidingCount::kLength;
   if (sliding_.known() || std::abs(recent_.rate(now) - evenly) > 0.08 * evenly)
     sliding_.refused(now, run_ == 0, recent_.rate(now));
   if (run_ == 0) run_at_ = now;
-  if (run_ == 0 || start.at >= counted_at_) {  // Others were under way when the last one was refused.
+  if (run_ == 0 || start.at >= counted_at_) {  // Calls that started before the last refusal do not count.
     ++run_;
     counted_at_ = now;
   }
@@ -325,7 +324,7 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
   if (growing_) cut();
 }
 
-// Grows no more; what the limit is then is decided when something is accepted again.
+// Ends the growth. The new limit is estimated when something is accepted again.
 void AdaptiveRate::cut() {
   grew_ = !searching_;
   grew_from_ = limit_;
@@ -336,13 +335,13 @@ void AdaptiveRate::cut() {
   searching_ = false;
 }
 
-// It asks for more after ten seconds at least, but for a slow downstream, of whose calls too many would be refused.
+// The most debt. It is paid within ten seconds, except for a slow downstream, of whose calls too many would be refused.
 double AdaptiveRate::most_debt(bool is_sure) const {
   const double longest = asked_ ? std::max(rest_, kMostDebtSeconds) : kMostDebtSeconds;
   return std::max(longest * limit_, is_sure ? std::min(kSlowDebt, kMostSlowSeconds * limit_) : 0.0);
 }
 
-// Something was accepted at `at` after a run of refusals.
+// A run of refusals has ended: something was accepted at `at`.
 void AdaptiveRate::end_run(BootTime at) {
   const double lasted = in_seconds(at - cycle_at_ - idle_);
   const nanoseconds run = at - run_at_;
@@ -352,7 +351,7 @@ void AdaptiveRate::end_run(BootTime at) {
   if (run > kOutage && window_ == 0) return end_outage(at);
   if (lasted < kLeastCycle) return cut_again(at);
   cuts_ = 0;
-  const double accepted = std::max(cycle_units_ - 1, 0.0);  // Without the one that ended it.
+  const double accepted = std::max(cycle_units_ - 1, 0.0);  // Without the call that ended the run.
   const double paused = std::exchange(lost_, 0);
   estimate({accepted, lasted, paused}, run);
   if (window_ > 0) limit_ = quota_ / window_;
@@ -367,7 +366,7 @@ void AdaptiveRate::end_run(BootTime at) {
   cycle_units_ = 1;
 }
 
-// It was out of order, or has a long window that is not known yet. What it allowed before is the best guess.
+// The downstream was out of order, or has a long window that is not known yet. The limit from before is the best guess.
 void AdaptiveRate::end_outage(BootTime at) {
   cuts_ = 0;
   lost_ = 0;
@@ -379,7 +378,7 @@ void AdaptiveRate::end_outage(BootTime at) {
   cycle_units_ = 1;
 }
 
-// It was refused again too soon to measure anything.
+// A call was refused again, too soon to measure anything.
 void AdaptiveRate::cut_again(BootTime now) {
   constexpr double kCuts[] = {0.93, 0.85, 0.7};
   if (cuts_ == 0 && jumped_ && limit_ > grew_from_) {
@@ -406,7 +405,7 @@ double AdaptiveRate::beyond(double limit) const {
   return sum;
 }
 
-// The limit beyond which it took as much as its bucket is believed to hold.
+// The limit beyond which the downstream accepted as much as its bucket is believed to hold.
 double AdaptiveRate::limit_by_growth() const {
   double low = grew_from_;
   double high = grew_from_ * growth(grew_for_, steepness_);
@@ -417,9 +416,9 @@ double AdaptiveRate::limit_by_growth() const {
   return low;
 }
 
-// The limit is at most `whole` as long as it stays: a bucket that was full for a while lost something.
+// As long as the limit stays, it is at most `whole`, because a bucket that was full for a while lost something.
 void AdaptiveRate::estimate(const Cycle& cycle, nanoseconds run) {
-  const double lost = std::max(0.0, cycle.paused - burst_);  // Came meanwhile, and the bucket could not hold it.
+  const double lost = std::max(0.0, cycle.paused - burst_);  // Seconds of the limit that a full bucket could not hold.
   const double whole = cycle.accepted / std::max(cycle.lasted - lost, 0.5 * cycle.lasted);
   const bool grew = std::exchange(grew_, false);
   jumped_ = false;
@@ -431,14 +430,14 @@ void AdaptiveRate::estimate(const Cycle& cycle, nanoseconds run) {
   }
   if (grew) return estimate_grown(cycle, whole);
   if (by_order_ && !sliding_.known() && estimate_soon_by_order(cycle)) return;
-  // It was refused at rest: the bucket was empty before and is now, so that this is the limit.
+  // The refusal came at rest: the bucket was empty before and is empty now, so this is the limit.
   const double last = limit_;
   limit_ = std::min(last, std::max(whole, 0.8 * last));
   if (limit_ < (1 - kStays) * last) rest_ = kFirstRest;
   if (grew_for_ > 0) learn_burst();
 }
 
-// By what it took while the rate grew, beyond the limit as it is believed to be now.
+// Learns the size of the bucket from what was accepted beyond the limit, as now estimated, while the rate grew.
 void AdaptiveRate::learn_burst() {
   burst_ = std::clamp((beyond(limit_) - 1) / limit_, 0.0, kMostBurst);
   grew_for_ = 0;
@@ -458,9 +457,9 @@ void AdaptiveRate::estimate_grown(const Cycle& cycle, double whole) {
   jumped_ = true;
 }
 
-// The downstream asked for a pause, which cost as much as a bucket did not save of it. A window of a second and a
-// bucket look alike then: what it took before the refusal is either the limit or a burst. Half of the way is tried. If
-// that is refused soon, it was a burst, of a size that is known from then on.
+// The downstream asked for a pause, which costs what the bucket could not save of it. A window of a second and a bucket
+// then look alike: what was accepted before the refusal is either the limit or a burst. A limit half of the way is
+// tried. If it is refused soon, it was a burst, whose size is known from then on.
 void AdaptiveRate::estimate_grown_by_order(const Cycle& cycle, bool far) {
   refused_soon_ = false;
   held_ = cycle.lasted > kHeld ? grew_from_ : 0;
@@ -476,8 +475,8 @@ void AdaptiveRate::estimate_grown_by_order(const Cycle& cycle, bool far) {
   limit_ = std::max(limit_, cycle.low());
 }
 
-// Refused at rest after a cycle so short that the limit is anything between what it took at all and what it took
-// outside of the pause.
+// For a refusal at rest after a short cycle. The limit is then between the accepted rate of the whole cycle and that of
+// the time outside of the pause.
 bool AdaptiveRate::estimate_soon_by_order(const Cycle& cycle) {
   if (cycle.high() <= kSoon * cycle.low()) return false;
   const double held = std::exchange(held_, 0);

@@ -1,6 +1,5 @@
-// The highest rate of starts that a downstream does not refuse, learnt from
-// what it refuses (RATE_LIMIT=adaptive). Pure state with an explicit now; a few
-// hundred bytes, so that each key may have one.
+// The highest rate of starts that a downstream does not refuse, learnt from what it refuses (RATE_LIMIT=adaptive). Pure
+// state with an explicit now. It takes about a kilobyte, so that each key may have one.
 //
 // A unit is a task, or a unit of its cost. Times never go back. Every started() is followed by exactly one call of
 // accepted(), refused() or abandoned(), with the Start that it returned.
@@ -28,7 +27,7 @@ class AdaptiveRate {
     double total = 0;        // Units started so far and not refused, including these.
   };
 
-  // Units a second; 0 < least <= most.
+  // Both are in units per second; 0 < least <= most.
   AdaptiveRate(double least, double most);
   // Sets new bounds. What was learnt stays, within them.
   void set_bounds(double least, double most);
@@ -39,13 +38,11 @@ class AdaptiveRate {
 
   // How many of `wanted` calls of one unit each may start now.
   size_t allowed(BootTime now, size_t wanted) const;
-  // When the next one may start, if no answer comes before. At least `now`. A
-  // time that is far away (an hour) if only the end of a call can let another
-  // one start.
+  // When the next call may start if no answer comes before: `now` or later. An hour from now if only the end of a call
+  // can make room.
   BootTime next(BootTime now) const;
 
-  // A call starts that costs so many units: more than one delays the next start
-  // accordingly.
+  // A call starts that costs `units`. A call of more than one unit delays the next start accordingly.
   [[nodiscard]] Start started(BootTime now, double units = 1);
   // The downstream accepted the call, whatever its result. `units`: the actual cost.
   void accepted(const Start& start, BootTime now, const LimitHints& hints = {}, std::optional<double> units = {});
@@ -69,17 +66,17 @@ class AdaptiveRate {
   BootTime paused_until() const { return paused_until_; }
 
  private:
-  static constexpr double kEach = 80;  // Units to be accepted for each that was refused.
+  static constexpr double kEach = 80;  // A refusal costs this many accepted units before the rate grows again.
   static constexpr double kMostDebt = 4 * kEach;
   static constexpr double kFirstRest = 10;
   static constexpr double kHope = 0.7;
   static constexpr seconds kLongCall{5};
-  static constexpr milliseconds kRealRun{500};  // A shorter run of refusals may have ended only in appearance: with a
-                                                // call whose refusal was still under way.
+  // A shorter run of refusals may only seem to have ended: the call that ended it may still be refused.
+  static constexpr milliseconds kRealRun{500};
   static constexpr double kSteep = 0.09;
   static constexpr double kSpread = 0.98;
-  static constexpr seconds kOutage{90};  // Refusals for longer say nothing of a rate.
-  static constexpr double kStage = 4;    // It grows that far; then it has to be accepted.
+  static constexpr seconds kOutage{90};  // A longer run of refusals is an outage, which tells nothing about the rate.
+  static constexpr double kStage = 4;    // The rate grows by this factor at most; see grown_far().
 
   // Counts units over the last four or five parts.
   class Recent {
@@ -117,8 +114,8 @@ class AdaptiveRate {
   bool tries() const;
   BootTime tried_until() const;
   size_t room() const;
-  // A learnt limit of calls in flight is the only limit. If the downstream announces that limit, there may be a rate,
-  // too.
+  // True if calls in flight are the only limit, which holds for a learnt one. If the downstream announces such a limit,
+  // there may be a rate, too.
   bool paced_by_cap() const { return cap_ > 0 && !cap_known_; }
   void pay(BootTime now, double units);
   bool grown_far(BootTime now);
@@ -139,9 +136,9 @@ class AdaptiveRate {
   void cut_again(BootTime now);
   // The work that was accepted from the end of one run of refusals to the next.
   struct Cycle {
-    double accepted;  // Units,
-    double lasted;    // in so many seconds,
-    double paused;    // of which the downstream had asked not to be called for so many.
+    double accepted;  // In units.
+    double lasted;    // In seconds, without idle time.
+    double paused;    // The seconds for which the downstream had asked for a pause.
     double low() const { return accepted / lasted; }
     double high() const { return accepted / std::max(lasted - paused, 0.5 * lasted); }
   };
@@ -161,7 +158,7 @@ class AdaptiveRate {
   void hear_reset(BootTime now, float reset);
   void forget_resets();
   float longest_reset() const { return std::max(reset_, reset_before_); }
-  double window_told(BootTime now, const LimitHints& hints) const;
+  double reported_window(BootTime now, const LimitHints& hints) const;
   double pace_sliding(BootTime now, double pace) const;
   void hear_limit(double said);
   void hear_window(const Start& start, double remaining, nanoseconds reset);
@@ -186,23 +183,23 @@ class AdaptiveRate {
 
   // The rate.
   double limit_;
-  double burst_ = 0;     // The size of a bucket: it holds what the limit gives in that many seconds.
-  bool jumped_ = false;  // The limit was raised by what the rate grew to.
-  double last_units_ = 0, last_seconds_ = 0;  // The figures of the last cycle.
-  bool grew_ = false;                         // The last growth ended in this cycle;
-  double grew_from_ = 1;                      // it began at this rate
-  double grew_for_ = 0;                       // and lasted so many seconds. 0: it has been used.
+  double burst_ = 0;                          // The size of the downstream's bucket, in seconds of the limit.
+  bool jumped_ = false;                       // The last estimate came after a growth of the rate.
+  double last_units_ = 0, last_seconds_ = 0;  // Units accepted in the last cycle, and its length.
+  bool grew_ = false;                         // A growth of the rate ended in this cycle.
+  double grew_from_ = 1;                      // The rate at which that growth began.
+  double grew_for_ = 0;                       // Its length in seconds; 0: it has been evaluated.
   bool searching_ = true;                     // Nothing was refused yet.
-  double proven_ = 0;                         // The highest rate meanwhile that was let in.
+  double proven_ = 0;                         // The highest accepted rate during the search.
   bool growing_ = true;
-  BootTime grew_at_{};   // When it grew last, idle time excluded.
-  double debt_ = 0;      // Units to be accepted before it asks for more again.
+  BootTime grew_at_{};   // When the rate last grew; idle time moves it on.
+  double debt_ = 0;      // Units to be accepted before the rate grows again.
   BootTime cycle_at_{};  // The end of the last run of refusals.
   double cycle_units_ = 0;
   nanoseconds idle_{0};  // The part of the cycle in which nobody wanted to start anything.
   double steepness_ = kSteep;
-  double grown_ = 0;     // In seconds.
-  double cut_rate_ = 0;  // The starts that were let in during the last second of it.
+  double grown_ = 0;     // The length of the current growth, in seconds.
+  double cut_rate_ = 0;  // The accepted rate in the last second of the last growth.
   Recent recent_{milliseconds(250)};
   Recent long_{seconds(2)};
   SlidingCount sliding_;
@@ -211,76 +208,77 @@ class AdaptiveRate {
   uint32_t run_ = 0;
   uint32_t since_refusal_ = 0;
   BootTime run_at_{};
-  BootTime free_at_{};            // When the last real run (kRealRun) ended, or the first call started;
-  double free_units_ = 0;         // accepted since then.
+  BootTime free_at_{};            // When the last real run (kRealRun) ended, or the first call started.
+  double free_units_ = 0;         // Units accepted since `free_at_`.
   bool first_run_ = true;         // No real run has ended yet.
-  BootTime counted_at_{};         // When the last one of `run_` came.
-  nanoseconds refusal_takes_{0};  // From a start to its refusal, as long as it took of late.
-  double lost_ = 0;               // Seconds of pauses in this cycle.
-  bool asked_ = false;            // The downstream asked for a pause in it,
-  bool asked_long_ = false;       // that was long.
-  uint32_t cuts_ = 0;             // In a cycle too short to measure anything.
+  BootTime counted_at_{};         // When the last refusal counted in `run_` came.
+  nanoseconds refusal_takes_{0};  // The longest recent time from a start to its refusal.
+  double lost_ = 0;               // Seconds of short pauses (kShortPause) in this cycle.
+  bool asked_ = false;            // The downstream asked for a pause in this cycle.
+  bool asked_long_ = false;       // It asked for a pause longer than kShortPause.
+  uint32_t cuts_ = 0;             // Cycles in a row that were too short to measure anything.
 
-  // Where each refusal costs a pause: see estimate_grown_by_order().
+  // For a downstream that asks for a short pause when it refuses: see estimate_grown_by_order().
   bool by_order_ = false;
-  double rest_ = kFirstRest;   // Seconds between two attempts to find more.
-  double held_ = 0;            // This limit held for as long, before it was raised. 0: none did.
-  bool burst_known_ = false;   // Something above it was refused soon.
-  bool refused_soon_ = false;  // So was the last attempt.
-  double top_ = 0;             // The highest limit that was confirmed,
-  BootTime top_at_{};          // the last time then.
+  double rest_ = kFirstRest;   // Seconds between two attempts to raise the rate.
+  double held_ = 0;            // The limit before the last growth, if it held for kHeld; else 0.
+  bool burst_known_ = false;   // `burst_` is known: a higher limit was refused soon.
+  bool refused_soon_ = false;  // The last attempt was refused soon.
+  double top_ = 0;             // The highest confirmed limit: see highest().
+  BootTime top_at_{};          // When `top_` was last confirmed.
 
-  // A window of some seconds that the downstream does not announce.
+  // A fixed window that the downstream does not announce (adaptive_rate_window.cc). An edge is the moment at which one
+  // window ends and the next begins.
   double window_ = 0;         // Its length in seconds; 0: none is known.
-  double quota_ = 0;          // Units that it allows.
-  BootTime edge_at_{};        // When it began.
-  double edge_units_ = 0;     // Accepted since then.
-  double edge_before_ = 0;    // The same of the window before; below 0: a refusal began this one.
-  double edge_within_ = 0;    // It began at most so many seconds earlier.
-  bool quota_known_ = false;  // It was counted between two edges that are known well.
-  double spread_ = kSpread;   // The quota is used up in that share of it.
+  double quota_ = 0;          // Units that each window allows.
+  BootTime edge_at_{};        // When the current window began.
+  double edge_units_ = 0;     // Units accepted since `edge_at_`.
+  double edge_before_ = 0;    // Units of the window before; below 0: refusals ended at this edge.
+  double edge_within_ = 0;    // The edge was at most this many seconds before `edge_at_`.
+  bool quota_known_ = false;  // `quota_` was counted between two edges that are known well.
+  double spread_ = kSpread;   // The quota is spread over this share of the window.
   bool edge_proven_ = false;  // The last edge came when it was expected.
-  uint32_t short_runs_ = 0;   // Real runs since the last edge that were too short to end with one.
+  uint32_t short_runs_ = 0;   // Real runs since the last edge that were too short to end at an edge.
   bool sprints_ = false;      // The quota has risen, by an unknown amount: see pass_edge().
   double edge_length_ = 0;    // Seconds between the last two ends of long runs.
 
-  // A limit of calls under way.
+  // A limit of calls in flight.
   uint32_t cap_ = 0;
   uint32_t step_ = 1;
-  bool cap_known_ = false;  // The downstream says so,
-  BootTime cap_heard_{};    // the last time then.
+  bool cap_known_ = false;  // The downstream announced it.
+  BootTime cap_heard_{};    // When it last did.
   bool long_calls_ = false;
   int blame_ = 0;
-  uint32_t blamed_ = 0;   // Calls under way at the last one, where calls take long,
-  BootTime blamed_at_{};  // and when that was.
+  uint32_t blamed_ = 0;   // For long calls: calls in flight at the last refusal that counted for `blame_`.
+  BootTime blamed_at_{};  // When that refusal came.
   int doubts_ = 0;
   BootTime doubted_at_{};
   BootTime no_cap_until_{};
   nanoseconds no_cap_for_{0};
   Most most_accepted_;
 
-  // By what the downstream says of itself.
-  double units_ = 0;             // Started and not refused, ever.
-  BootTime heard_at_{};          // Start of the newest call whose answer said something.
-  double said_ = 0;              // Its limit, in units a second; 0: not known.
-  float reset_ = 0;              // The longest time until a reset, in seconds, from
-  BootTime reset_from_{};        // then on,
-  float reset_before_ = 0;       // and before.
-  float shortest_reset_ = 1e9F;  // The shortest, from then on, and before.
+  // The limit that the downstream reports (adaptive_rate_reported.cc).
+  double units_ = 0;             // Units started and not refused since the beginning.
+  BootTime heard_at_{};          // The start of the newest call whose answer reported a limit.
+  double said_ = 0;              // The reported limit in units per second; 0: not known.
+  float reset_ = 0;              // The longest reported time until a reset, in seconds.
+  BootTime reset_from_{};        // `reset_` counts from here on.
+  float reset_before_ = 0;       // The same for the time before.
+  float shortest_reset_ = 1e9F;  // The shortest, from `reset_from_` on, and before.
   float shortest_reset_before_ = 1e9F;
-  float told_limit_ = 0;     // As in the headers.
-  BootTime window_end_{};    // The end of a fixed window. In the past: not known.
-  BootTime window_heard_{};  // When it was first heard of.
+  float reported_limit_ = 0;  // The limit as the last headers gave it.
+  BootTime window_end_{};     // The reported end of a fixed window. In the past: none is known.
+  BootTime window_heard_{};   // When that window was first reported.
   bool window_known_ = false;
-  double window_left_ = 0;   // Units that may start until then.
-  BootTime level_at_{};      // At that time
-  double level_ = 0;         // so many units were left,
-  double level_total_ = 0;   // after so many were started;
-  double most_left_ = 0;     // of late; decays.
-  double inflow_ = 0;        // so many come in a second.
-  double caution_ = 1;       // The rate is that share of it: fewer than wanted may be refused.
-  BootTime shared_until_{};  // Others use it.
-  BootTime steps_until_{};   // They came at once: it is a window.
+  double window_left_ = 0;   // Units that may start until `window_end_`.
+  BootTime level_at_{};      // The start of the call that reported `level_`.
+  double level_ = 0;         // The units that were left then.
+  double level_total_ = 0;   // `units_` just after that call started.
+  double most_left_ = 0;     // The most units that were left recently; decays.
+  double inflow_ = 0;        // Units that become free per second.
+  double caution_ = 1;       // A factor of the rate: accepted units raise it, refusals lower it.
+  BootTime shared_until_{};  // Until then, others count as users of the limit.
+  BootTime steps_until_{};   // Until then, the limit counts as a window, as units came back all at once.
 };
 
 }  // namespace freshet

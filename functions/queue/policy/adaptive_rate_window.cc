@@ -15,7 +15,7 @@ constexpr double kSprint = 16;        // The same if the quota is known to have 
 constexpr double kSprintAt = 0.85;    // the share of the window at which that growth begins.
 constexpr double kNearEdge = 0.06;    // The last part of a window, as a share of it. If all calls are refused in it,
 constexpr double kNearProbe = 0.008;  // this is the longest time between two of them, also as a share.
-constexpr seconds kLongRun{15};       // A shorter run of refusals may be of a window that slides.
+constexpr seconds kLongRun{15};       // A shorter run of refusals may come from a sliding window.
 
 constexpr double kRoundLengths[] = {30, 60, 120, 300, 600, 900, 1800, 3600};
 
@@ -87,9 +87,9 @@ BootTime AdaptiveRate::last_refusal() const {
 }
 
 // A long run of refusals ends where a window of a minute or so does. From one such end to the next, what was accepted
-// is what the window allows. From then on it is spread over the window, and more is asked for when it is used up.
-// After a run that may have been an outage, the same time has to pass between two ends for a second time. Several short
-// runs in between are of a bucket or of a window that slides.
+// is what the window allows. From then on, that quota is spread over the window, and the rate grows when it is used up.
+// After a run that may have been an outage, the same time must pass between two ends a second time. Several short runs
+// in between come from a bucket or a sliding window.
 void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
   constexpr double kLeastWindow = 20, kMostWindow = 4000, kLate = 0.15, kMostOfIt = 0.8;
   constexpr uint32_t kMostShortRuns = 5;
@@ -101,12 +101,12 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
   }
   double length = in_seconds(at - edge_at_);
   double units = edge_units_;
-  // The window that was believed to have begun, as its time was over, begins only now.
+  // The window was believed to have begun when its time came, but it begins only now.
   if (window_ > 0 && edge_before_ >= 0 && length < kLate * window_) {
     length += window_;
     units += edge_before_;
   }
-  // Nothing was accepted in the whole window: an outage, or windows are longer.
+  // Nothing was accepted in the whole window: there was an outage, or windows are longer.
   if (window_ > 0 && run_at_ < edge_at_ && in_seconds(run) > kMostOfIt * window_) {
     if (edge_proven_) return;
     window_ = 0;
@@ -138,9 +138,9 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run, bool sure) {
   sprints_ = false;
 }
 
-// The length of a window whose whole quota was taken in a moment. One long run of refusals shows it then, as only one
-// round length fits; 0 if none does. Nobody has seen the first window begin, so a short first run shows nothing. Only
-// as long as no limit was confirmed: later, such a run is more likely an outage.
+// The length of a window whose whole quota was used at once; 0 if it is not known. One long run of refusals shows it if
+// only one round length fits. The beginning of the first window is not known, so a short first run shows nothing. Once
+// a limit was confirmed, such a run is more likely an outage.
 double AdaptiveRate::window_used_at_once(BootTime at, BootTime refused_at) const {
   constexpr double kMostDoubt = 1.4;  // Two round lengths are farther apart.
   constexpr double kLeastFirst = 40;
@@ -158,7 +158,7 @@ void AdaptiveRate::note_real_run(BootTime end) {
 }
 
 // The window began between `refused_at` and `at`. `again`: its length was known before, so that it must also have begun
-// a whole number of windows after the last edge. Both together say more closely when.
+// a whole number of windows after the last edge. Both together narrow the time down.
 void AdaptiveRate::note_edge(BootTime at, BootTime refused_at, bool again) {
   const double passed = in_seconds(at - edge_at_);
   const BootTime expected = edge_at_ + of_seconds(std::round(passed / std::max(window_, 1.0)) * window_);
@@ -170,11 +170,12 @@ void AdaptiveRate::note_edge(BootTime at, BootTime refused_at, bool again) {
 }
 
 // A window is over, and nothing was refused at its end. Its quota is at least what was accepted in it.
-// - The quota is known to have risen, and not how far. The next window spends what is sure first and grows fast at its
-//   end: if the quota is used up there, only the last seconds are lost.
-// - The rate has grown far, and the edge is not known well: the quota is believed to be as much more.
-// - It was just a little more, so that the next window may have begun already: the quota is spent earlier in the next
-//   one, so that more is asked for in time.
+// - The quota is known to have risen, but not how far. The next window first uses what is certain and grows fast at its
+//   end. If the quota is used up there, only the last seconds are lost.
+// - The rate has grown far, and the edge is not known well: the quota is believed to be larger by the same factor.
+// - A little more was accepted, but the next window may already have begun. The next one then uses the quota earlier,
+// so
+//   that its growth begins in time.
 void AdaptiveRate::pass_edge() {
   constexpr double kFar = 1.3, kEarlier = 0.07, kEarliest = 0.5;
   edge_at_ += of_seconds(window_);

@@ -21,7 +21,7 @@ class DrainRate {
     roll(now);
     counts_[static_cast<size_t>(second_) % kSeconds] += amount;
   }
-  // A second; 0 if none has left.
+  // The rate per second; 0 if nothing has left.
   double rate(BootTime now) {
     roll(now);
     uint64_t sum = 0;

@@ -34,7 +34,7 @@ bool Codel::drop(nanoseconds age, bool last, BootTime now) {
     return true;
   }
   dropping_ = true;
-  // Goes on near the pace of the last time if that was not long ago.
+  // If the last dropping was not long ago, it continues near that pace.
   const uint32_t delta = count_ - last_count_;
   const bool recent = now - next_drop_ < 16 * nanoseconds(kInterval);
   count_ = delta > 1 && recent ? delta : 1;

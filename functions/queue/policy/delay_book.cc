@@ -23,8 +23,8 @@ bool DelayBook::look(WallTime wall, BootTime boot) {
   return true;
 }
 
-// `written` was shown after the step only if the clock of now showed it between the step and now. An answer that comes
-// late is no step: a difference between `written` and the wall clock alone says nothing.
+// `written` comes from after the step only if the clock, as it is set now, showed it between the step and now. The
+// difference between `written` and the wall clock alone proves nothing, because an answer may just be late.
 milliseconds DelayBook::offset_when(WallTime written, BootTime now) const {
   if (!stepped_after_) return offset_;
   const BootTime at{written.time_since_epoch() - offset_};

@@ -2,8 +2,8 @@
 //
 // A delayed task is stored with the wall time at which its delay ends. That is enough as long as the wall clock goes on
 // evenly. When the clock is set, the tasks delayed at that moment are noted here with the boot time at which their
-// delays end by the old clock. So a delay lasts as long as it did when it was first seen. Tasks that are delayed later
-// go by the new time. Without steps of the clock the book is empty.
+// delays end by the old clock. So a delay lasts as long as it did when it was first seen. Tasks that are delayed after
+// that are timed by the new wall clock. Without steps of the clock the book is empty.
 #pragma once
 
 #include <absl/container/btree_set.h>

@@ -1,4 +1,4 @@
-// The facts that are known about the downstream, that is, the runner or the workers of a queue. It outlives runs of the
+// The learned state of a queue's downstream, which is its task runner or its workers. It outlives runs of the
 // processor: a pause that the downstream asked for does not end with a run. Pure state.
 #pragma once
 
@@ -19,10 +19,10 @@ namespace freshet {
 struct Downstream {
   Breaker breaker;                                 // Opens when a task is bounced.
   TokenBucket bucket{0};                           // RATE_LIMIT, of all runs together.
-  std::optional<AdaptiveRate> rate;                // With RATE_LIMIT=adaptive, in its place.
+  std::optional<AdaptiveRate> rate;                // With RATE_LIMIT=adaptive, used instead of `bucket`.
   uint64_t rate_number = 0;                        // Changes each time `rate` is switched on.
   std::optional<AdaptiveConcurrency> concurrency;  // With CONCURRENCY=adaptive; of all runs together.
-  uint64_t concurrency_number = 0;                 // Which one it is: it may be switched off and on.
+  uint64_t concurrency_number = 0;                 // Changes each time `concurrency` is switched on.
   size_t busy = 0;                                 // Tasks of all runs that are claimed and not done.
   size_t left = 0;                                 // Slots in use by runs that are over.
   std::string runner;                              // For people: the URL or program that works on the tasks.

@@ -12,9 +12,9 @@
 namespace freshet {
 
 namespace {
-// 10^11 s is the year 5138: nobody means that, it is epoch milliseconds (of 1973 and later).
+// 10^11 s is the year 5138, which nobody means. So larger values are epoch milliseconds (of 1973 and later).
 constexpr int64_t kOnlyMilliseconds = 100'000'000'000;
-// Earlier deadlines are of before 2001: seconds, most likely, which are milliseconds of January 1970.
+// Earlier deadlines are from before 2001. Most likely they are in seconds, which as milliseconds are in January 1970.
 constexpr int64_t kEarliest = 1'000'000'000'000;
 constexpr int64_t kEarliestSeconds = kEarliest / 1000;
 
@@ -56,7 +56,7 @@ std::string_view expired(const TaskEnds& ends, WallTime now, nanoseconds margin)
   if (!ends.deadline) return {};
   if (now + (FRESHET_PLANTED("shed-before-its-deadline") ? seconds(3) : seconds(0)) >= *ends.deadline)
     return "deadline";
-  // In whole milliseconds first: what is centuries ahead is more nanoseconds than there are.
+  // Whole milliseconds come first, because a time that is centuries ahead overflows nanoseconds.
   const milliseconds left = *ends.deadline - now;
   constexpr std::chrono::microseconds kHalf{500};
   const bool near = left <= std::chrono::ceil<milliseconds>(margin) + milliseconds(1);

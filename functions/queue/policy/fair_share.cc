@@ -10,7 +10,7 @@ FairShares::Key FairShares::key(const Shares::value_type& share) {
   return {lane_level(share.first), share.second.in_work, share.second.turn, share.first};
 }
 
-// All that its place depends on changes only here.
+// Everything that the place of a share depends on changes only here.
 template <class Change>
 void FairShares::change(Shares::value_type& share, Change what) {
   if (!share.second.lanes.empty()) waiting_.erase(key(share));
@@ -189,7 +189,7 @@ void FairShares::pass_group(std::string_view group, Given& given) const {
 }
 
 std::vector<std::string_view> FairShares::turns(size_t wanted, const Given& given, std::string_view level) const {
-  // Only the first `wanted` shares in their order can be among the turns, and those that had some before.
+  // Only the first `wanted` shares in their order can be among the turns, and those that had turns before.
   absl::btree_set<Key> next;
   uint64_t turn = turn_;
   for (auto it = waiting_.lower_bound(Key{level, 0, 0, {}}); it != waiting_.end(); ++it) {

@@ -88,7 +88,7 @@ class FairShares {
 
   // True if the share has lanes of keys.
   bool is_divided(std::string_view share) const;
-  using Place = std::pair<int64_t, std::string>;  // And the lane.
+  using Place = std::pair<int64_t, std::string>;  // The place and the lane.
   // The lane of the share that comes next after `last`, of those that may hold tasks and are not held back.
   std::optional<Place> next(std::string_view share, const std::optional<Place>& last) const;
   // The lane was read: this is its place.

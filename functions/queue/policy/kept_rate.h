@@ -11,9 +11,9 @@
 namespace freshet {
 
 struct LearntLimit {
-  double rate = 0;           // Units a second; > 0.
-  uint64_t concurrency = 0;  // Calls under way; 0: no such limit was learnt.
-  double highest = 0;        // Units a second that were confirmed of late; 0: none were.
+  double rate = 0;           // Units per second; > 0.
+  uint64_t concurrency = 0;  // Calls in flight; 0: no such limit was learnt.
+  double highest = 0;        // The highest recently confirmed limit, in units per second; 0: none.
 };
 
 // True if a limit moved by at least a twentieth. A smaller change is not worth a write.

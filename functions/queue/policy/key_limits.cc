@@ -11,7 +11,7 @@ namespace {
 constexpr double kNeeded = 1;  // Tokens that a start needs.
 constexpr double kTiny = 1e-9;
 constexpr milliseconds kForgetLater{100};
-constexpr double kLeastRate = 0.1;  // Units a second that are learnt.
+constexpr double kLeastRate = 0.1;  // The least learnt rate, in units per second.
 constexpr double kMostRate = 10'000;
 constexpr seconds kForgetLearnt{600};  // A key that is idle for this long loses what was learnt; for kForgetSoon if
 constexpr seconds kForgetSoon{10};     // there are many.
@@ -40,7 +40,7 @@ void KeyLimits::refill(Key& key, BootTime now) const {
 
 bool KeyLimits::has_tokens(const Key& key, double cost, BootTime now) const {
   if (!limits_.learnt) return limits_.rate <= 0 || key.tokens - cost >= kNeeded - kTiny;
-  if (!key.learner) return cost <= 0;  // Its first call is on its own.
+  if (!key.learner) return cost <= 0;  // A key without a learner begins with a single call.
   return static_cast<double>(key.learner->allowed(now, static_cast<size_t>(std::min(cost, 1e6)) + 1)) > cost;
 }
 
@@ -50,13 +50,13 @@ bool KeyLimits::may(const Key& key, uint64_t claims, double cost, BootTime now) 
   return has_tokens(key, cost, now);
 }
 
-// When its rate lets the next one start.
+// When the rate of the key lets the next task start.
 BootTime KeyLimits::next_start(const Key& key, BootTime now) const {
   if (limits_.learnt) return key.learner ? std::max(key.learner->next(now), now + nanoseconds(1)) : now;
   return time_of(key.tokens, kNeeded, now);
 }
 
-// When a bucket with `tokens` now holds `wanted`. At most a day: it is looked at again then.
+// When a bucket that has `tokens` now will hold `wanted`. At most a day from now: then it is looked at again.
 BootTime KeyLimits::time_of(double tokens, double wanted, BootTime now) const {
   if (limits_.rate <= 0 || tokens >= wanted) return now;
   const double wait = std::min((wanted - tokens) / limits_.rate, 24 * 3600.0);
@@ -85,22 +85,22 @@ void KeyLimits::plan(Keys::value_type& key, BootTime when) {
   events_.emplace(std::pair(when, state.number), &key.first);
 }
 
-// Everything that follows from a change of a key: whether it is at its limit, when it is looked at again, and whether
-// it can be forgotten.
+// Decides everything that follows from a change of a key: if it is at its limit, when it is looked at again, and if it
+// can be forgotten.
 void KeyLimits::settle(Keys::iterator it, BootTime now) {
   Key& key = it->second;
   const bool held = !may(key, 0, 0, now);
   const bool changed = held != key.held;
   key.held = held;
   if (changed) at_limit_ += held ? 1 : -1;
-  if (changed && told_) told_(it->first, !held);
+  if (changed && on_change_) on_change_(it->first, !held);
   const bool idle = key.in_flight == 0 && key.claims == 0;
   if (held && !has_tokens(key, 0, now)) {
     plan(*it, next_start(key, now));
   } else if (held || !idle) {
-    plan(*it, BootTime{});  // The end of a task is the next that happens to it.
+    plan(*it, BootTime{});  // The next event of this key is the end of a task.
   } else if (limits_.rate > 0 && key.tokens < limits_.burst - kTiny) {
-    // There is no hurry to forget it: many are forgotten at once.
+    // It need not be forgotten soon: many keys are forgotten at once.
     plan(*it, std::chrono::ceil<milliseconds>(time_of(key.tokens, limits_.burst, now)) + kForgetLater);
   } else if (const auto wait = keys_.size() > kMostLearnt / 2 ? kForgetSoon : kForgetLearnt;
              key.learner && now < key.learner->last_start() + wait) {
@@ -115,12 +115,12 @@ void KeyLimits::forget(Keys::iterator it) {
   name_bytes_ -= it->first.capacity();
   const bool full = keys_.size() >= (limits_.learnt ? kMostLearnt : kMostKeys);
   const auto node = keys_.extract(it);
-  if (full && told_) told_(node.key(), true);  // A key that was not known may have found no room.
+  if (full && on_change_) on_change_(node.key(), true);  // An unknown key may have found no room before.
 }
 
 void KeyLimits::set(const Limits& limits, BootTime now) {
   if (limits == limits_) return;
-  // A rate that was not counted until now begins with empty buckets.
+  // If there was no rate until now, it begins with empty buckets.
   const bool is_new = limits_.rate <= 0;
   tokens_born_ = is_new ? 0 : std::min(tokens_unseen(now), limits.burst);
   born_ = now;
@@ -185,7 +185,7 @@ std::shared_ptr<KeyCall> KeyLimits::started(std::string_view key, double cost, B
 
 void KeyLimits::claimed(std::string_view key, KeyCall& call, bool ok, BootTime now) {
   const auto known = keys_.find(key);
-  // The limits are others since then, or it is the claim of another life of the key.
+  // The limits have changed since then, or the key was forgotten and came back.
   if (call.limits != cleared_ || known == keys_.end() || known->second.claims == 0) return;
   Key& state = known->second;
   --state.claims;
@@ -283,7 +283,7 @@ std::optional<std::vector<LearntKey>> KeyLimits::to_keep(BootTime now, bool at_o
     kept.emplace(one.key, one.limit);
   }
   if (!has_moved) return std::nullopt;
-  // Keys that an earlier life knew may still come.
+  // Keys from before the restart may still come.
   for (auto it = kept_.begin(); now < remembered_ + kForgetLearnt && it != kept_.end(); ++it) {
     if (learnt.size() < kMostKept && kept.insert(*it).second) learnt.push_back({it->first, it->second});
   }

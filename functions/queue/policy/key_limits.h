@@ -54,8 +54,8 @@ struct KeyCall {
     if (learner) learner->abandoned(start);
   }
 
-  double cost;                            // As it was charged.
-  uint64_t limits;                        // Under which limits: see KeyLimits::clear().
+  double cost;                            // The cost that was charged.
+  uint64_t limits;                        // Identifies the limits that it counts for: see KeyLimits::clear().
   std::shared_ptr<AdaptiveRate> learner;  // Null: rates are not learnt, or the rate was announced.
   AdaptiveRate::Start start{};
 };
@@ -81,7 +81,7 @@ class KeyLimits {
 
   // Called whenever a key reaches its limit or may start again. It must not call back.
   using OnChange = std::function<void(std::string_view key, bool may_start)>;
-  void tell(OnChange told) { told_ = std::move(told); }
+  void on_change(OnChange callback) { on_change_ = std::move(callback); }
 
   // Sets the limits. What was used and what is in flight still counts.
   void set(const Limits& limits, BootTime now);
@@ -108,13 +108,13 @@ class KeyLimits {
   // answered().
   void charge(std::string_view key, double difference, BootTime now);
 
-  // Lets keys start again whose time has come, at most `most` of them. True if there may be more.
+  // Lets keys whose time has come start again, at most `most` of them. True if there may be more.
   bool due(BootTime now, size_t most);
   BootTime next_due() const { return events_.empty() ? BootTime::max() : events_.begin()->first.first; }
 
   // The limit that keeps the key from starting a task; empty: none.
   struct Standing {
-    bool is_rate = false;  // Else its concurrency.
+    bool is_rate = false;  // True: the rate. False: the concurrency.
     BootTime at{};         // When it may start again, by its rate.
     uint64_t in_flight = 0;
     double rate = 0;  // As set, or as learnt.
@@ -143,12 +143,12 @@ class KeyLimits {
  private:
   struct Key {
     double tokens = 0;
-    BootTime at{};  // When it had those.
+    BootTime at{};  // When it had `tokens`.
     uint64_t in_flight = 0;
     uint64_t claims = 0;  // Without an answer yet.
     bool held = false;    // At its limit.
-    BootTime event{};     // Its place in events_; BootTime{}: none.
-    uint64_t number = 0;  // The same.
+    BootTime event{};     // With `number`, its place in events_; BootTime{}: none.
+    uint64_t number = 0;  // Orders events of the same time.
     std::shared_ptr<AdaptiveRate> learner{};
   };
   using Keys = std::map<std::string, Key, std::less<>>;
@@ -167,20 +167,20 @@ class KeyLimits {
   std::shared_ptr<AdaptiveRate> make_learner(const std::string& key, BootTime now) const;
 
   Limits limits_;
-  OnChange told_;
+  OnChange on_change_;
   Keys keys_;
   // For a key at its limit, the time at which it may start; for others, the time at which they are full and forgotten.
   absl::btree_map<std::pair<BootTime, uint64_t>, const std::string*> events_;
   uint64_t number_ = 0;
-  uint64_t cleared_ = 0;  // The number of times.
+  uint64_t cleared_ = 0;  // The number of calls of clear().
   size_t at_limit_ = 0;
   size_t name_bytes_ = 0;
   std::map<std::string, LearntLimit, std::less<>> kept_;  // As written last, or read at startup.
-  BootTime remembered_{};                                 // When it was read.
+  BootTime remembered_{};                                 // When `kept_` was read.
   BootTime next_keep_{};
   bool keep_failed_ = false;  // `kept_` differs from what is stored.
-  BootTime born_{};           // An unseen key had
-  double tokens_born_ = 0;    // so many tokens then.
+  BootTime born_{};           // The time of `tokens_born_`.
+  double tokens_born_ = 0;    // The tokens that an unseen key had at `born_`.
 };
 
 }  // namespace freshet

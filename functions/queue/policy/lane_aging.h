@@ -56,7 +56,7 @@ class LaneAging {
   }
 
  private:
-  // 100 - priority: the least first.
+  // 100 - priority: the smallest number is the highest priority.
   static int64_t number_of(std::string_view level) {
     int64_t out = 0;
     for (const char digit : level) out = out * 10 + (digit - '0');

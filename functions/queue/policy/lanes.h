@@ -3,7 +3,7 @@
 // A lane's name is "PPP#GROUP#0": PPP = 100 - priority in three digits, so that names sort as lanes are served. While
 // limits are by key (LIMIT_BY=key), a task with a key has the lane "PPP#GROUP#kKEY" instead, with "%" and "#" in the
 // key written as "%25" and "%23". The lanes of one priority and group are a share, which has the name of the lane
-// without a key. fair_share.h says whose turn it is; within a lane newest first.
+// without a key. fair_share.h says whose turn it is. Within a lane, the queue's order applies.
 #pragma once
 
 #include <optional>

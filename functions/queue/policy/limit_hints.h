@@ -9,12 +9,12 @@ namespace freshet {
 
 struct LimitHints {
   std::optional<milliseconds> retry_after;  // With a refusal: no calls for this time.
-  std::optional<double> limit;              // Units
-  std::optional<milliseconds> window;       // in that time,
-  std::optional<double> remaining;          // of which so many are left,
-  std::optional<milliseconds> reset;        // until all are there again.
-  bool reset_is_time = false;  // `reset` was given as a time of day: it is off by what the clocks differ and by
-                               // its rounding, always the same way.
+  std::optional<double> limit;              // The units that may start in `window`.
+  std::optional<milliseconds> window;       // The time for which `limit` counts.
+  std::optional<double> remaining;          // The units of `limit` that are left.
+  std::optional<milliseconds> reset;        // The time until all of `limit` is available again.
+  bool reset_is_time = false;  // `reset` was given as a time of day. It is off by the difference of the clocks and by
+                               // rounding, always in the same direction.
   bool concurrent = false;     // `limit` and `remaining` count calls under way.
 };
 

@@ -12,7 +12,7 @@ namespace freshet {
 
 namespace {
 
-// A newer task of its key has taken its place: it does not wait again.
+// A newer task of the key has replaced the task, so it does not wait again.
 void end_if_replaced(const ItemRef& task, Outcome& out) {
   const bool waits = out.to == state::kPending || out.to == state::kDelayed;
   if (waits && has(task, attribute::kReplacedBy)) FRESHET_REACHED("a replaced task fails");

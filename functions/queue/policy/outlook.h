@@ -5,7 +5,8 @@
 //   assumed to come. `adaptive` is the same, as it goes newest first before a backlog causes long waits. So is
 //   `deadline`, as if the task were the most urgent.
 // - Oldest first: it waits until all tasks that wait now have left (with lanes: those of its own lane).
-// - It does not wait while a take waits for work. Nor does it if no task has left lately, as then nothing is known.
+// - It does not wait while a take waits for work. It does not wait either if no task has left lately, because then
+//   nothing is known.
 // - Newest first: it does not wait if no task is in work.
 // - Tasks of higher priority and of other groups are ignored.
 // - Its service time is the 90th percentile with DEADLINE_MARGIN=p90 (it would be shed otherwise), else the 10th

@@ -63,8 +63,8 @@ class SlidingCount {
   }
 
  private:
-  static constexpr int64_t kParts = 62;  // Parts of the window;
-  static constexpr int64_t kKept = 64;   // kept are a few more.
+  static constexpr int64_t kParts = 62;  // The parts of the window.
+  static constexpr int64_t kKept = 64;   // The parts that are kept: a few more.
   static constexpr nanoseconds kPart{static_cast<int64_t>(kLength * 1e9) / kParts};
   static constexpr double kNear = 0.012;
   static constexpr double kSlack = 1.5;
@@ -72,7 +72,7 @@ class SlidingCount {
   static constexpr double kLeast = 30;  // Smaller counts may be equal by chance.
 
   static int64_t part_of(BootTime now) { return now.time_since_epoch() / kPart; }
-  // Also of a part before the machine's start, which is below 0.
+  // Also right for a part before the machine's start, whose number is below 0.
   static size_t place(int64_t part) { return static_cast<size_t>(part) % kKept; }
   void pass(BootTime now) {
     const int64_t part = part_of(now);
@@ -85,7 +85,7 @@ class SlidingCount {
   double full_ = 0;  // The count at the last refusals; 0: none is known.
   bool known_ = false;
   BootTime refused_at_{};
-  double rate_ = 0;  // Then.
+  double rate_ = 0;  // The rate at the last refusal.
 };
 
 }  // namespace freshet

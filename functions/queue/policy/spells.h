@@ -1,5 +1,5 @@
 // Bounces and refused creations come in large numbers: an outage of the runner bounces each task again and again, an
-// overload refuses thousands per second. All that the same policy decides belong to one spell, until a minute passes
+// overload refuses thousands per second. All events of the same policy belong to one spell, until a minute passes
 // without another one. A spell is one line of the shed log, with a count. Pure state with an explicit now.
 #pragma once
 
@@ -27,9 +27,9 @@ struct Spell {
 
 class Spells {
  public:
-  static constexpr seconds kQuiet{60};   // After that long without another one, a spell is over.
-  static constexpr seconds kPause{1};    // Between two writes of a line.
-  static constexpr size_t kNamed = 100;  // A line names that many tasks, the newest ones.
+  static constexpr seconds kQuiet{60};   // A spell is over after this time without an event.
+  static constexpr seconds kPause{1};    // The least time between two writes of a line.
+  static constexpr size_t kNamed = 100;  // A line names the newest tasks, up to this number.
 
   void add(ShedLine line, BootTime now) {
     auto [at, is_new] = spells_.try_emplace(line.policy);

@@ -39,7 +39,7 @@ class StandingQueue {
   bool stands(BootTime now, nanoseconds service) const { return stands_ || since(now) >= interval(service); }
   // How long a queue may be neither empty nor young before it stands.
   static nanoseconds interval(nanoseconds service) { return std::max<nanoseconds>(kInterval, 2 * service); }
-  // For how long it has been neither empty nor young.
+  // The time for which it has been neither empty nor young.
   nanoseconds since(BootTime now) const { return good_ ? now - *good_ : nanoseconds(0); }
 
  private:

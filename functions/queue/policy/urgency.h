@@ -2,16 +2,16 @@
 //
 // The most urgent task that has enough time left is next. If none has, it is the one with the most time left, unless
 // waiting has cost it too much of its chance to be done in time. That is earliest deadline first among the tasks that
-// are not lost yet, which is the best order for deadlines of starts (Panwar, Towsley, Wolf 1988: shortest time to
-// extinction; with deadlines of ends a slot may better stay idle: Bhattacharya, Ephremides 1989), but there "lost" is
-// known.
+// are not lost yet. For deadlines of starts this is the best order (Panwar, Towsley, Wolf 1988: shortest time to
+// extinction). For deadlines of ends it may be better to leave a slot idle (Bhattacharya, Ephremides 1989). Both papers
+// know which tasks are lost.
 //
-// Here it is a matter of chance: "enough" is a quantile of the observed service times. A small quantile keeps many
-// tasks that are late in the end; a large one gives up many that would have been in time. The best one depends on load,
-// slots and deadlines, so it adapts. The cost of waiting is computed for every task that is started: how much more
-// likely it would have been in time had it not waited. The quantile rises while this is more than kMostCost on average,
-// and falls while it is less. If even the largest quantile is not enough, tasks that have lost some of their chance are
-// given up sooner.
+// Here that is uncertain: "enough" is a quantile of the observed service times. A small quantile keeps many tasks that
+// are late in the end; a large one gives up many that would have been in time. The best one depends on load, slots and
+// deadlines, so it adapts. The cost of waiting is computed for every task that is started: how much more likely it
+// would have been in time had it not waited. The quantile rises while this is more than kMostCost on average, and falls
+// while it is less. If even the largest quantile is not enough, tasks that have lost some of their chance are given up
+// sooner.
 #pragma once
 
 #include <algorithm>
@@ -83,7 +83,7 @@ class Urgency {
   double chance_kept() const { return kChanceKept + (strictness_ - quantile()) / 2; }
 
  private:
-  double strictness_ = 0.8;  // The quantile, and above 1 more of the chance.
+  double strictness_ = 0.8;  // The quantile, up to 1. Beyond 1 it raises chance_kept() instead.
 };
 
 }  // namespace freshet

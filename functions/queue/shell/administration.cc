@@ -14,7 +14,7 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kMaxPage = 1000;
-constexpr uint64_t kMostLookedAt = 2000;  // By one list with a filter.
+constexpr uint64_t kMostLookedAt = 2000;  // The most tasks that one list with a filter reads.
 
 bool names_state(std::string_view name) {
   return std::find(state::kAll.begin(), state::kAll.end(), name) != state::kAll.end();
@@ -26,7 +26,7 @@ std::string state_names() {
   return out;
 }
 
-// A client that is refused in the middle must know what is done.
+// A client whose request fails in the middle must learn what is already done.
 Error after(uint64_t redriven, Error error) {
   if (redriven == 0) return error;
   const std::string some = redriven == 1 ? " task was" : " tasks were";
@@ -36,7 +36,7 @@ Error after(uint64_t redriven, Error error) {
 
 constexpr std::string_view kTaskList = "tasks";
 
-// The place where a page ended is the encoded key.
+// The cursor is the encoded key at which the page ended.
 std::string to_cursor(const Item& key) {
   if (key.empty()) return {};
   std::string bytes;
@@ -97,7 +97,7 @@ Async<Result<TaskPage>> Administration::list(ListInput input) {
   do {
     const uint64_t room = input.limit - out.tasks.size();
     query.limit = static_cast<uint32_t>(input.filters() ? std::min<uint64_t>(room, kMostLookedAt - out.looked) : room);
-    // A cursor is the caller's, who may have made it up.
+    // The caller may have made the cursor up.
     auto reading = is_first ? parts_.table.read_index(query) : services_.tables.query(query);
     auto page = co_await reading;
     if (!page) co_return fail(page.error());
@@ -125,7 +125,7 @@ Async<std::vector<Result<ItemRef>>> Administration::cancel(std::vector<std::stri
 }
 
 Async<Result<ItemRef>> Administration::cancel_one(std::string id) {
-  // A few times, as the task may move between the read and the write.
+  // It tries a few times, because the task may move between the read and the write.
   for (int tries = 0; tries < 5; ++tries) {
     auto task = co_await get(id);
     if (!task) co_return fail(task.error());
@@ -190,7 +190,7 @@ Async<Result<uint64_t>> Administration::redrive(RedriveInput input) {
   co_return done;
 }
 
-// Counts in `done` those that are PENDING then. The first refusal, if there is any.
+// Counts in `done` the tasks that became PENDING. Returns the first refusal, if there is one.
 Async<Result<void>> Administration::redrive_tasks(std::vector<ItemRef> tasks, uint64_t& done) {
   std::vector<EditItemInput> writes;
   for (const auto& task : tasks) {

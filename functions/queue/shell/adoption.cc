@@ -10,7 +10,7 @@ namespace freshet {
 namespace {
 
 constexpr int64_t kLaneSlot = -2;          // In the system table: the names of the queue's lanes.
-constexpr uint32_t kAdoptedAtOnce = 1000;  // Tasks looked at before others get their turn.
+constexpr uint32_t kAdoptedAtOnce = 1000;  // The tasks that are looked at before other work gets its turn.
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Async<bool> Adoption::adopt(std::vector<ItemRef> tasks) {
     if (core_.lanes.lacks(task)) names.push_back(core_.lanes.asked_by(task));
   }
   if (!names.empty()) {
-    // With any error, only the names that are known by now matter.
+    // After an error, only the names that are known by now matter.
     const auto known = co_await add_lanes(std::move(names));
     if (!known && known.error().code != ErrorCode::kLimitExceeded) core_.adopter.try_again();
   }
@@ -46,7 +46,7 @@ Async<bool> Adoption::adopt(std::vector<ItemRef> tasks) {
     writes.emplace_back(std::move(*update));
     written.push_back(std::move(task));
   }
-  bool any = core_.lanes.size() > known_before;  // Lanes of tasks that have theirs already, after a restart.
+  bool any = core_.lanes.size() > known_before;  // After a restart, tasks may already have lanes that were not known.
   if (writes.empty()) co_return any;
   auto answers = co_await services_.tables.write_many(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) {
@@ -59,13 +59,13 @@ Async<bool> Adoption::adopt(std::vector<ItemRef> tasks) {
       // It has no room for its lane, so it could never be taken.
       if (pending) scope_.spawn(parts_.settlements.set_aside(written[i], std::move(answers[i].error().message)));
     } else if (answers[i].error().code != ErrorCode::kConditionalCheckFailed) {
-      core_.adopter.try_again();  // The store is full, or away for a moment.
+      core_.adopter.try_again();  // The store may be full or unavailable for a moment.
     }
   }
   co_return any;
 }
 
-// All that wait or are held.
+// Adopts all tasks that wait or are held.
 Async<void> Adoption::adopt_all() {
   if (core_.agenda.given_up() || !core_.adopter.begin_walk()) co_return;
   for (auto status : {state::kPending, state::kDelayed, state::kTaken}) {
@@ -100,7 +100,7 @@ Async<void> Adoption::adopt_all() {
   core_.adopter.end_walk();
 }
 
-// The deadlines of tasks that a client has put, where no stream shows them. Those of the queue itself have `attempt`.
+// Sets the deadlines of tasks that a client has put, if no stream shows them. The queue's own tasks have `attempt`.
 std::vector<EditItemInput> Adoption::times_for_new(const std::vector<ItemRef>& tasks) const {
   std::vector<EditItemInput> times;
   for (const auto& task : tasks) {
@@ -131,9 +131,9 @@ Async<Result<void>> Adoption::load_lanes() {
   co_return Result<void>();
 }
 
-// Makes the names known before a task uses them. Of more than there is room for the first are known all the same, and
-// the answer is an error. Lanes that are not stored are found again after a restart by adopt_all(), as that goes
-// through all that waits, and are forgotten when they have been empty for a while.
+// Makes the names known before a task uses them. If there is not room for all, the first ones are known, and the answer
+// is an error. Lanes that are not stored are found again after a restart by adopt_all(), as that goes through all that
+// waits, and are forgotten when they have been empty for a while.
 Async<Result<void>> Adoption::add_lanes(std::vector<std::string> names) {
   NewLanes lanes = core_.lanes.plan(std::move(names));
   if (lanes.stored.empty()) co_return lanes.room;
@@ -149,12 +149,12 @@ Async<Result<void>> Adoption::add_lanes(std::vector<std::string> names) {
   core_.lanes.stored(lanes);
   if (lanes.first) {
     scope_.spawn(adopt_all());
-    core_.adopter.try_again();  // A task that is on its way without a lane may come behind that.
+    core_.adopter.try_again();  // A task that is being written without a lane may arrive after that.
   }
   co_return lanes.room;
 }
 
-// Looks at lanes that are thought to be empty, whatever the reason, so it finds tasks that no event reported.
+// Looks at lanes that are believed to be empty, so it finds tasks that no event reported.
 Async<void> Adoption::check_lanes() {
   size_t looked = 0;
   for (auto names = core_.lanes.next_to_check(looked); !names.empty(); names = core_.lanes.next_to_check(looked)) {
@@ -172,7 +172,7 @@ Async<void> Adoption::check_lanes() {
   core_.lanes.check_ended();
 }
 
-// One that the store refuses (it has moved on meanwhile, or has no room) stays as it is.
+// A task whose write the store refuses (it has moved meanwhile, or has no room) stays as it is.
 Async<void> Adoption::give_times(std::vector<EditItemInput> edits) {
   auto answers = co_await sure_.edit(std::move(edits));
   for (const auto& answer : answers) {

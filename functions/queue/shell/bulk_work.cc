@@ -18,7 +18,7 @@ BulkResult result_of(const Result<WriteOutput>& answer) {
   return {BulkResult::What::kFailed, answer.error().message};
 }
 
-// On a store without immediate answers the delete can come late: then it must not find a task that has gone on since
+// On a store without immediate answers the delete can be late. It must not delete a task that has moved since then
 // (own_write.h).
 void unless_written(DeleteItemInput& gone, const ItemRef& task) {
   for (const auto& [name, place] : {std::pair(attribute::kLastWrite, ":w"), std::pair(attribute::kBorn, ":b")}) {
@@ -101,7 +101,7 @@ Async<std::vector<BulkResult>> BulkWork::bulk_run(std::vector<ItemRef> tasks) {
   co_return out;
 }
 
-// A copy is a new task in everything, so it is let in, or refused, as one.
+// A copy is a new task in every respect, so it is admitted or refused like one.
 Async<std::vector<BulkResult>> BulkWork::bulk_duplicate(const BulkInput& input, std::vector<ItemRef> tasks) {
   std::vector<NewTask> copies;
   copies.reserve(tasks.size());
@@ -147,8 +147,8 @@ Async<std::vector<BulkResult>> BulkWork::bulk_edit(BulkInput::Action action, std
   co_return out;
 }
 
-// One write that takes the task out of the table, if it is in the state that was seen: the books have it as the queue's
-// own arrow from that state to outside.
+// Makes the write that deletes the task if it is in the state that was seen. The books count it as the queue's own
+// transition from that state to outside.
 Async<std::vector<BulkResult>> BulkWork::bulk_purge(std::vector<ItemRef> tasks) {
   std::vector<WriteInput> writes;
   writes.reserve(tasks.size());
@@ -156,10 +156,10 @@ Async<std::vector<BulkResult>> BulkWork::bulk_purge(std::vector<ItemRef> tasks) 
     DeleteItemInput gone;
     gone.table = table_;
     gone.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
-    // A task that a client has put anew under this id since is another one.
+    // A task that a client has since put under this id is another task.
     gone.condition = "taskStatus = :s AND taskCreated = :c";
     gone.placeholders.values.set(":s", Value(text_of(task, attribute::kStatus)));
-    const auto created = task.find(attribute::kCreated);  // There always is one: the index is by it.
+    const auto created = task.find(attribute::kCreated);  // It is always set, because the index is sorted by it.
     gone.placeholders.values.set(":c", created ? created->decode() : Value::number(int64_t{0}));
     if (!sure_.is_immediate()) unless_written(gone, task);
     gone.cause = Cause::kQueue;

@@ -43,7 +43,7 @@ void TaskCounts::redriven(const ItemRef& before, const ItemRef& now) {
   parts_.settlements.moved(now);
 }
 
-// The attempt of a lease that the book still has was settled; `task`: as stored afterwards. `since`: when its claim was
+// An attempt was settled whose lease is still in the book. `task`: as stored afterwards. `since`: when the claim was
 // made, if this queue made it.
 void TaskCounts::count_attempt(const Settlement& settlement, const ItemRef& task, std::optional<BootTime> since) {
   if (!settlement.begun) return;
@@ -61,8 +61,8 @@ void TaskCounts::count_attempt(const Settlement& settlement, const ItemRef& task
   punctuality_.wasted(cancelled ? WastedCall::kCancelled : why, boot());
 }
 
-// The task is not held under that lease any more, and this queue did not end it. `task`: as it is now; null if it is
-// not there.
+// The task is no longer held under that lease, and this queue did not end the lease. `task`: the task now; null if it
+// does not exist.
 void TaskCounts::taken_away(const std::string& id, const std::string& token, const ItemRef& task) {
   const Lease* lease = core_.claims.leases().find(id);
   if (!lease || lease->token != token) return;
@@ -72,7 +72,7 @@ void TaskCounts::taken_away(const std::string& id, const std::string& token, con
   core_.claims.ended(id, token);
 }
 
-// Wall clocks step: nothing was picked up before it was there.
+// The wall clock may have been set: no task is picked up before it exists.
 void TaskCounts::started(std::optional<WallTime> waiting_since) {
   punctuality_.called(boot());
   if (!pickup_ || !waiting_since) return;

@@ -14,7 +14,7 @@ namespace freshet {
 
 namespace {
 
-// Room for what Freshet adds to a task: lease, error, history.
+// The room for attributes that Freshet adds to a task: lease, error, history.
 constexpr size_t kMaxTaskBytes = limits::kMaxItemBytes - (16u << 10);
 constexpr milliseconds kLongestDeadline{int64_t{366} * 24 * 3600 * 1000};
 
@@ -41,7 +41,7 @@ Result<void> check_deadline(const NewTask& task) {
   return {};
 }
 
-// `immediate`: the store is (SureWrites).
+// `immediate`: the store answers immediately (SureWrites).
 Result<void> check(const NewTask& task, bool immediate) {
   if (task.id.size() > limits::kMaxPartitionKeyBytes) return invalid("taskId must be at most 2048 bytes");
   if (task.key.size() > kMaxKeyBytes) return invalid("key must be at most 256 bytes");
@@ -112,7 +112,8 @@ PutItemInput Creation::put_new(Item item) const {
   return put;
 }
 
-// From the time until its deadline, as the task or the queue says it; a point in time is left as it is.
+// Computes the deadline from the time until it, as the task or the queue gives it. A deadline that is a point in time
+// stays as it is.
 void Creation::set_deadline(NewTask& task) const {
   if (task.deadline) return;
   if (task.deadline_in) {
@@ -122,7 +123,7 @@ void Creation::set_deadline(NewTask& task) const {
   }
 }
 
-// Comes before all other checks: a client must not have to come back later with a task that is wrong anyway.
+// This check comes before all others, so that a client does not come back later with a task that is wrong anyway.
 std::vector<Result<CreatedTask>> Creation::refuse_wrong(const std::vector<NewTask>& tasks) const {
   std::vector<Result<CreatedTask>> out;
   out.reserve(tasks.size());
@@ -136,7 +137,7 @@ std::vector<Result<CreatedTask>> Creation::refuse_wrong(const std::vector<NewTas
   return out;
 }
 
-// The rest of what can be wrong with one, which takes the whole item to say.
+// The rest of the checks, which need the whole item.
 std::optional<Error> Creation::wrong(const NewTask& task) {
   NewTask copy = task;
   auto item = new_item(copy, wall());
@@ -161,7 +162,7 @@ Async<std::vector<Result<CreatedTask>>> Creation::create(std::vector<NewTask> ta
   }
   if (any_passed) co_await refuse_passed(tasks, out);
   const bool had_lanes = !core_.lanes.empty();
-  auto lanes = core_.lanes.needed_by(tasks, out);  // The queue knows them before it has a task in them.
+  auto lanes = core_.lanes.needed_by(tasks, out);  // The queue must know a lane before it has a task in it.
   if (!lanes.empty()) {
     auto known = co_await parts_.adoption.add_lanes(std::move(lanes));
     if (!known) refuse_without_lane(tasks, known.error(), out);
@@ -190,13 +191,13 @@ Async<std::vector<Result<CreatedTask>>> Creation::create(std::vector<NewTask> ta
     }
     ++next;
   }
-  // A put in progress when the queue got its first lane has no lane, and may have come behind adopt_all().
+  // A put that was in progress when the queue got its first lane has no lane, and adopt_all() may have missed it.
   if (!had_lanes && !core_.lanes.empty()) core_.adopter.try_again();
   parts_.takes.wake();
   co_return out;
 }
 
-// Those for whose lane there was no room; the others of the batch do not care.
+// Refuses the tasks for whose lane there was no room; the others of the batch go on.
 void Creation::refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why,
                                    std::vector<Result<CreatedTask>>& out) {
   std::vector<ShedLine> lines;
@@ -208,7 +209,7 @@ void Creation::refuse_without_lane(const std::vector<NewTask>& tasks, const Erro
       continue;
     }
     out[i] = fail(why);
-    // At the bound, and not because the store would not take the new names.
+    // The log has only refusals at the bound, not those because the store refused the new names.
     if (why.code == ErrorCode::kLimitExceeded)
       lines.push_back(parts_.sheds.refused_line(tasks[i], "lanes", "max-lanes"));
   }
@@ -216,7 +217,8 @@ void Creation::refuse_without_lane(const std::vector<NewTask>& tasks, const Erro
   if (!lines.empty()) parts_.sheds.log_beside(std::move(lines));
 }
 
-// Puts the tasks from `first` up to the next one with a key; returns where that is. Both vectors outlive it.
+// Puts the tasks from `first` up to the next one with a key, and returns the index of that one. Both vectors outlive
+// it.
 Async<size_t> Creation::create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out) {
   std::vector<WriteInput> writes;
   std::vector<size_t> places;
@@ -245,7 +247,7 @@ Async<size_t> Creation::create_plain(std::vector<NewTask>& tasks, size_t first, 
   co_return next;
 }
 
-// A put that was refused because the id is there already is no error.
+// A put that was refused because the id already exists is no error.
 void Creation::refused(Result<CreatedTask>& result, Error& error) {
   if (error.code == ErrorCode::kConditionalCheckFailed) {
     FRESHET_REACHED("a create that is there already");
@@ -266,7 +268,7 @@ void Creation::created(const NewTask& task, std::string_view id, WallTime writte
     core_.lanes.filled_by_new(core_.lanes.of_new(task),
                               core_.lanes.place(epoch_ms(core_.times.newest_created()), deadline));
   }
-  // The stream calls the trigger function at once; this is for when that gets lost, or where no stream is read.
+  // The stream calls the trigger function at once. This covers a lost call, and tables whose stream is not read.
   const bool by_stream = Follower::can_follow(services_.tables.traits());
   if (!core_.agenda.has_processor()) parts_.timer.start_soon(by_stream ? settings_.start_retry : milliseconds(0));
 }

@@ -1,5 +1,5 @@
-// Which new tasks are refused: those for which there is no room, and, if so set, those that would be too late.
-// docs/policies.md, "Admission".
+// Refuses new tasks for which there is no room, and with REFUSE_LATE those that would be too late. docs/policies.md,
+// "Admission".
 #include <map>
 
 #include "base/points.h"
@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// True if its id is there already, as its answer got lost, say.
+// True if its id already exists, for example because an answer got lost.
 Async<bool> Creation::is_there(const NewTask& task) {
   if (task.id.empty()) co_return false;
   GetItemInput get;
@@ -18,8 +18,8 @@ Async<bool> Creation::is_there(const NewTask& task) {
   co_return there&&* there;
 }
 
-// The room that the task takes: none if it is there already; only what it has more than the waiting one of its key that
-// it replaces. `size`: its own.
+// The room that the task takes: none if it exists already. If it replaces a waiting task of its key, only the
+// additional bytes count. `size`: the bytes of the task.
 Async<Room> Creation::room_taken(const NewTask& task, uint64_t size) {
   const bool there = co_await is_there(task);
   if (there && !FRESHET_PLANTED("repeated-create-needs-room")) co_return Room();
@@ -31,8 +31,8 @@ Async<Room> Creation::room_taken(const NewTask& task, uint64_t size) {
   co_return Admission::in_place_of(living->task.encoded().size(), size);
 }
 
-// The same, beside a task of its key that is created just before it: the store does not know of that one yet. Empty:
-// there is none, or it is wrong and will not be created.
+// The same for a task that follows another of its key in the same batch, which the store does not know yet. Empty:
+// there is no such task, or it is wrong and will not be created.
 std::optional<Room> Creation::room_taken_after(const NewTask* before, const NewTask& task, uint64_t size) {
   if (before == nullptr) return std::nullopt;
   NewTask copy = *before;
@@ -42,7 +42,7 @@ std::optional<Room> Creation::room_taken_after(const NewTask* before, const NewT
   return Admission::in_place_of(ItemRef::encode(*item).encoded().size(), size);
 }
 
-// As it would be stored; 0 if nobody asks, or the task is wrong and refused for that.
+// The bytes of the task as stored; 0 if no bound needs them, or if the task is wrong and refused for that.
 uint64_t Creation::stored_size(const NewTask& task) {
   if (settings_.admission.max_waiting_bytes == 0) return 0;
   NewTask copy = task;
@@ -65,7 +65,7 @@ Async<void> Creation::refuse_beyond_bound(const std::vector<NewTask>& tasks, std
   Room there = co_await waiting();
   const DrainRates rates = core_.admission.rates(boot());
   std::vector<ShedLine> lines;
-  std::map<std::string_view, const NewTask*> last_of_key;  // Those that this batch will leave waiting.
+  std::map<std::string_view, const NewTask*> last_of_key;  // The tasks that this batch will leave waiting.
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!out[i]) continue;
     const uint64_t size = stored_size(tasks[i]);
@@ -104,7 +104,7 @@ Async<void> Creation::refuse_beyond_bound(const std::vector<NewTask>& tasks, std
   parts_.sheds.log_beside(std::move(lines));
 }
 
-// How many tasks of its lane wait already.
+// The number of tasks of its lane that wait already.
 Async<uint64_t> Creation::waiting_in_lane(std::string lane) {
   uint64_t count = 0;
   Item start;
@@ -125,7 +125,7 @@ Async<uint64_t> Creation::waiting_in_lane(std::string lane) {
   co_return count;
 }
 
-// True if a create of the task would be answered with one that is there: of its id, or of its key.
+// True if a create of the task would be answered with an existing task of its id or key.
 Async<bool> Creation::stands_for(const NewTask& task) {
   const bool there = co_await is_there(task);
   if (there) co_return true;
@@ -134,8 +134,8 @@ Async<bool> Creation::stands_for(const NewTask& task) {
   co_return living && living->task;
 }
 
-// A deadline that has passed: such a task would only be shed. A create that is sent again, because its answer got lost,
-// is answered as the first. While the wall clock is in doubt nothing is refused, as it may be the clock that is wrong.
+// Refuses a task whose deadline has passed, as it would only be shed. A repeated create is answered as the first one.
+// While the wall clock is not trusted, nothing is refused, as the clock may be wrong.
 Async<void> Creation::refuse_passed(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out) {
   std::vector<ShedLine> lines;
   for (size_t i = 0; i < tasks.size(); ++i) {
@@ -160,7 +160,7 @@ Async<Outlook> Creation::outlook(const NewTask& task) {
   Outlook out;
   const bool all_in_time = settings_.deadline_margin == DeadlineMargin::kP90;
   out.service = all_in_time ? core_.times.p90(boot()) : core_.times.p10(boot());
-  if (task.delay && task.delay->count() > 0) co_return out;  // Nobody knows yet what waits then.
+  if (task.delay && task.delay->count() > 0) co_return out;  // It is not known how many tasks will wait then.
   const bool newest_first = core_.admission.goes_newest_first();
   uint64_t ahead = 0;
   if (!newest_first && core_.lanes.empty()) ahead = co_await parts_.sheds.pending_depth();
@@ -168,7 +168,7 @@ Async<Outlook> Creation::outlook(const NewTask& task) {
     auto lane = core_.lanes.of_new(task);
     ahead = co_await waiting_in_lane(std::move(lane));
   }
-  // Where nothing is in work, no slot has to become free first: whoever has none to do may just not have asked yet.
+  // If nothing is in work, no slot has to become free first: an idle taker may just not have asked yet.
   const bool slot_is_free = parts_.takes.anyone_waits() || (newest_first && core_.claims.leases().size() == 0);
   out.wait = core_.admission.least_wait(newest_first, ahead, slot_is_free, boot());
   co_return out;
@@ -189,7 +189,7 @@ Async<void> Creation::refuse_late(const std::vector<NewTask>& tasks, std::vector
     const bool there = co_await is_there(task);
     if (there) continue;
     const Room room = co_await room_taken(task, 0);
-    if (room.tasks == 0 && !task.replace) continue;  // One of its key is.
+    if (room.tasks == 0 && !task.replace) continue;  // A task of its key already counts.
     if (auto error = wrong(task)) {
       out[i] = fail(std::move(*error));
       continue;

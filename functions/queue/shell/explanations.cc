@@ -13,8 +13,8 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kPage = 1000;
-constexpr uint64_t kMostExplainedLooks = 50'000;  // A filter may pass most of them over.
-constexpr uint64_t kMostExplainedAhead = 10'000;  // Nobody needs to know it better.
+constexpr uint64_t kMostExplainedLooks = 50'000;  // The most tasks read; a filter may pass most over.
+constexpr uint64_t kMostExplainedAhead = 10'000;  // A larger number is of no use to anybody.
 
 }  // namespace
 
@@ -61,7 +61,7 @@ Async<Result<Explanation>> Explanations::explain(std::string id) {
   co_return out;
 }
 
-// The place of a task in an index, for a walk that begins beside it.
+// The position of a task in an index, for a walk that begins beside it.
 static Item place_in_index(const ItemRef& task, std::string_view partition, std::string_view sort) {
   Item place;
   for (const auto name : {std::string_view(attribute::kId), partition, sort}) {
@@ -91,7 +91,7 @@ std::vector<QueryInput> Explanations::before_it(const ItemRef& task) {
   values.set(":t", task.find(attribute::kCreated)->decode());
   query.exclusive_start_key = place_in_index(task, partition, attribute::kCreated);
   if (!lane.empty()) {
-    // A client may have ended one and left its lane, until the stream shows it.
+    // A client may have ended a task and left its lane; the stream shows that later.
     query.filter = "taskStatus = :s";
     values.set(":s", Value(state::kPending));
   }
@@ -101,7 +101,7 @@ std::vector<QueryInput> Explanations::before_it(const ItemRef& task) {
   return {std::move(query), parts_.finder.with_deadline(lane)};
 }
 
-// How many those are.
+// The number of those tasks.
 Async<Result<void>> Explanations::count_ahead(Explanation& out) {
   const auto created = out.task.find(attribute::kCreated);
   if (!created || created->type() != Type::kNumber) co_return Result<void>();  // In no index: never served.

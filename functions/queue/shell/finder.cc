@@ -22,8 +22,8 @@ Async<Result<FoundTasks>> TaskFinder::candidates(size_t wanted, bool urgent, Tas
 Async<Result<bool>> TaskFinder::has_work() {
   if (parts_.table.gone()) co_return fail(*parts_.table.gone());
   if (core_.pauses.all()) co_return false;
-  wall_guard_.trusted();  // Looks at the clock: is_doubtful() goes by that.
-  // However much waits in groups that are paused or at their limit, it is not looked through.
+  wall_guard_.trusted();  // Looks at the clock: is_doubtful() uses the result.
+  // The tasks of groups that are paused or at their limit are not read, however many there are.
   if (!core_.lanes.empty() && (core_.limits.on() || !core_.pauses.groups().empty())) {
     auto found = co_await candidates(1, false, TaskWalk(), TakeChoice::Purpose::kLook);
     if (!found) co_return fail(found.error());
@@ -48,8 +48,8 @@ nanoseconds TaskFinder::deadline_margin(bool newest_first, bool last) const {
 }
 
 // `hungry`: the take would have taken more.
-void TaskFinder::tell_order(const FoundTasks& found, bool hungry) {
-  // Tasks that wait for the limit of their group or key are there all the same.
+void TaskFinder::report_found(const FoundTasks& found, bool hungry) {
+  // Tasks that wait for the limit of their group or key count as waiting, too.
   const bool is_empty = hungry && !core_.lanes.shares().any_held() && (!found.more || found.tasks.empty());
   if (is_empty) return core_.times.found_empty(boot());
   if (found.newest_first || found.tasks.empty()) return;

@@ -22,7 +22,7 @@ class TaskFinder : QueuePart {
   // True if a take would find something now, expired tasks included.
   Async<Result<bool>> has_work();
   // Reports to the core what the take found. `hungry`: it would have taken more.
-  void tell_order(const FoundTasks& found, bool hungry);
+  void report_found(const FoundTasks& found, bool hungry);
   // The reason why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task) const;
 

@@ -1,4 +1,4 @@
-// The pages that a take reads: of the queue, of a lane (docs/lifecycle.md, "Lanes"), and of a walk by ORDER=deadline.
+// Reads the pages of a take: of the queue, of a lane (docs/lifecycle.md, "Lanes"), and of a walk by ORDER=deadline.
 #include <algorithm>
 
 #include "functions/queue/attributes.h"
@@ -41,7 +41,7 @@ Async<Result<Page>> TaskFinder::lane_heads(std::string lane, uint32_t limit, boo
   return parts_.table.read_index(std::move(query));
 }
 
-// Tasks of one part of the walk, of a lane or, if that is empty, of the queue.
+// Tasks of one part of the walk: of a lane or, if `lane` is empty, of the queue.
 QueryInput TaskFinder::urgent_query(std::string_view lane, const TaskWalk& walk) const {
   QueryInput query;
   query.table = table_;
@@ -81,10 +81,10 @@ QueryInput TaskFinder::more_urgent(const ItemRef& task) {
   const auto deadline = deadline_of(task);
   auto& values = query.placeholders.values;
   const std::string of_lane = query.index == kDeadlineIndex ? "taskStatus = :p AND " : "lane = :p AND ";
-  values.set(":d", task.find(attribute::kDeadline)->decode());  // A client's may have a fraction.
+  values.set(":d", task.find(attribute::kDeadline)->decode());  // A client's deadline may have a fraction.
   query.forward = deadline < *walk.enough;
   if (query.forward) {
-    // All that have enough, and those that have less but more than it.
+    // All tasks with enough time, and those with less time, but more than this one.
     query.key_condition = of_lane + "deadline >= :d";
     values.erase(":e");
   } else {

@@ -68,7 +68,7 @@ Async<bool> Follower::is_stream_over(std::string label) {
   co_return !described->definition.stream || described->stream_label != label;
 }
 
-// Finds what clients put. Takes find the tasks themselves; what these lack (core/adopter.h) they get here.
+// Finds what clients put. Takes find such tasks by themselves; here the tasks get what they lack (core/adopter.h).
 Async<void> Follower::walk_now_and_then() {
   for (;;) {
     const auto began = boot();
@@ -99,7 +99,7 @@ Async<void> Follower::follow() {
     bool over = !page && page.error().code == ErrorCode::kResourceNotFound;
     if (page && page->records.empty() && page->next == place.from && boot() < until) {
       over = co_await is_stream_over(place.label);
-      if (!over) co_await sleep_for(services_.scheduler, kEarlyAnswer);  // With any error, avoid a hot loop.
+      if (!over) co_await sleep_for(services_.scheduler, kEarlyAnswer);  // After any error: no busy loop.
     }
     if (over) {
       place = co_await next_stream(place.label);
@@ -139,7 +139,7 @@ Async<void> Follower::follow_page(StreamPage page) {
     if (record.kind != ChangeRecord::Kind::kRemove) {
       came = true;
       auto task = record.after;
-      if (!task) task = co_await read_again(record.keys);  // Some streams show no more than their view says.
+      if (!task) task = co_await read_again(record.keys);  // The view type of some streams leaves out the image.
       if (auto reason = task ? unserved_because(task) : std::nullopt) {
         if (!unserved) unserved = std::pair(std::string(text_of(task, attribute::kId)), std::move(reason->message));
         core_.adopter.count_unserved();
@@ -174,7 +174,7 @@ Async<void> Follower::follow_page(StreamPage page) {
   if (!lines.empty()) co_await parts_.sheds.log_sheds(std::move(lines), page.next);
 }
 
-// A client has ended a task that is held, or deleted it: nothing waits for the end of its lease.
+// A client has ended or deleted a held task, so nothing waits for the end of its lease.
 Async<void> Follower::forget_if_ended(std::string id, Item key) {
   const std::string token = core_.claims.leases().find(id)->token;
   const auto task = co_await read_again(std::move(key));

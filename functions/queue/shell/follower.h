@@ -1,5 +1,5 @@
 // Reads the stream of the queue's own table, which shows what clients wrote and what the TTL sweep removed. If it
-// cannot follow the streams of the store, it goes through all tasks now and then instead. Loop thread.
+// cannot follow the streams of the store, it reads all tasks from time to time instead. Loop thread.
 #pragma once
 
 #include <string>

@@ -12,13 +12,13 @@ namespace freshet {
 namespace {
 constexpr std::string_view kKeyIndex = "freshet-key-index";
 
-// It was cancelled just as it was given back, and ends as soon as somebody looks at it.
+// True if the task was cancelled just as it was given back. It ends as soon as somebody looks at it.
 bool ends_as_cancelled(const ItemRef& task) {
   const auto status = text_of(task, attribute::kStatus);
   return (status == state::kPending || status == state::kDelayed) && is_cancel_requested(task);
 }
 
-// It ends with its attempt, if that does not succeed.
+// True if the task ends with its attempt unless that succeeds.
 bool is_marked(const ItemRef& task) {
   return text_of(task, attribute::kStatus) == state::kTaken && has(task, attribute::kReplacedBy);
 }
@@ -29,7 +29,7 @@ bool was_redriven(const ItemRef& task) {
 }
 }  // namespace
 
-// While it lives, nobody else looks at that key.
+// While a guard lives, nobody else looks at its key.
 class KeyedTasks::KeyGuard {
  public:
   KeyGuard(KeyedTasks& tasks, std::string key) : tasks_(tasks), key_(std::move(key)) {
@@ -40,11 +40,11 @@ class KeyedTasks::KeyGuard {
   KeyGuard& operator=(const KeyGuard&) = delete;
   ~KeyGuard() {
     tasks_.core_.keys.look_ended(key_);
-    turn_.reset();  // The next one in turn marks the key again.
+    turn_.reset();  // The next guard marks the key again.
     tasks_.key_freed(key_);
   }
 
-  // The create of the task `by`, which replaces others, is sent again: a crash may have kept it from ending them.
+  // The create of the task `by`, which replaces others, is repeated: a crash may have kept it from ending them.
   Async<Result<void>> finish_replacing(std::string by);
 
  private:
@@ -89,8 +89,8 @@ Async<Result<CreatedTask>> KeyedTasks::create_keyed(NewTask task) {
   parts_.creation.created(task, out.id, now);
   // create() does that, and wakes takes, but its client may have hung up.
   if (!had_lanes && !core_.lanes.empty()) core_.adopter.try_again();
-  // The new task first, so that a crash in between leaves one too many and never none.
-  // It is the newest of its key: what a store refused to end before ends for it, too.
+  // The new task is written first, so that a crash in between leaves one task too many and never none. The task is the
+  // newest of its key, so it also replaces what a store refused to end before.
   const bool replaces = task.replace || core_.keys.has_unreplaced(key);
   if (replaces && FRESHET_OFTEN("a new task waits before it replaces others")) {
     co_await sleep_for(services_.scheduler, seconds(1));
@@ -111,7 +111,7 @@ Async<Result<void>> KeyedTasks::KeyGuard::finish_replacing(std::string by) {
   auto older = co_await older_than(by, int_of(*task, attribute::kCreated, 0));
   if (!older) co_return fail(older.error());
   if (older->ids.empty()) co_return Result<void>();
-  // Only now, as it may have been replaced many times since.
+  // This check comes only now, because the task may have been replaced many times since.
   auto left = co_await tasks_.is_left(std::move(by));
   if (!left) co_return fail(left.error());
   if (!*left) co_return Result<void>();
@@ -122,7 +122,7 @@ Async<Result<void>> KeyedTasks::KeyGuard::finish_replacing(std::string by) {
   co_return Result<void>();
 }
 
-// If nothing is left of the task for which the store refused to end others, those live on.
+// If the task for which the store refused to end others is gone, those live on.
 Async<Result<void>> KeyedTasks::KeyGuard::forget_if_gone() {
   auto newest = tasks_.core_.keys.replacing(key_);
   if (!newest) co_return Result<void>();
@@ -132,7 +132,7 @@ Async<Result<void>> KeyedTasks::KeyGuard::forget_if_gone() {
   co_return Result<void>();
 }
 
-// The living tasks of the key that came before `by`, and those that were to end anyway: `by` may be one of them. Those
+// The living tasks of the key that came before `by`, and those that were to end anyway, which may include `by`. Tasks
 // that clients put or that were redriven may have come later, whatever their taskCreated says.
 Async<Result<Unreplaced>> KeyedTasks::KeyGuard::older_than(std::string by, int64_t created) {
   Unreplaced out{tasks_.core_.keys.replacing(key_).value_or(by)};
@@ -143,7 +143,7 @@ Async<Result<Unreplaced>> KeyedTasks::KeyGuard::older_than(std::string by, int64
     if (!page) co_return fail(page.error());
     for (const auto& other : page->items) {
       const std::string id(text_of(other, attribute::kId));
-      if (id == by) behind = true;  // The next ones are older, also those of the same millisecond.
+      if (id == by) behind = true;  // The following tasks are older, also those of the same millisecond.
       const bool is_older = id != by && (behind || int_of(other, attribute::kCreated, 0) < created);
       const bool came_before = is_older && has(other, attribute::kAttempt) && !was_redriven(other) && !is_marked(other);
       if (came_before || tasks_.core_.keys.is_replaced(other, key_)) out.ids.insert(id);
@@ -154,8 +154,8 @@ Async<Result<Unreplaced>> KeyedTasks::KeyGuard::older_than(std::string by, int64
   co_return out;
 }
 
-// Tasks of that key that wait or are held, newest first; from `start` on. A client may have ended one and left its
-// liveKey behind, until the stream shows it.
+// Tasks of the key that wait or are held, newest first, from `start` on. A client may have ended a task and left its
+// liveKey; the stream shows that later.
 Async<Result<Page>> KeyedTasks::living_page(std::string key, Item start) {
   QueryInput query;
   query.table = table_;
@@ -190,7 +190,7 @@ Async<Result<KeyedTasks::Living>> KeyedTasks::living_task(std::string key) {
     }
     start = std::move(page->last_evaluated_key);
     if (start.empty()) co_return out;
-    co_await sleep_for(services_.scheduler, nanoseconds(0));  // Clients may have put many with that key.
+    co_await sleep_for(services_.scheduler, nanoseconds(0));  // Clients may have put many tasks with that key.
   }
 }
 
@@ -224,9 +224,9 @@ Async<void> KeyedTasks::shed_doomed(std::vector<ItemRef> tasks) {
   if (!lines.empty()) co_await parts_.sheds.log_sheds(std::move(lines));
 }
 
-// Those that wait end; one in work goes on, but waits no more should it come back. What the store refuses to end is
-// passed over by takes until it can be ended, so that it does not run after the newer one. `again`: only of those that
-// were to end before; what has come since then (put by a client, redriven) was not there to be replaced.
+// Ends the waiting tasks, and marks the one in work, which will not wait again. Takes pass over a task that the store
+// refuses to end until it can be ended, so that it does not run after the newer one. `again`: only tasks that were to
+// end before. Those that have come since then (put by a client, redriven) are not to be replaced.
 Async<void> KeyedTasks::replace_waiting(std::string key, std::string by, bool again) {
   constexpr int kTries = 5;
   if (again) core_.keys.replaces_again(key, by);
@@ -239,7 +239,7 @@ Async<void> KeyedTasks::replace_waiting(std::string key, std::string by, bool ag
     do {
       auto page = co_await living_page(key, std::move(start));
       if (!page) {
-        if (again) co_return;  // It stays as it was.
+        if (again) co_return;  // The rest stays as it was.
         result = Replaced::kRefused;
         left.all = true;
         break;
@@ -278,7 +278,7 @@ Async<Replaced> KeyedTasks::replace_page(Page page, Unreplaced& left) {
       continue;
     }
     result = std::max(result, Keys::refused(tasks[i], answer.error().code, left));
-    // The task has no room for who replaced it.
+    // The task has no room for the id of its replacement.
     const bool never = answer.error().code == ErrorCode::kValidation;
     if (never && text_of(tasks[i], attribute::kStatus) != state::kTaken) {
       scope_.spawn(parts_.settlements.set_aside(tasks[i], std::move(answer.error().message)));
@@ -287,12 +287,13 @@ Async<Replaced> KeyedTasks::replace_page(Page page, Unreplaced& left) {
   co_return result;
 }
 
-// At a look around: what the store refused to end. A newer task of a key may come between two of them.
+// At a look around, tries again to end what the store refused to end. A newer task of a key may come between two
+// attempts.
 Async<void> KeyedTasks::replace_again() {
   auto keys = core_.keys.unreplaced_keys();
   for (auto& key : keys) {
     auto newest = core_.keys.replacing(key);
-    if (!newest || core_.keys.is_looked_at(key)) continue;  // Done, or a newer one comes just now.
+    if (!newest || core_.keys.is_looked_at(key)) continue;  // It is done, or a newer task is just being created.
     KeyGuard guard(*this, key);
     std::string by = *newest;
     const auto left = co_await is_left(std::move(by));
@@ -306,10 +307,10 @@ Async<void> KeyedTasks::replace_again() {
   core_.keys.replaced_again();
 }
 
-// True if a task that was to replace others waits, is in work or has been, or if one that has replaced it since does.
-// The replaced tasks must not run any more then.
+// True if a task that was to replace others waits, is in work or has been in work, or if that is true of a task that
+// has replaced it since. Then the replaced tasks must not run any more.
 Async<Result<bool>> KeyedTasks::is_left(std::string id) {
-  constexpr int kLongest = 20'000;  // Clients may write a circle.
+  constexpr int kLongest = 20'000;  // Clients may have written a cycle.
   for (int steps = 0; steps < kLongest && !id.empty(); ++steps) {
     std::string next = id;
     auto task = co_await parts_.admin.get(std::move(next));
@@ -364,8 +365,8 @@ Async<Result<WriteOutput>> KeyedTasks::end_replaced(ItemRef task, Outcome outcom
   co_return answer;
 }
 
-// PENDING tasks that were marked as replaced just as they were given back: those that must make room end.
-// True if one of them lives on.
+// For PENDING tasks that were marked as replaced just as they were given back: ends those that must make room. True if
+// one of them lives on.
 Async<bool> KeyedTasks::end_marked(std::vector<ItemRef> tasks) {
   bool any = false;
   for (auto& task : tasks) {
@@ -383,7 +384,7 @@ Async<bool> KeyedTasks::end_marked(std::vector<ItemRef> tasks) {
   co_return any;
 }
 
-// One task less of the key is in work or looked at.
+// One task fewer of the key is in work or looked at.
 void KeyedTasks::key_freed(std::string_view key) {
   if (!core_.keys.freed(key)) return;
   parts_.takes.wake();

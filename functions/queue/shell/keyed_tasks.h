@@ -53,7 +53,7 @@ class KeyedTasks : QueuePart {
   Async<Replaced> replace_page(Page page, Unreplaced& left);
   Async<Result<bool>> is_left(std::string id);
 
-  NamedTurns turns_{services_.scheduler};  // Work on one key goes on one at a time.
+  NamedTurns turns_{services_.scheduler};  // Only one coroutine at a time works on a key.
 };
 
 }  // namespace freshet

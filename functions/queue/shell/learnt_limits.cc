@@ -11,11 +11,11 @@ namespace freshet {
 
 namespace {
 
-constexpr int64_t kSlot = -500;  // Beside the shed log's head and below its lines, above the pauses.
+constexpr int64_t kSlot = -500;  // It is below the shed log's head and lines, and above the pauses.
 constexpr int64_t kKeysSlot = -501;
 constexpr std::string_view kRate = "rateMilli";
 constexpr std::string_view kConcurrency = "concurrency";
-constexpr std::string_view kHighest = "highestMilli";  // Absent: none was known.
+constexpr std::string_view kHighest = "highestMilli";  // If it is absent, no such limit was known.
 constexpr std::string_view kKeys = "keys";
 constexpr std::string_view kNameOfKey = "name";
 constexpr std::string_view kByKey = "byKey";  // 1: the names are those of keys; 0: of groups.
@@ -33,7 +33,7 @@ void set_limit(Item& item, const LearntLimit& limit) {
   item.set(kHighest, Value::number(std::llround(1000 * limit.highest)));
 }
 
-// Empty: there is nothing readable.
+// Empty if the item cannot be read.
 std::optional<LearntLimit> limit_of(const Item& item) {
   const auto milli = item.int_or(kRate, 0);
   const auto concurrency = item.int_or(kConcurrency, 0);
@@ -58,7 +58,7 @@ std::vector<LearntKey> keys_of(const Item& item) {
 
 }  // namespace
 
-// Before anything is taken. A store that has nothing readable there has learnt nothing.
+// Runs before anything is taken. Without a readable item, nothing was learnt.
 Async<Result<void>> LearntLimits::load_learnt() {
   for (const auto slot : {kSlot, kKeysSlot}) {
     GetItemInput input;

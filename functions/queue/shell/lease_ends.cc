@@ -11,7 +11,7 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kUnindexedStep = 1000;  // Items of the whole table read at a time, looking for held tasks.
+constexpr uint32_t kUnindexedStep = 1000;  // The items that a search of the whole table reads at a time.
 constexpr const char* kLeaseEnded = "lease ended";
 constexpr const char* kDaemonDied = "daemon died";
 constexpr const char* kDiedInWork = "the daemon died while this was in work";
@@ -48,7 +48,7 @@ Async<void> LeaseEnds::end_replaced_lease(Lapse lapse) {
 }
 
 // The write that was to end a lease is answered. If it is refused, the holder was faster, or has sent a heartbeat that
-// is news here.
+// this daemon did not know of.
 void LeaseEnds::lease_ended(const Lapse& lapse, Result<WriteOutput>& answer) {
   if (answer) {
     log_.warn("LEASE_ENDED", {{"queue", table_}, {"taskId", lapse.id}});
@@ -68,7 +68,8 @@ void LeaseEnds::lease_ended(const Lapse& lapse, Result<WriteOutput>& answer) {
   }
 }
 
-// Begins to time every held task that is not timed yet. At the start, claims of this node's dead incarnations end.
+// Begins to time every held task that is not timed yet. At the start, it also ends claims of this node's dead
+// incarnations.
 Async<void> LeaseEnds::watch_taken(bool starting) {
   watched_ = boot();
   Item start;
@@ -92,8 +93,8 @@ Async<void> LeaseEnds::watch_taken(bool starting) {
   }
 }
 
-// Held tasks without a numeric `taskCreated`, as clients may write them, are in no index: only the whole table has
-// them. They are timed as all others are.
+// Held tasks without a numeric `taskCreated`, which clients may write, are in no index. Only a search of the whole
+// table finds them. They are timed like all others.
 Async<void> LeaseEnds::watch_unindexed() {
   const auto began = boot();
   Item start;

@@ -6,15 +6,15 @@
 namespace freshet {
 
 void LimitWork::begin() {
-  core_.claims.tell_groups([this](std::string_view group, uint64_t tasks) {
+  core_.claims.on_group_change([this](std::string_view group, uint64_t tasks) {
     core_.lanes.shares().in_work(group, tasks);
     core_.limits.in_work_of_group(group, tasks, boot());
   });
-  core_.claims.tell_keys([this](std::string_view key, uint64_t tasks) {
+  core_.claims.on_key_change([this](std::string_view key, uint64_t tasks) {
     core_.limits.in_work_of_key(key, tasks, boot());
     if (tasks == 0) parts_.keyed.key_freed(key);
   });
-  core_.limits.tell([this](std::string_view name, bool may_start) { limit_changed(name, may_start); });
+  core_.limits.on_change([this](std::string_view name, bool may_start) { limit_changed(name, may_start); });
   follow_limits(LimitSettings());
 }
 
@@ -26,7 +26,7 @@ void LimitWork::limit_changed(std::string_view name, bool may_start) {
   if (!core_.agenda.has_processor()) parts_.timer.start_soon(nanoseconds(0));
 }
 
-// The settings are others now. What is in flight counts; what was started under limits of another kind does not.
+// The settings have changed. What is in flight counts; what was started under limits of another kind does not.
 void LimitWork::follow_limits(const LimitSettings& before) {
   const auto change = core_.limits.compare(before);
   if (change.kind) {

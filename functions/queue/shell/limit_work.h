@@ -18,8 +18,7 @@ class LimitWork : QueuePart {
   void begin();
   // The settings have changed. `before`: the old limits.
   void follow_limits(const LimitSettings& before);
-  // The call for a task ended, with or without an answer of the downstream. True if the limit of its group or key is
-  // learnt.
+  // The downstream call for a task ended, with or without an answer. True if the limit of its group or key is learnt.
   bool answered(const ItemRef& task, std::string_view lease, CallAnswer answer, const LimitHints& hints,
                 std::optional<double> cost);
 

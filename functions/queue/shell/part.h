@@ -34,7 +34,7 @@ struct QueueBase {
   AuditLog* audit = nullptr;  // For pauses, jobs and policies.
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
   Scope scope{};         // Work of the queue that nobody waits for. It ends when the queue is given up.
-  Scope lasting{};       // Claims on their way, their ends, and what callers wait for: these go on then.
+  Scope lasting{};       // Work that goes on then: claims in flight, settlements, and calls that somebody waits for.
   Scope left_in_work{};  // Tasks that processors left in work when their run ended.
 };
 
@@ -49,9 +49,9 @@ class QueuePart {
 
   WallTime wall() const { return services_.scheduler.clock().wall(); }
   BootTime boot() const { return services_.scheduler.clock().boot(); }
-  // For decisions about tasks that were read: while the wall clock is trusted, nobody asks what it would show else.
+  // For decisions about tasks that were read. While the wall clock is trusted, `earliest` is the shown time.
   Now now() const;
-  // For writes that end tasks for good.
+  // For writes that end tasks for good: `earliest` is always computed.
   Now now_checked() const;
 
   QueueBase& base_;

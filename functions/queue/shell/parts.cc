@@ -24,7 +24,7 @@ void QueueParts::end() {
   base.left_in_work.clear();  // Gives back the tasks that it holds.
   base.scope.clear();
   base.lasting.clear();
-  base.core.claims.table_lost();  // The calls of its leases know the downstream.
+  base.core.claims.table_lost();  // This comes first, because the calls of the leases refer to the downstream.
 }
 
 }  // namespace freshet

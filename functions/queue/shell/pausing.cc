@@ -40,7 +40,7 @@ std::optional<Error> wrong_pause(const PauseInput& input) {
 
 }  // namespace
 
-// Before anything is taken.
+// Runs before anything is taken.
 Async<Result<void>> Pausing::load_pauses() {
   QueryInput query;
   query.table = ShedLog::kTable;
@@ -69,7 +69,7 @@ Async<Result<void>> Pausing::load_pauses() {
   co_return Result<void>();
 }
 
-// The change of a slot and its line in the audit log, or neither.
+// Writes the change of a slot and its line in the audit log, or neither.
 Async<Result<void>> Pausing::write_pause(WriteInput write, AuditLine line) {
   TransactWriteInput transaction;
   transaction.actions.push_back(std::move(write));
@@ -86,7 +86,7 @@ Async<Result<void>> Pausing::write_pause(WriteInput write, AuditLine line) {
   co_return Result<void>();
 }
 
-// The store and the memory that takes go by must not differ because a client hangs up in between.
+// A client that hangs up in between must not make the store differ from the memory that takes use.
 Async<Result<Pause>> Pausing::pause(PauseInput input, Actor actor) {
   if (FRESHET_PLANTED("pause-half-done")) co_return co_await pause_now(std::move(input), std::move(actor));
   Promise<Result<Pause>> done(services_.scheduler);
@@ -126,6 +126,8 @@ Async<Result<Pause>> Pausing::pause_now(PauseInput input, Actor actor) {
   line.detail = pause_subject(pause.of, pause.name, table_) + " " + pause_in_words(pause);
   auto written = co_await write_pause(std::move(put), std::move(line));
   if (!written) co_return fail(written.error());
+  // The next owner may have read the pauses before this write. The client asks again, and asks that one.
+  if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));
   log_.info(
       "QUEUE_PAUSED",
       {{"queue", table_}, {"of", pause_kind_name(pause.of)}, {"name", pause.name}, {"what", pause_in_words(pause)}});
@@ -149,6 +151,7 @@ Async<Result<void>> Pausing::resume_now(Pause::Of of, std::string name, Actor ac
   gone.cause = Cause::kQueue;
   auto written = co_await write_pause(std::move(gone), std::move(line));
   if (!written) co_return fail(written.error());
+  if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));
   log_.info("QUEUE_RESUMED", {{"queue", table_}, {"of", pause_kind_name(of)}, {"name", name}});
   core_.pauses.erase(of, name);
   history_.add({wall(), false, of, name, boot()});
@@ -156,7 +159,7 @@ Async<Result<void>> Pausing::resume_now(Pause::Of of, std::string name, Actor ac
   co_return Result<void>();
 }
 
-// Names the pauses that there are instead.
+// Names the existing pauses instead.
 std::string Pausing::not_paused(Pause::Of of, std::string_view name) const {
   constexpr size_t kShown = 5;
   std::string out = pause_subject(of, name, table_) + " is not paused";
@@ -171,7 +174,7 @@ std::string Pausing::not_paused(Pause::Of of, std::string_view name) const {
   return out;
 }
 
-// Something may be taken again.
+// Something can be taken again.
 void Pausing::resumed(Pause::Of of) {
   if (of == Pause::Of::kQueue) core_.limits.downstream().rested(boot());
   parts_.takes.wake_all();
@@ -188,7 +191,7 @@ void Pausing::end_pauses() {
     DeleteItemInput gone;
     gone.table = ShedLog::kTable;
     gone.key = pause_key(table_, core_.pauses.slot_for(pause.of, pause.name).value_or(0));
-    // Not another pause that has come to that slot since.
+    // Another pause may have got that slot since.
     gone.condition = "since = :s";
     gone.placeholders.values.set(":s", Value::number(epoch_ms(pause.since)));
     gone.cause = Cause::kQueue;

@@ -11,7 +11,7 @@ namespace {
 constexpr milliseconds kLeastGuard = std::chrono::seconds(10);
 constexpr milliseconds kMostGuard = std::chrono::hours(24);
 
-// The settings of `wanted` that `now` has otherwise or not at all.
+// The settings of `wanted` that differ in `now` or are missing there.
 QueuePolicy differences(const QueuePolicy& now, const QueuePolicy& wanted) {
   QueuePolicy out;
   for (const auto& [name, value] : wanted) {
@@ -55,7 +55,7 @@ void PolicyDesk::set_settings(QueueSettings settings) {
   core_.times.follow_order();
   core_.limits.follow_work();
   parts_.timer.slots_freed();
-  // With another margin others are hopeless, and earlier.
+  // With another margin, other tasks become hopeless, and earlier.
   if (margin && core_.agenda.begun()) parts_.shedding.due_by(epoch_ms(wall()));
 }
 
@@ -127,7 +127,7 @@ std::optional<PolicyGuardState> PolicyDesk::guard_state() const {
   return out;
 }
 
-// Keeps the changed policy, or goes back, when it is time.
+// Keeps the changed policy or reverts it, when it is time.
 Async<void> PolicyDesk::look_at_policy() {
   const auto verdict = guard_.look(parts_.counts.punctuality(), boot());
   if (verdict == PolicyGuard::Verdict::kKeep) {
@@ -143,8 +143,8 @@ Async<void> PolicyDesk::look_at_policy() {
   const auto back = differences(policy(), policy_environment(before));
   const auto now = guard_.share(parts_.counts.punctuality(), boot());
   const std::string fall = percent(guard_.share_before()) + " % to " + percent(now.value_or(0)) + " %";
-  // Before the line in the audit log: while that is written, somebody may keep the policy or change it, and the line
-  // would say what did not happen. No crash comes between them, as a policy that was changed ends with the daemon.
+  // The change comes before its line in the audit log: while the line is written, somebody may keep the policy or
+  // change it, and the line would be wrong. A crash in between does no harm, as a changed policy ends with the daemon.
   set_settings(QueueSettings(before));
   log_.warn("POLICY_WENT_BACK", {{"queue", table_}, {"settings", as_text(back)}, {"inTime", fall}});
   if (base_.audit == nullptr) co_return;

@@ -17,7 +17,7 @@ class PolicyDesk : QueuePart {
   PolicyChanges changes(uint64_t from) const { return history_.from(from); }
 
   QueuePolicy policy() const { return policy_environment(settings_); }
-  // For tasks claimed and failed from now on.
+  // The settings apply to tasks that are claimed or fail from now on.
   void set_settings(QueueSettings settings);
   Result<QueuePolicy> check_policy(const QueuePolicy& changes);
   Result<QueuePolicy> change_policy(const QueuePolicy& changes);

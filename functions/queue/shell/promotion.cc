@@ -10,7 +10,7 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kDelaysAtOnce = 256;  // Tasks to look at before other work gets its turn.
+constexpr uint32_t kDelaysAtOnce = 256;  // The tasks to look at before other work gets its turn.
 constexpr std::string_view kDelayedIndex = "freshet-delayed-index";
 
 }  // namespace
@@ -27,13 +27,13 @@ Async<Result<Page>> Promotion::delayed_page(Item start) {
   return parts_.table.read_index(std::move(query));
 }
 
-// If the wall clock was set, times all tasks that are delayed now by boot time from here on.
+// If the wall clock was set, all tasks that are delayed now are timed by boot time from here on.
 void Promotion::follow_clock() {
   if (const auto ahead = core_.delays.follow_clock(wall(), boot())) scope_.spawn(note_delays(*ahead));
 }
 
-// `ahead`: how much the wall clock was ahead of boot time before the step. While the tasks cannot be read, as without
-// their index, it tries again, and no delay ends by the wall clock meanwhile.
+// `ahead`: how far the wall clock was ahead of boot time before the step. While the tasks cannot be read (for example
+// without their index), it tries again, and no delay ends by the wall clock meanwhile.
 Async<void> Promotion::note_delays(milliseconds ahead) {
   Item start;
   for (;;) {
@@ -54,7 +54,7 @@ Async<void> Promotion::note_delays(milliseconds ahead) {
   parts_.timer.request_tick();
 }
 
-// `written`: what the wall clock showed when its `notBefore` was reckoned. It may have been set before the store
+// `written`: the wall clock when the task's `notBefore` was computed. The clock may have been set before the store
 // answered, so the delay depends on both.
 void Promotion::delayed(std::string_view id, WallTime written, int64_t not_before_ms) {
   follow_clock();
@@ -62,7 +62,7 @@ void Promotion::delayed(std::string_view id, WallTime written, int64_t not_befor
   parts_.timer.hurry(std::min(core_.delays.due_of(id), boot() + due_in(not_before_ms, wall())));
 }
 
-// The tasks that are timed by boot time. True if there may be more.
+// Moves the due tasks that are timed by boot time. True if there may be more.
 Async<bool> Promotion::promote_noted() {
   auto ids = core_.delays.noted_due(boot(), kDelaysAtOnce, settings_.look_around);
   if (ids.empty()) co_return false;
@@ -75,11 +75,11 @@ Async<bool> Promotion::promote_noted() {
   co_return ids.size() == kDelaysAtOnce;
 }
 
-// The DELAYED tasks whose delay is over. True if there may be more.
+// Moves the DELAYED tasks whose delay is over by the wall clock. True if there may be more.
 Async<bool> Promotion::promote_due() {
   follow_clock();
   const bool more = co_await promote_noted();
-  follow_clock();  // It may have been set while the store answered.
+  follow_clock();  // The clock may have been set while the store answered.
   if (!core_.delays.may_be_due(wall())) co_return more;
   const bool more_by_wall = co_await promote_by_wall();
   co_return more || more_by_wall;

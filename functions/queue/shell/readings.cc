@@ -12,10 +12,10 @@ namespace freshet {
 
 namespace {
 
-constexpr uint64_t kMostCounted = 10'000;      // Waiting tasks, in one answer,
-constexpr uint64_t kMostCountedOfOne = 1'000;  // and of one share.
+constexpr uint64_t kMostCounted = 10'000;      // The most waiting tasks counted for one answer.
+constexpr uint64_t kMostCountedOfOne = 1'000;  // The most waiting tasks counted for one share.
 constexpr size_t kMostLanesLookedAt = 20'000;
-constexpr size_t kLanesAtOnce = 1'000;  // Then others have their turn.
+constexpr size_t kLanesAtOnce = 1'000;  // The lanes after which other work gets its turn.
 constexpr uint32_t kCountPage = 250;
 
 template <class Number>
@@ -35,7 +35,7 @@ uint64_t count_in(const std::map<std::string, uint64_t>& counts, std::string_vie
   return found == counts.end() ? 0 : found->second;
 }
 
-// Where the waiting tasks of a queue stand. Tasks without a lane are in the index by status.
+// The table and the indexes that have the waiting tasks of a queue. Tasks without a lane are in the index by status.
 struct LaneIndexes {
   std::string table;
   std::string by_status;
@@ -70,8 +70,8 @@ Async<Result<bool>> count_waiting(Services& services, LaneIndexes indexes, std::
   co_return true;
 }
 
-// Sheds ever. The books count each at once: as the queue's own move to SHED, or as a waiting task that its ttl removed.
-// The log knows the reasons of those that the queue shed; the rest passed their ttl.
+// All sheds since the beginning, by reason. The books count each at once: as the queue's own move to SHED, or as a
+// waiting task that its ttl removed. The shed log has the reasons of the first kind. All others are "ttl".
 std::map<std::string, uint64_t> shed_by_reason(const Books& books, const std::map<std::string, uint64_t>& known) {
   uint64_t left = 0;
   for (const auto& [arrow, count] : books.flow) {
@@ -82,9 +82,9 @@ std::map<std::string, uint64_t> shed_by_reason(const Books& books, const std::ma
   }
   std::map<std::string, uint64_t> out;
   for (const auto& [reason, count] : known) {
-    const auto told = reason == "ttl" ? 0 : std::min(count, left);
-    if (told > 0) out[reason] = told;
-    left -= told;
+    const auto shown = reason == "ttl" ? 0 : std::min(count, left);
+    if (shown > 0) out[reason] = shown;
+    left -= shown;
   }
   if (left > 0) out["ttl"] = left;
   return out;
@@ -231,7 +231,7 @@ Async<Result<QueueShares>> Readings::shares(SharesInput input) {
     }
   } else {
     for (const auto group : core_.pauses.groups()) known.try_emplace(std::string(group));
-    if (!has_lanes) known[""].lanes.emplace_back();  // All that wait are in one partition.
+    if (!has_lanes) known[""].lanes.emplace_back();  // All waiting tasks are in one partition.
     if (const uint64_t ungrouped = core_.claims.leases().ungrouped(); ungrouped > 0) known[""].in_work = ungrouped;
   }
   for (auto& [name, one] : known) {
@@ -261,7 +261,7 @@ Async<Result<QueueShares>> Readings::shares(SharesInput input) {
       share.free_in = std::max(milliseconds(0), std::chrono::ceil<milliseconds>(standing->at - boot()));
     }
   }
-  // A lane is only thought to hold tasks until somebody looks.
+  // Until somebody reads a lane, it is only believed to hold tasks.
   std::erase_if(out.shares, [](const QueueShare& share) {
     return share.in_work == 0 && share.waiting.value_or(0) == 0 && !share.paused && !share.at_limit;
   });

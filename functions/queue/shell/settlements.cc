@@ -11,7 +11,7 @@ namespace freshet {
 
 namespace {
 
-// If it fails, the next take that meets the task ends it.
+// If this fails, the next take that meets the task ends it.
 Async<void> without_answer(Async<Result<WriteOutput>> work) {
   co_await work;
 }
@@ -25,14 +25,14 @@ Async<std::vector<Result<ItemRef>>> Settlements::settle(std::vector<Settlement> 
   for (const auto& settlement : settlements) out.push_back(core_.claims.known_task(settlement));
   for (size_t i = 0; i < settlements.size(); ++i) {
     if (!out[i] || *out[i]) continue;
-    // Not in the book: another daemon's claim, or nobody's.
+    // The claim is not in the book: it is another daemon's, or nobody's.
     auto task = co_await parts_.admin.get(settlements[i].id);
     out[i] = std::move(task);
   }
   std::vector<EditItemInput> writes;
   std::vector<size_t> places;
   SureWrites::Ends ends;
-  milliseconds patience = SureWrites::kPatience;  // A beat must not wait for the one beside it.
+  milliseconds patience = SureWrites::kPatience;  // A heartbeat must not wait for another one in the same call.
   writes.reserve(settlements.size());
   places.reserve(settlements.size());
   for (size_t i = 0; i < settlements.size(); ++i) {
@@ -80,7 +80,7 @@ Async<Result<WriteOutput>> Settlements::end_cancelled(Settlement settlement, Ite
   co_return answer;
 }
 
-// Runs separately, because it looks at other tasks of its key.
+// Runs separately, because it looks at other tasks of the key.
 Async<Result<ItemRef>> Settlements::settle_replaced(Settlement settlement, Outcome outcome, ItemRef task) {
   std::string error = settlement.error;
   const KeyedTasks::EndOfClaim how{Claims::history_name(settlement.kind), Claims::end_of(settlement.kind)};
@@ -139,7 +139,7 @@ Async<void> Settlements::give_back_held() {
     settlement.kind = Settlement::Kind::kRelease;
     settlement.id = std::move(id);
     settlement.lease = std::move(token);
-    settlement.begun = false;  // The daemon stops, and nobody reads its counts.
+    settlement.begun = false;  // The daemon is stopping, and nobody reads its counts.
     settlements.push_back(std::move(settlement));
   }
   if (settlements.empty()) co_return;
@@ -151,7 +151,7 @@ Async<void> Settlements::give_back_held() {
   log_.info("LEASES_RELEASED_AT_STOP", {{"queue", table_}, {"tasks", count}});
 }
 
-// A task left its holder: it may be work again, now or later.
+// A task left its holder and may be taken again, now or later.
 void Settlements::moved(const ItemRef& task) {
   auto status = text_of(task, attribute::kStatus);
   const auto end_if_cancelled = [&] {

@@ -13,7 +13,7 @@ class Settlements : QueuePart {
   using QueuePart::QueuePart;
 
   Async<std::vector<Result<ItemRef>>> settle(std::vector<Settlement> settlements);
-  // Settles in the background. If the store stops before, the settlements are lost.
+  // Settles in the background. If the store stops before that is done, the settlements are lost.
   void settle_later(std::vector<Settlement> settlements);
   // At the very end, when nobody can settle any more: gives back all tasks that are still held, and their attempts.
   Async<void> release_held();

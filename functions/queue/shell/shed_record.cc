@@ -9,7 +9,7 @@ namespace freshet {
 
 namespace {
 
-constexpr const char* kRefused = "refused";  // In a line of the shed log.
+constexpr const char* kRefused = "refused";  // As in lines of the shed log.
 
 }  // namespace
 
@@ -43,11 +43,11 @@ Async<uint64_t> ShedRecord::pending_depth() {
   co_return books ? books->stock[std::string(state::kPending)] : 0;
 }
 
-// `position`: up to where the stream that showed them has been read.
+// `position`: how far the stream that showed the sheds has been read.
 Async<void> ShedRecord::log_sheds(std::vector<ShedLine> lines, std::optional<uint64_t> position) {
   parts_.counts.punctuality().ended(TaskEnd::kShed, boot(), lines.size());
   const uint64_t depth = co_await pending_depth();
-  // A person wants to read of each one, but not of a million.
+  // People want to read about each shed, but not about a million.
   constexpr size_t kNamed = 16;
   auto level = lines.size() <= kNamed ? LogLevel::kInfo : LogLevel::kDebug;
   for (auto& line : lines) {
@@ -64,12 +64,12 @@ Async<void> ShedRecord::log_sheds(std::vector<ShedLine> lines, std::optional<uin
   if (lines.size() > kNamed) {
     log_.info("TASKS_SHED", {{"queue", table_}, {"tasks", lines.size()}, {"by", lines[0].by}, {"depth", depth}});
   }
-  if (core_.agenda.given_up()) co_return;  // The ring is another daemon's.
+  if (core_.agenda.given_up()) co_return;  // Another daemon writes the ring now.
   auto added = co_await shed_log_->add(std::move(lines), position);
   if (!added) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", added.error().message}});
 }
 
-// Bounces and refusals. A flood of them is one line that counts, written once a second.
+// Logs bounces and refusals. Many of them become one line with a count, written once a second.
 void ShedRecord::log_beside(std::vector<ShedLine> lines) {
   const auto refused =
       std::count_if(lines.begin(), lines.end(), [](const auto& line) { return line.what == kRefused; });
@@ -83,8 +83,9 @@ void ShedRecord::write_spells(bool all) {
   for (Spell* spell : spells_.due(boot(), all)) scope_.spawn(write_spell(*spell));
 }
 
-// The spell stays where it is while this writes it. Its place is chosen when the write begins: lines that come while
-// the depth is read may have gone round the ring. A line that the store refuses is written again later.
+// The spell does not move in memory while this writes it. The slot of its line is chosen when the write begins, because
+// lines that come while the depth is read may fill the whole ring. A line that the store refuses is written again
+// later.
 Async<void> ShedRecord::write_spell(Spell& spell) {
   spell.writing = true;
   spell.written = boot();

@@ -8,13 +8,13 @@
 
 namespace freshet {
 
-// PENDING -> SHED of what cannot be done by its deadline any more, the most urgent first: waiting further would only
-// take room. A bounded step; the rest comes after a pause, so that a million at once leave room for others. What cannot
-// be shed is passed over, and looked at again later.
+// Sheds PENDING tasks that cannot be done by their deadline any more, the most urgent first, as they only take room. A
+// step is bounded, and the rest follows after a pause, so that a million hopeless tasks leave time for other work.
+// Tasks that cannot be shed are passed over and looked at again later.
 Async<void> Shedding::shed_hopeless() {
   if (!core_.shedder.is_due(wall(), boot())) co_return;
   ShedStep step;
-  // One of many steps waits until others have to wait anyway, and lasts about as long as they do.
+  // One of many steps waits until others wait for the disk, and lasts about as long as they do.
   if (core_.shedder.is_one_of_many()) {
     const auto latest = boot() + ShedPace::kPatience;
     auto lull = services_.tables.lull(latest);
@@ -39,7 +39,7 @@ Async<void> Shedding::shed_hopeless() {
   core_.shedder.end(step, wall(), boot(), settings_.look_around);
 }
 
-// Sheds the hopeless tasks of the next page. False if no page can be had.
+// Sheds the hopeless tasks of the next page. False if the page cannot be read.
 Async<bool> Shedding::shed_page(ShedStep& step) {
   Item start = core_.shedder.next_start();
   auto page = co_await most_urgent(std::move(start));
@@ -66,8 +66,8 @@ Async<void> Shedding::shed_alike(ShedStep& step, Shedder::Alike alike) {
   edit = kept(std::move(edit), settings_.keep, step.now);
   edit.unhurried = true;
   auto answers = co_await sure_.edit_alike(std::move(edit), tasks);
-  ShedLine line =
-      parts_.sheds.shed_line(tasks[0], alike.reason, "timer", step.now);  // The others' differ in task and age.
+  // The lines of the others differ in task and age.
+  ShedLine line = parts_.sheds.shed_line(tasks[0], alike.reason, "timer", step.now);
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i]) {
       Shedder::shed(step, tasks[i]);
@@ -78,14 +78,14 @@ Async<void> Shedding::shed_alike(ShedStep& step, Shedder::Alike alike) {
     }
     FRESHET_REACHED("a hopeless task could not be shed");
     core_.shedder.could_not_shed();
-    // No room for the reason: it would stand here for ever.
+    // The task has no room for the reason, so it would stay here for ever.
     if (answers[i].error().code == ErrorCode::kValidation) {
       scope_.spawn(parts_.settlements.set_aside(tasks[i], std::move(answers[i].error().message)));
     }
   }
 }
 
-// A deadline of 0 or less is none.
+// A deadline of 0 or less does not count.
 Async<Result<Page>> Shedding::most_urgent(Item start) {
   QueryInput query;
   query.table = table_;
@@ -98,7 +98,7 @@ Async<Result<Page>> Shedding::most_urgent(Item start) {
   return parts_.table.read_index(std::move(query));
 }
 
-// A task became PENDING that has a deadline.
+// A task with a deadline became PENDING.
 void Shedding::due_by(int64_t deadline_ms) {
   if (deadline_ms <= 0 || deadline_ms == kNeverMs) return;
   if (core_.shedder.due_by(deadline_ms, parts_.finder.deadline_margin(true, true)))

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kStatusIndex = "task-status-created-index";
 constexpr std::string_view kOwnPrefix = "freshet-";
-// Between two looks at a table whose index is being built.
+// The time between two looks at a table whose index is being built.
 constexpr milliseconds kBuildingLook{50};
 constexpr seconds kBuildingLookAtEngine{2};  // Each look is a request, and building takes minutes there.
 
@@ -41,7 +41,7 @@ bool is_status_index(const IndexDefinition& index) {
          index.keys.sort->name == attribute::kCreated;
 }
 
-// Definition with what a queue needs of its own. `follows_stream`: the queue reads the table's stream (Follower).
+// Adds what a queue needs to the definition. `follows_stream`: the queue reads the table's stream (Follower).
 TableDefinition as_queue(TableDefinition definition, bool follows_stream) {
   if (follows_stream && !definition.stream) definition.stream = StreamView::kKeysOnly;
   if (!definition.books) definition.books = BooksDefinition{};
@@ -53,7 +53,7 @@ TableDefinition as_queue(TableDefinition definition, bool follows_stream) {
   add_sparse_index(definition, kDeadlineIndex, attribute::kStatus, attribute::kDeadline);
   add_sparse_index(definition, "freshet-lane-index", attribute::kLane, attribute::kCreated);
   add_sparse_index(definition, "freshet-key-index", attribute::kLiveKey, attribute::kCreated);
-  // A queue from before there was this index may have no room for it. It does without.
+  // A queue that is older than this index may have no room for it, and works without it.
   const auto globals = std::count_if(definition.indexes.begin(), definition.indexes.end(),
                                      [](const IndexDefinition& index) { return !index.local; });
   if (definition.index(kLaneDeadlineIndex) || static_cast<size_t>(globals) < limits::kMaxGlobalIndexes) {
@@ -62,8 +62,8 @@ TableDefinition as_queue(TableDefinition definition, bool follows_stream) {
   return definition;
 }
 
-// Takes that follow their own writes, and counts: what tables.h alone does not promise. docs/lifecycle.md, "What holds
-// on which store", says what is weaker without the other traits.
+// Requires traits that tables.h alone does not promise. docs/lifecycle.md, "What holds on which store", says what is
+// weaker without the other traits.
 Result<void> fits(const Tables& tables, const std::string& table) {
   return require_traits(tables.traits(), "queue '" + table + "'",
                         {Trait::kExactIndex, Trait::kBooks, Trait::kTransactions});
@@ -76,10 +76,10 @@ QueueTable::QueueTable(QueueBase& base, QueueParts& parts, Prepared prepared)
       definition_(std::move(prepared.definition)),
       index_(std::move(prepared.index)),
       id_(std::move(prepared.id)) {
-  tell_core();
+  update_core();
 }
 
-void QueueTable::tell_core() {
+void QueueTable::update_core() {
   core_.table_is(definition_.ttl_in_milliseconds, definition_.index(kLaneDeadlineIndex) != nullptr);
 }
 
@@ -119,10 +119,10 @@ Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, std:
   co_return Prepared{std::move(wanted), std::move(*index), std::move(described->id)};
 }
 
-// A client may delete the table and create it again, at any time. Until it is a queue's table again, whatever is asked
-// is answered with why it is not.
+// A client may delete the table and create it again at any time. Until it can be a queue's table again, all requests
+// are answered with the reason.
 Async<void> QueueTable::look_for_table() {
-  const bool was_mending = is_mending_;  // Then the answer may be of before the end of that.
+  const bool was_mending = is_mending_;  // If so, the answer may be from before the end of the mending.
   auto described = co_await services_.tables.describe_table(table_);
   if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return;
   const bool is_same = described && described->id == id_;
@@ -137,7 +137,7 @@ Async<void> QueueTable::look_for_table() {
 
 Async<void> QueueTable::mend(TableDescription there) {
   is_mending_ = true;
-  const bool is_same = there.id == id_ && !gone_;  // An engine may have said for a moment that there is none.
+  const bool is_same = there.id == id_ && !gone_;  // An engine may have reported for a moment that there is no table.
   auto work = is_same ? mend_table(std::move(there)) : become_queue_again();
   co_await work;
   is_mending_ = false;
@@ -146,14 +146,14 @@ Async<void> QueueTable::mend(TableDescription there) {
 Async<void> QueueTable::become_queue_again() {
   auto prepared = co_await prepare(services_, table_);
   if (!prepared) {
-    // Another try at the next look around.
+    // The next look around tries again.
     if (prepared.error().code != ErrorCode::kResourceNotFound) lose_table(prepared.error());
     co_return;
   }
   definition_ = std::move(prepared->definition);
   index_ = std::move(prepared->index);
   id_ = std::move(prepared->id);
-  tell_core();
+  update_core();
   parts_.sheds.log().count_for(id_);
   gone_.reset();
   log_.info("QUEUE_TABLE_BACK", {{"queue", table_}});
@@ -161,8 +161,8 @@ Async<void> QueueTable::become_queue_again() {
   parts_.timer.start_soon(nanoseconds(0));
 }
 
-// Clients may drop an index that the queue needs, or replace it by one of another kind. It is made again at once.
-// The queue can do without a stream for a while, so that a client can switch one off and another one on.
+// Clients may drop an index that the queue needs, or replace it by one of another kind. The index is made again at
+// once. The queue can do without a stream for a while, so that a client can switch one off and another one on.
 Async<void> QueueTable::mend_table(TableDescription there) {
   TableDefinition wanted = as_queue(there.definition, false);
   wanted.stream = there.definition.stream;
@@ -177,7 +177,7 @@ Async<void> QueueTable::mend_table(TableDescription there) {
   auto index = status_index(there.definition);
   if (!index) co_return cannot_mend("is not one of a queue any more: " + index.error().message);
   definition_ = std::move(there.definition);
-  tell_core();
+  update_core();
   index_ = std::move(*index);
   const auto building = std::find_if(there.indexes.begin(), there.indexes.end(), [this](const IndexState& state) {
     return state.building && (state.name == index_ || state.name.starts_with(kOwnPrefix));
@@ -258,10 +258,10 @@ void QueueTable::lose_table(const Error& why) {
   log_.warn("QUEUE_TABLE_GONE", {{"queue", table_}, {"message", why.message}});
   gone_ = why;
   core_.table_lost();
-  parts_.takes.wake_all();  // Takes that wait are refused.
+  parts_.takes.wake_all();  // Waiting takes are refused.
 }
 
-// The newest time that Freshet itself has given out. Times that clients wrote do not count.
+// The newest creation time that Freshet itself gave to a task. Times that clients wrote do not count.
 Async<Result<void>> QueueTable::recover_created() {
   for (auto status : state::kAll) {
     QueryInput query;

@@ -51,7 +51,7 @@ class QueueTable : QueuePart {
 
  private:
   static Result<std::string> status_index(const TableDefinition& definition);
-  void tell_core();
+  void update_core();
   Async<void> mend(TableDescription there);
   Async<void> become_queue_again();
   Async<void> mend_table(TableDescription there);

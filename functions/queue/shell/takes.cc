@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array kGiveBackAfter = {milliseconds(200), milliseconds(1'000), milliseconds(4'000)};
 
-// Nothing has begun to work on it.
+// True if nobody has begun to work on the task.
 Settlement giving_back(std::string id, std::string lease) {
   Settlement out;
   out.kind = Settlement::Kind::kRelease;
@@ -24,12 +24,12 @@ Settlement giving_back(std::string id, std::string lease) {
   return out;
 }
 
-constexpr int kMaxPages = 16;  // A take reads no more than that; whoever waits tries again.
+constexpr int kMaxPages = 16;  // The most pages that a take reads; a waiting take tries again.
 
 }  // namespace
 
-// A take that waits for work. Work wakes one waiter at a time; a waiter that was woken and filled its hands wakes the
-// next one. One that is destroyed (its client hung up) before it could look passes the call on.
+// A take that waits for work. Work wakes one waiter at a time. A woken waiter that got all it wanted wakes the next
+// one. A waiter that is destroyed (its client hung up) before it could look wakes the next one, too.
 class Takes::Waiter {
  public:
   explicit Waiter(Takes& takes) : takes_(takes), due_(takes.services_.scheduler) {
@@ -41,12 +41,12 @@ class Takes::Waiter {
     if (timer_ && !FRESHET_PLANTED("wait-timer-left")) takes_.services_.scheduler.cancel(timer_);
     if (listed_) takes_.waiters_.erase(place_);
     if (watches()) takes_.rate_watcher_ = nullptr;
-    // A waiter that was woken, or would wake the others, passes that on before it goes.
+    // A waiter that was woken, or that would wake others, wakes another one before it goes.
     if ((called_ || watched_) && !looked_) takes_.wake();
   }
 
-  // Until RATE_LIMIT may let another one start or `until` has come. One waiter looks at the rate; the others wait for
-  // it to call.
+  // Waits until RATE_LIMIT may allow another start, or until `until`. One waiter watches the rate; the others wait for
+  // its wake-up.
   Async<void> wait_for_rate(BootTime until) {
     if (takes_.rate_watcher_ == nullptr) {
       takes_.rate_watcher_ = this;
@@ -56,7 +56,7 @@ class Takes::Waiter {
     co_await wait(until);
   }
 
-  // Until work may be there or `until` has come.
+  // Waits until there may be work, or until `until`.
   Async<void> wait(BootTime until) {
     if (until != BootTime::max()) {
       timer_ = takes_.services_.scheduler.call_at(until, [due = due_] { due.set(false); });
@@ -84,7 +84,7 @@ class Takes::Waiter {
   bool watched_ = false;
 };
 
-// Marks claims as in flight, for as long as it lives.
+// Marks claims as in flight while it lives.
 class Takes::Claiming {
  public:
   Claiming(Takes& takes, const std::vector<TakeStep>& steps) : takes_(takes) {
@@ -127,7 +127,7 @@ Async<Result<std::vector<TakenTask>>> Takes::take(TakeInput input) {
     const size_t allowed = core_.agenda.draining() ? static_cast<size_t>(now.max) : core_.limits.allowed(now, boot());
     if (allowed == 0 && !core_.agenda.draining()) {
       if (boot() >= until) {
-        if (!waiters_.empty() && rate_watcher_ == nullptr) wake();  // Somebody else looks at the rate from now on.
+        if (!waiters_.empty() && rate_watcher_ == nullptr) wake();  // Another waiter watches the rate from now on.
         co_return std::vector<TakenTask>();
       }
       Waiter waiter(*this);
@@ -148,19 +148,19 @@ Async<Result<std::vector<TakenTask>>> Takes::take(TakeInput input) {
       co_return fail(ErrorCode::kUnavailable, "queue '" + table_ + "' gives out no tasks: the daemon is stopping");
     }
     if (!taken || !taken->empty() || boot() >= until) {
-      // There may be more, for another one. If a limit ended this take, that one waits until it may start.
+      // There may be more for another take. If a limit ended this take, that one waits until it may start.
       const bool is_limited = core_.limits.is_rated(input) && (!taken || !taken->empty());
       if (is_limited || (taken && taken->size() == static_cast<size_t>(input.max))) wake();
       co_return taken;
     }
-    if (seen != work_seen_) continue;                      // Something came in between.
-    if (core_.limits.is_used_up(input, boot())) continue;  // Others were faster.
+    if (seen != work_seen_) continue;                      // Work came meanwhile.
+    if (core_.limits.is_used_up(input, boot())) continue;  // Other takes were faster.
     Waiter waiter(*this);
     co_await waiter.wait(until);
   }
 }
 
-// Claims that a slow store is still answering. If their taker goes away meanwhile, they are given back.
+// Claims that a slow store has not answered yet. If their taker goes away meanwhile, they are given back.
 struct Takes::Handover {
   explicit Handover(Scheduler& scheduler) : done(scheduler) {}
   Promise<bool> done;
@@ -236,20 +236,20 @@ Async<Result<std::vector<TakenTask>>> Takes::claim_newest(TakeInput input) {
     }
     for (size_t i = before; input.budget && i < taken.size(); ++i)
       *input.budget -= core_.limits.units_of(taken[i].task);
-    parts_.finder.tell_order(*found, taken.size() < max && !core_.limits.is_used_up(input, boot()));
+    parts_.finder.report_found(*found, taken.size() < max && !core_.limits.is_used_up(input, boot()));
     if (found->cut) wake_soon();
     start = std::move(found->next);
     bool lives_on = false;
     if (!plan.marked.empty()) lives_on = co_await parts_.keyed.end_marked(std::move(plan.marked));
-    if (lives_on) start = TaskWalk();  // Starts from the beginning: it may be that task's turn.
+    if (lives_on) start = TaskWalk();  // The take starts from the beginning: it may be that task's turn.
     if (taken.size() >= max || core_.limits.is_used_up(input, boot()) || (!found->more && !lives_on)) break;
   }
   if (core_.limits.on()) parts_.timer.hurry(core_.limits.by_name().next_due());
   co_return taken;
 }
 
-// Claims whose answer never came are no claims of the taker: if they were made, their tasks go back. What the store
-// does not take back ends with its lease.
+// Claims that were never answered do not count for the taker: if they were made, their tasks go back. If the store
+// refuses that, the claim ends with its lease.
 Async<void> Takes::give_back_unsure(std::vector<TakeOutcome::TaskAndLease> unsure) {
   for (const milliseconds pause : kGiveBackAfter) {
     co_await sleep_for(services_.scheduler, pause);
@@ -267,7 +267,7 @@ Async<void> Takes::give_back_unsure(std::vector<TakeOutcome::TaskAndLease> unsur
   }
 }
 
-// The writes of a take are answered. The work on the tasks from `begun` on begins now.
+// The writes of a take were answered. The work on the tasks from `begun` on begins now.
 void Takes::took(TakeOutcome outcome, const std::vector<TakenTask>& taken, size_t begun) {
   for (auto& [task, why] : outcome.too_large)
     scope_.spawn(parts_.settlements.set_aside(std::move(task), std::move(why)));
@@ -285,7 +285,7 @@ void Takes::wake() {
   if (!waiters_.empty()) waiters_.front()->wake();
 }
 
-// In a turn of its own.
+// It runs in a turn of its own.
 void Takes::wake_soon() {
   services_.scheduler.post([this, alive = std::weak_ptr<bool>(base_.alive)] {
     if (!alive.expired()) wake();

@@ -22,7 +22,7 @@ class Takes : QueuePart {
  private:
   class Waiter;     // A take that waits for work.
   class Claiming;   // Marks claims as in flight during its lifetime.
-  struct Handover;  // Claims on their way to their taker.
+  struct Handover;  // Claims whose taker has not got its tasks yet.
 
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
   void took(TakeOutcome outcome, const std::vector<TakenTask>& taken, size_t begun);

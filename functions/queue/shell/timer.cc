@@ -6,6 +6,7 @@
 #include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/shell/parts.h"
+#include "streams/topics.h"
 
 namespace freshet {
 
@@ -93,7 +94,7 @@ void QueueTimer::start_soon(nanoseconds delay) {
   if (core_.agenda.start_by(when)) hurry(when);
 }
 
-// Looks at the state itself, so it finds changes that no event reported.
+// Looks at the store itself, so it finds changes that no event reported.
 Async<void> QueueTimer::look_around() {
   core_.agenda.look_began(boot(), settings_.look_around);
   co_await parts_.table.look_for_table();
@@ -135,7 +136,7 @@ Async<void> QueueTimer::look_around() {
   co_await parts_.sheds.save();
 }
 
-// The first PENDING task that is dated too far ahead.
+// Reads the first PENDING task that is dated too far ahead.
 Async<Result<Page>> QueueTimer::future_head() {
   QueryInput query;
   query.table = table_;
@@ -171,16 +172,16 @@ void QueueTimer::processor_ended() {
 }
 
 void QueueTimer::slots_freed() {
-  for (Signal* signal : told_) signal->notify();
+  for (Signal* signal : listeners_) signal->notify();
 }
 
 void QueueTimer::drain() {
   core_.agenda.drain();
-  tell_drain();
+  notify_drain();
 }
 
-void QueueTimer::tell_drain() {
-  for (Signal* signal : told_) signal->notify();
+void QueueTimer::notify_drain() {
+  for (Signal* signal : listeners_) signal->notify();
   parts_.takes.wake_all();
 }
 
@@ -189,7 +190,7 @@ void QueueTimer::give_up() {
   core_.agenda.give_up();
   scope_.clear();
   parts_.bulk.jobs().stop_all("the daemon, which gave the queue up");
-  tell_drain();
+  notify_drain();
   parts_.sheds.write_spells(true);
   scope_.spawn(parts_.sheds.save());
   scope_.spawn(parts_.learnt.keep_learnt_at_stop());

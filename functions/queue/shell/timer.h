@@ -13,11 +13,11 @@ class QueueTimer : QueuePart {
  public:
   using QueuePart::QueuePart;
 
-  // At readiness: ends the leases of dead incarnations, starts the timer. Once.
+  // Call it once, at readiness: ends the leases of dead incarnations and starts the timer.
   void begin();
-  // No timer from now on, whatever ends.
+  // Stops the timer for good.
   void end();
-  // Does soon, in a turn of its own, what is due.
+  // Starts a tick soon, in a turn of its own. It does what is due.
   void request_tick();
   // Sets the timer to what is due next.
   void arm();
@@ -29,25 +29,26 @@ class QueueTimer : QueuePart {
   // Between the two calls, a processor takes whatever comes: no `Start` is needed.
   void processor_began() { core_.agenda.processor_began(); }
   void processor_ended();
-  // Takes are refused, those that wait too, and no `Start` is published. Settling goes on.
+  // From now on takes are refused, waiting ones too, and no `Start` is published. Settling goes on.
   void drain();
-  // The same, and whatever the queue does by itself ends where it waits, but for what is in `lasting`. The last lines
-  // and what was learnt are written at once.
+  // As drain(), and ends the queue's own work where it waits, except the work in QueueBase::lasting. Writes the last
+  // lines of the shed log and the learnt limits at once.
   void give_up();
-  // Notifies `signal`, which outlives that, of a drain, of new settings and of slots_freed(), until it is forgotten.
-  void tell(Signal& signal) { told_.push_back(&signal); }
-  void forget(Signal& signal) { std::erase(told_, &signal); }
+  // Notifies `signal` of a drain, of new settings and of slots_freed(), until it is forgotten. The signal outlives that
+  // time.
+  void add_listener(Signal& signal) { listeners_.push_back(&signal); }
+  void remove_listener(Signal& signal) { std::erase(listeners_, &signal); }
   void slots_freed();
 
  private:
   Async<void> begin_work();
-  void tell_drain();
+  void notify_drain();
   Async<void> tick();
   Async<void> look_around();
   Async<Result<Page>> future_head();
   Async<void> publish_start();
 
-  std::vector<Signal*> told_;
+  std::vector<Signal*> listeners_;
   bool tick_posted_ = false;
   TimerId timer_ = 0;
 };

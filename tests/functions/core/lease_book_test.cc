@@ -30,7 +30,7 @@ TEST(LeaseBook, ACallEndsBeforeAnybodyIsToldThatThereIsRoom) {
   };
   book.start("a", lease("t1"), BootTime(seconds(1)));
   std::weak_ptr<KeyCall> first = call;
-  book.tell_groups([&](std::string_view, uint64_t in_work) {
+  book.on_group_change([&](std::string_view, uint64_t in_work) {
     if (in_work == 0) was_over.push_back(call.expired());
   });
   item.set("group", Value("h"));

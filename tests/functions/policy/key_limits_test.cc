@@ -61,8 +61,8 @@ TEST(KeyLimits, AfterAPauseTheBurstMayStart) {
 
 TEST(KeyLimits, TheEndOfATaskMakesRoomForAnother) {
   KeyLimits keys;
-  std::vector<std::pair<std::string, bool>> told;
-  keys.tell([&](std::string_view key, bool may) { told.emplace_back(key, may); });
+  std::vector<std::pair<std::string, bool>> changes;
+  keys.on_change([&](std::string_view key, bool may) { changes.emplace_back(key, may); });
   keys.set(limits(0, 1, 2), at(0));
   for (uint64_t i = 1; i <= 2; ++i) {
     ASSERT_TRUE(keys.may_start("a", at(0)));
@@ -77,7 +77,7 @@ TEST(KeyLimits, TheEndOfATaskMakesRoomForAnother) {
   EXPECT_FALSE(why->is_rate);
   EXPECT_EQ(why->in_flight, 2u);
   keys.in_flight("a", 1, at(5));
-  EXPECT_EQ(told, (std::vector<std::pair<std::string, bool>>{{"a", false}, {"a", true}}));
+  EXPECT_EQ(changes, (std::vector<std::pair<std::string, bool>>{{"a", false}, {"a", true}}));
   EXPECT_TRUE(keys.may_start("a", at(5)));
   EXPECT_FALSE(keys.may_start("a", at(5), 1)) << "beside one that a take has chosen";
   keys.in_flight("a", 0, at(6));
@@ -114,7 +114,7 @@ TEST(KeyLimits, TheTrueCostIsChargedOrGivenBack) {
 TEST(KeyLimits, AChangeHoldsAtOnceAndForgetsNothing) {
   KeyLimits keys;
   std::set<std::string> held;
-  keys.tell(
+  keys.on_change(
       [&](std::string_view key, bool may) { may ? (void)held.erase(std::string(key)) : (void)held.emplace(key); });
   keys.set(limits(1), at(0));
   keys.claimed("a", *keys.started("a", 1, at(5000)), true, at(5000));
@@ -154,7 +154,7 @@ void random_run(uint64_t seed) {
   Random random(seed);
   KeyLimits keys;
   std::set<std::string> held;
-  keys.tell([&](std::string_view key, bool may) {
+  keys.on_change([&](std::string_view key, bool may) {
     ASSERT_NE(held.contains(std::string(key)), !may) << "a change that is none";
     may ? (void)held.erase(std::string(key)) : (void)held.emplace(key);
   });
@@ -358,11 +358,11 @@ TEST(KeyLimits, WhatIsLearntOfAnIdleKeyIsForgotten) {
   EXPECT_LT(keys.bytes(), kKeys * 1'500u);
   EXPECT_FALSE(keys.may_start("one more", at(5000)));
   keys.due(at(6000), kKeys);  // Each may start again.
-  int told = 0;
-  keys.tell([&](std::string_view, bool may_start) { told += may_start; });
-  while (told == 0 && keys.next_due() != BootTime::max()) keys.due(keys.next_due(), 1);
-  EXPECT_EQ(told, 1) << "whoever waits for room looks again";
-  keys.tell({});
+  int changes = 0;
+  keys.on_change([&](std::string_view, bool may_start) { changes += may_start; });
+  while (changes == 0 && keys.next_due() != BootTime::max()) keys.due(keys.next_due(), 1);
+  EXPECT_EQ(changes, 1) << "whoever waits for room looks again";
+  keys.on_change({});
   while (keys.next_due() != BootTime::max() && keys.next_due() < at(700'000)) keys.due(keys.next_due(), 100);
   EXPECT_EQ(keys.known(), 0u);
 }

@@ -33,17 +33,17 @@ class BucketLimiter final : public Limiter {
   double last_ = 0;
 };
 
-// A limit for each window of a fixed grid. With `tells`, headers report it.
+// A limit for each window of a fixed grid. With `has_headers`, headers report it.
 class WindowLimiter final : public Limiter {
  public:
-  WindowLimiter(double length, bool tells) : length_(length), tells_(tells) {}
+  WindowLimiter(double length, bool has_headers) : length_(length), has_headers_(has_headers) {}
   bool take(double now, double limit, LimitHints& hints) override {
     const double number = std::floor(now / length_);
     if (number != number_) used_ = 0;
     number_ = number;
     const bool granted = used_ + 1 <= limit * length_;
     used_ += granted ? 1 : 0;
-    if (tells_) {
+    if (has_headers_) {
       hints.limit = limit * length_;
       hints.remaining = std::max(0.0, limit * length_ - used_);
       hints.reset = milliseconds(static_cast<int64_t>(std::ceil((number + 1) * length_ - now)) * 1000);
@@ -53,7 +53,7 @@ class WindowLimiter final : public Limiter {
 
  private:
   const double length_;
-  const bool tells_;
+  const bool has_headers_;
   double number_ = 0;
   double used_ = 0;
 };

@@ -7,6 +7,7 @@
 
 #include "runtime/loop/sim_loop.h"
 #include "streams/system_table.h"
+#include "streams/topic_service.h"
 #include "tables/engine/embedded.h"
 #include "tables/owned/split_tables.h"
 #include "tests/runtime/fakes.h"

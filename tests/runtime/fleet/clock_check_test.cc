@@ -25,7 +25,8 @@ class Joining {
       const int64_t made = (now_ - 20 - written_late) / 1000 * 1000;
       leader.beat = static_cast<uint64_t>(10 + made / 1000);
       leader.wall = wall(made + ahead_);
-      check.saw(&leader, wall(now_), wall(now_ + 20));
+      leader.lease = seconds(3);
+      check.saw(leader, wall(now_), wall(now_ + 20));
     }
   }
   void leader_sets_clock(int64_t ahead) { ahead_ = ahead; }
@@ -37,17 +38,30 @@ class Joining {
   int64_t now_ = 5'100;
 };
 
-TEST(ClockCheck, WithoutALeaderThereIsNothingToCompare) {
+TEST(ClockCheck, TheLeadersOwnClockCounts) {
   ClockCheck check;
   EXPECT_EQ(check.verdict(), Verdict::kUnknown);
-  check.saw(nullptr, wall(0), wall(1));
+  check.leads();
+  EXPECT_EQ(check.verdict(), Verdict::kAgrees);
+}
+
+TEST(ClockCheck, WithRareHeartbeatsTheFirstReadDoesNotSuffice) {
+  ClockCheck check;
+  MemberBeat leader;
+  leader.lease = seconds(60);
+  leader.wall = wall(500);
+  check.saw(leader, wall(1'000), wall(1'020));
+  EXPECT_EQ(check.verdict(), Verdict::kUnknown) << "the heartbeat may be 20 s old, and the clock 20 s behind";
+  leader.beat = 1;
+  leader.wall = wall(1'100);
+  check.saw(leader, wall(1'250), wall(1'270));
   EXPECT_EQ(check.verdict(), Verdict::kAgrees);
 }
 
 TEST(ClockCheck, ALeaderOfAVersionWithoutTimesIsNotCompared) {
   ClockCheck check;
   MemberBeat leader;
-  check.saw(&leader, wall(0), wall(1));
+  check.saw(leader, wall(0), wall(1));
   EXPECT_EQ(check.verdict(), Verdict::kAgrees);
 }
 

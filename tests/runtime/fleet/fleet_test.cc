@@ -75,6 +75,32 @@ TEST(Fleet, AClockThatIsOffHindersNobodyWhenTheLeaderIsGone) {
   EXPECT_EQ(world.server_of("u"), "z") << "nobody can say which of the two clocks was right";
 }
 
+TEST(Fleet, AClockThatIsOffStaysRefusedWhenTheLeaderChanges) {
+  for (const uint64_t seed : test_seeds(20)) {
+    SCOPED_TRACE(seed);
+    FleetWorld world(seed);
+    world.start("m", {"u"});
+    static_cast<void>(world.until_served({"u"}, seconds(2)));
+    world.start("y", {"u"});
+    world.pass(seconds(3));
+    for (const char* off : {"a", "z"}) {
+      world.start(off, {"u"});
+      world.set_clock_ahead(off, seconds(off[0] == 'a' ? 60 : -60));
+    }
+    world.pass(seconds(5) + milliseconds(world.random.below(1000)));
+    ASSERT_EQ(world.server_of("u"), "m");
+    world.kill("m");
+    static_cast<void>(world.until_served({"u"}, seconds(6)));
+    EXPECT_EQ(world.server_of("u"), "y");
+    world.start("m", {"u"});
+    world.pass(seconds(5));
+    world.kill("y");
+    static_cast<void>(world.until_served({"u"}, seconds(6)));
+    EXPECT_EQ(world.server_of("u"), "m");
+    for (const char* off : {"a", "z"}) EXPECT_TRUE(world.fleet(off).is_clock_off());
+  }
+}
+
 TEST(Fleet, AnotherTakesOverWithinFourSecondsOfAKill) {
   for (const uint64_t seed : test_seeds(100)) {
     SCOPED_TRACE(seed);

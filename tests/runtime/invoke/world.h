@@ -10,6 +10,7 @@
 
 #include "runtime/loop/sim_loop.h"
 #include "runtime/runtime.h"
+#include "streams/topic_service.h"
 #include "tables/engine/embedded.h"
 #include "tables/value/json.h"
 #include "tests/runtime/fakes.h"

@@ -4,6 +4,7 @@
 
 #include "runtime/loop/sim_loop.h"
 #include "runtime/replay/record.h"
+#include "streams/topics.h"
 #include "tables/engine/embedded.h"
 #include "tables/value/json.h"
 

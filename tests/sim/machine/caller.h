@@ -1,4 +1,5 @@
-// How the clients of a simulation speak to the daemon: over HTTP, with the product's own client, in simulated time.
+// Sends the requests of a simulation's clients to the daemon: over HTTP, with the product's own client, in simulated
+// time.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,39 +14,39 @@
 
 namespace freshet::sim {
 
-// A client's knowledge of a request.
+// The outcome of a request, as far as the client knows it.
 struct Reply {
   enum class Kind {
     kDone,     // A success.
-    kRefused,  // An error that says that nothing was done.
-    kUnknown,  // No answer, or a 500: it may have been done, and may be done yet.
+    kRefused,  // An error after which certainly nothing was done.
+    kUnknown,  // No answer, or a 500: it may have been done, or may still be done.
   };
   Kind kind = Kind::kUnknown;
   int status = 0;
-  std::string error;  // Its code, of a refusal.
+  std::string error;  // The error code of a refusal.
   std::string message;
   nlohmann::json body;
   std::string text;  // The body of an answer that is no JSON.
   Span span;
-  bool repeated = false;  // A second one was sent, which may arrive before this or after.
+  bool repeated = false;  // True if the request was sent twice; the copy may arrive first.
 };
 
-// How long a client waits for an answer.
+// The time that a client waits for an answer.
 inline constexpr milliseconds kPatience{5'000};
 
 // The text of a member; empty if there is none.
 std::string text_of(const nlohmann::json& from, const char* name);
 
-// Loop thread of the clients. What it refers to outlives it.
+// Loop thread of the clients. Everything that it refers to must outlive it.
 class Caller {
  public:
   Caller(HttpClient& http, Scheduler& scheduler, Trace& trace, Verdict& verdict);
 
-  // Another one, whose answers arrive slowly (SimNetwork).
+  // Returns another caller, whose answers arrive slowly (SimNetwork).
   Caller over_a_slow_line() const;
 
-  // Requests that may be sent twice without harm: from now on some of them are, as clients and what lies between do
-  // it. The second one may come early or late. `copies` outlives this.
+  // From now on, some of the requests that are marked kRepeatable are sent twice, as real clients and proxies do. The
+  // copy may arrive early or late. `copies` must outlive this.
   static constexpr bool kRepeatable = true;
   void repeat_some(Random random, Scope& copies);
 
@@ -77,7 +78,7 @@ class Caller {
   Trace& trace_;
   Verdict& verdict_;
   std::string host_;
-  std::string line_;  // Goes before names of calls.
+  std::string line_;  // A prefix for the names of calls in the trace.
   uint64_t calls_ = 0;
   std::optional<Random> repeats_;
   Scope* copies_ = nullptr;

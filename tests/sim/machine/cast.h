@@ -1,4 +1,4 @@
-// The clients that take part in a run, as the plan has them, and what the judges may expect of such a run.
+// Starts the clients that take part in a run by its plan, and tells the judges what to expect of it.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@
 
 namespace freshet::sim {
 
-// Spawns all clients into `clients`, and who follows the stream into `stream`. `fork` gives each its own random
+// Spawns all clients into `clients`, and the stream's readers into `stream`. `fork` gives each client its own random
 // numbers.
 void begin_clients(Stage& stage, const std::function<Random()>& fork, Scope& clients, Scope& stream);
 void set_expectations(Stage& stage);
-// The programs that the daemons of the run start. `stage` and `http` outlive them.
+// Sets the behaviour of the programs that the daemons of the run start. `stage` and `http` must outlive them.
 void play_programs(ProgramPlay& programs, Stage& stage, HttpClient& http);
-// Asks for /readyz at the end, and waits for an index that is built again.
+// Requests /readyz at the end, and waits for an index that is being built again.
 Async<Reply> ask_if_ready(Stage& stage, Random& random);
-// The queues beside the first one, and the data that the run began with, once faults are over. False if they are not at
-// rest yet, or gave no answer.
+// Judges the queues other than the first one, and the data that the run began with, once faults are over. Returns false
+// if they are not at rest yet, or if a request got no answer.
 Async<bool> judge_others(Stage& stage);
 
 }  // namespace freshet::sim

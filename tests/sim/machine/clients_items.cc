@@ -450,7 +450,7 @@ void judge_event(Stage& stage, const Json& event) {
     const Json& change = record["dynamodb"];
     const SeenItem seen = seen_in(change.value("NewImage", Json()));
     if (seen.version == 0) continue;
-    stage.items.told(change["Keys"]["id"]["S"].get<std::string>(), seen.version, seen.value);
+    stage.items.delivered(change["Keys"]["id"]["S"].get<std::string>(), seen.version, seen.value);
     ++stage.operations;
   }
 }

@@ -49,7 +49,7 @@ void judge_page(Stage& stage, const Json& records, std::map<std::string, uint64_
     const SeenItem seen = seen_in(change.value("NewImage", Json()));
     if (seen.version == 0) continue;
     const auto key = change["Keys"]["id"]["S"].get<std::string>();
-    stage.items.told(key, seen.version, seen.value);
+    stage.items.delivered(key, seen.version, seen.value);
     uint64_t& before = last[key];
     stage.verdict.expect(before == 0 || seen.version == before + 1, "the stream has a gap, a double or a wrong order",
                          key + ": version " + std::to_string(seen.version) + " comes after " + std::to_string(before));

@@ -12,8 +12,8 @@ namespace freshet::sim {
 
 class Drift {
  public:
-  // By up to 500 millionths, as with a bad crystal, and in one of eight cases by up to a twentieth. Lasts up to five
-  // minutes.
+  // Begins a drift of up to 500 millionths, as with a bad crystal, or in one of eight cases of up to a twentieth. It
+  // lasts up to five minutes.
   void begin(Random& random, BootTime now) {
     const auto most = random.below(8) == 0 ? 50'000u : 500u;
     millionths_ = 1 + static_cast<int64_t>(random.below(most));
@@ -28,7 +28,7 @@ class Drift {
     if (now >= until_) return milliseconds(0);
     owed_ += time.count() * millionths_;
     int64_t whole = owed_ / kMillisecond;
-    // It loses no more than has just passed.
+    // The wall clock loses no more time than has just passed.
     if (whole < 0) whole = -std::min<int64_t>(-whole, std::chrono::floor<milliseconds>(time).count());
     owed_ -= whole * kMillisecond;
     return milliseconds(whole);

@@ -16,7 +16,7 @@ struct Gate {
   // No call may come from then on until the other, as the last refusal said.
   BootTime quiet_from = BootTime::max();
   BootTime quiet_until{};
-  BootTime told{};
+  BootTime refused_at{};
 };
 
 // A call that is on its way when the refusal is told may still come.
@@ -53,16 +53,16 @@ class TaskExchange final : public Exchange {
   bool pass_limiter() {
     const BootTime now = stage_.caller.scheduler().clock().boot();
     const bool steady =
-        stage_.last_fault < gate_.told && !stage_.plan.has("policy-changes") && !stage_.plan.has("deploys");
+        stage_.last_fault < gate_.refused_at && !stage_.plan.has("policy-changes") && !stage_.plan.has("deploys");
     stage_.verdict.expect(!steady || now < gate_.quiet_from || now >= gate_.quiet_until, "a Retry-After is not obeyed",
                           "a call comes before the downstream wants it");
     if (gate_.limiter.allows(now)) return true;
     response_.status = 429;
     stage_.caller.trace().saw("limiter refuses");
-    if (!gate_.limiter.tells()) return false;
+    if (!gate_.limiter.gives_wait()) return false;
     const auto wait = static_cast<int64_t>(1 + random_.below(random_.below(3) == 0 ? 9 : 2));
     response_.headers.emplace_back("Retry-After", std::to_string(wait));
-    gate_.told = now;
+    gate_.refused_at = now;
     gate_.quiet_from = now + kOnItsWay;
     gate_.quiet_until = now + seconds(wait);
     return false;

@@ -1,5 +1,5 @@
-// The task runner of a simulation: an HTTP server that the daemon posts tasks to, and that is slow, broken, overloaded
-// or silent now and then.
+// The task runner of a simulation: an HTTP server to which the daemon posts tasks. It is slow, broken, overloaded or
+// silent now and then.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// How clients read what the item store shows of their registers.
+// Reads the clients' registers from the item store and its stream.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace freshet::sim {
 inline constexpr const char* kItemsTable = "Items";
 
 struct SeenItem {
-  uint64_t version = 0;  // 0: it is no register, or not there.
+  uint64_t version = 0;  // 0: the item is no register, or does not exist.
   std::string value;
 };
 SeenItem seen_in(const nlohmann::json& item);
 
-// A reader's place in the stream: it goes on behind the last record that it has seen.
+// A reader's position in the stream: it continues behind the last record that it has seen.
 struct StreamPlace {
   std::string stream;
   std::string shard;
@@ -25,7 +25,7 @@ struct StreamPlace {
   std::string iterator;
   bool begins_late = false;
 };
-// False without an answer, or if there is no stream yet.
+// Returns false if there was no answer, or if there is no stream yet.
 Async<bool> find_shard(Stage& stage, StreamPlace& place);
 
 }  // namespace freshet::sim

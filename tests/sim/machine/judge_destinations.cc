@@ -7,7 +7,7 @@ namespace freshet::sim {
 namespace {
 
 constexpr int kMostAttempts = 2;            // MaximumRetryAttempts of SourceFunction in events-further.yaml is 1.
-constexpr int kMostTellings = 3;            // That of EndFunction is 2.
+constexpr int kMostReports = 3;             // That of EndFunction is 2.
 constexpr seconds kOldest{6 * 3600 - 120};  // MaximumEventAgeInSeconds, but for a clock that is not believed at once.
 constexpr const char* kSource = "origin";
 
@@ -40,7 +40,7 @@ bool DestinationsJudge::started(const nlohmann::json& input) {
     return true;
   }
   if (input.contains("requestContext") && input.contains("requestPayload")) {
-    end_told(input);
+    outcome_came(input);
     return true;
   }
   const auto records = input.find("Records");
@@ -53,7 +53,7 @@ bool DestinationsJudge::started(const nlohmann::json& input) {
     return true;
   }
   if (!topic.ends_with(":FailureTopic")) return false;
-  end_told(nlohmann::json::parse(record["Sns"].value("Message", std::string()), nullptr, false));
+  outcome_came(nlohmann::json::parse(record["Sns"].value("Message", std::string()), nullptr, false));
   return true;
 }
 
@@ -78,7 +78,7 @@ void DestinationsJudge::same_request(Event& event, const std::string& id, const 
   event.request = request;
 }
 
-void DestinationsJudge::end_told(const nlohmann::json& document) {
+void DestinationsJudge::outcome_came(const nlohmann::json& document) {
   if (!document.is_object() || !document.contains("requestPayload") || !document.contains("requestContext")) {
     return verdict_.broken("a destination gets something that is no outcome", document.dump());
   }
@@ -124,7 +124,7 @@ void DestinationsJudge::at_rest(BootTime now) const {
   for (const auto& [id, event] : events_) {
     if (event.refused || (!event.accepted && event.starts == 0 && event.documents == 0)) continue;
     // The event that carries an outcome to a destination may be given up as well.
-    const bool may_be_lost = lost_ - event.lost_before >= kMostTellings ||
+    const bool may_be_lost = lost_ - event.lost_before >= kMostReports ||
                              wall_.latest(event.sent, now) >= wall_.earliest(event.sent, now) + kOldest;
     const bool failed = event.condition == "RetriesExhausted" || event.condition == "EventAgeExceeded";
     verdict_.expect(event.documents > 0 || may_be_lost, "a destination never gets the outcome of an event", id);

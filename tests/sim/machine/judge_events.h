@@ -20,17 +20,18 @@ class EventsJudge {
   void sent(const std::string& id) { events_[id].lost_before = lost_; }
   void accepted(const std::string& id) { events_[id].accepted = true; }
   void refused(const std::string& id);
-  // Each daemon that ends may leave an attempt uncounted.
+  // A new daemon starts. The one before may have left an attempt uncounted.
   void life_begins() { ++lives_; }
   void clock_stepped(milliseconds by) {
     if (by < milliseconds(0)) set_back_ -= by;
   }
-  // A program gave up a request for an event, and the daemon may have sent it one: an attempt without a start.
+  // A program has given up its request for an event. The daemon may have sent it one, which is an attempt without a
+  // start.
   void lost_event() { ++lost_; }
 
-  // True if the input of a program is such an event; then its start is judged.
+  // Judges the start of an event if the input of a program is one. Returns false otherwise.
   bool started(const nlohmann::json& input);
-  // Nothing waits any more, and nothing runs.
+  // Call it when nothing waits or runs any more.
   void at_rest() const;
   uint64_t count() const { return events_.size(); }
 
@@ -47,9 +48,9 @@ class EventsJudge {
   std::map<std::string, Event> events_;
   struct Scheduled {
     std::string id;
-    milliseconds set_back{0};  // How far the wall clock had been set back before, in all.
+    milliseconds set_back{0};  // The total by which the wall clock had been set back before.
   };
-  std::map<std::string, Scheduled> scheduled_;  // The event of each time.
+  std::map<std::string, Scheduled> scheduled_;  // By time: the event of the schedule.
   milliseconds set_back_{0};
   int lives_ = 0;
   int lost_ = 0;

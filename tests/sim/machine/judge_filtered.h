@@ -1,6 +1,6 @@
 // Judges filtered queues by their promises (docs/filtered-queue.md): a request gets a member that matches, and the same
-// one however often it asks; no member has two assignments; the one that has waited longest goes first; an assignment
-// ends only by its own release; what is withdrawn is not given out; counting again finds no difference.
+// one however often it asks; no member has two assignments; the member that has waited longest goes first; an
+// assignment ends only by its own release; a withdrawn member is not assigned; a recount finds no difference.
 #pragma once
 
 #include <map>
@@ -16,16 +16,17 @@ namespace freshet::sim {
 struct FilteredWish {
   std::string queue;
   std::string request;
-  std::set<std::string> languages;  // One of them will do.
+  std::set<std::string> languages;  // The member must have one of them.
   std::optional<std::string> shift;
 };
 
 class FilteredJudge {
  public:
   explicit FilteredJudge(Verdict& verdict) : verdict_(verdict) {}
-  // The wall clock was set, or a life ended: places in the order are times of that clock.
+  // The wall clock was set, or a life ended. The order cannot be judged across that, because it is by times of that
+  // clock.
   void disturbed(BootTime now) { last_disturbance_ = now; }
-  // The work of the daemon before is gone: calls without an answer are done, or never will be.
+  // A new daemon starts, so calls to the one before that got no answer have been carried out, or never will be.
   void life_begins();
 
   void member(const std::string& id, std::set<std::string> languages, std::string shift);
@@ -35,42 +36,42 @@ class FilteredJudge {
   void withdrawn(const std::string& id, const Span& span);
   void move_unknown(const std::string& id) { members_[id].murky = true; }
 
-  // Requests to assign have numbers of their own.
+  // A request to assign is about to be sent. Returns a number for it.
   uint64_t begin_assign();
-  // `key`: of the queue in which the member stood, if the answer says it.
+  // `key`: that of the queue from which the member came, if the answer has it.
   void assigned(uint64_t number, const FilteredWish& wish, const std::string& member, const std::string& assignment,
                 const std::string& key, const Span& span);
-  // It was answered otherwise.
+  // The request got another answer.
   void assign_over(uint64_t number);
-  // It waits, or may have been carried out: from now on it may be given any member of its queue.
+  // The request waits, or may have been carried out: from now on it may get any member of its queue.
   void assign_unsure(uint64_t number, const FilteredWish& wish, bool waits);
-  // It will be given nobody any more.
+  // The request will get no member any more.
   void request_over(const FilteredWish& wish);
   void begin_release(const std::string& member, const std::string& assignment);
-  // `held`: the caller was sure to hold it when the request was sent.
+  // `held`: the assignment was certainly valid when the request was sent.
   void release_refused(const std::string& member, const std::string& assignment, bool held);
-  // Members that wait for sure.
+  // The members that certainly wait.
   std::set<std::string> waiting(const std::string& queue) const;
 
  private:
   struct Member {
     std::set<std::string> languages;
     std::string shift;
-    std::string queue;  // In which it waits for sure; "" if that is not sure.
+    std::string queue;  // The queue in which it certainly waits; "" if that is not certain.
     BootTime queue_sent{};
     BootTime queue_answered{};
-    bool free = false;   // It waits nowhere, for sure.
-    bool murky = false;  // Calls without an answer may move it yet.
-    bool taken = false;  // By somebody, since the last call that moves it was sent.
+    bool free = false;   // It certainly waits nowhere.
+    bool murky = false;  // Calls without an answer may still move it.
+    bool taken = false;  // Assigned by somebody since the last call that moves it was sent.
     BootTime free_since{};
-    std::string assignment;  // That is valid for sure; "" if none is.
+    std::string assignment;  // The assignment that is certainly valid; "" if there is none.
   };
   struct Given {
     std::string request;
     std::string member;
     std::string key;
   };
-  // Members that waited longer, and the requests that may have got them meanwhile.
+  // `older` members waited longer than `taken`. The `open` requests may have got them meanwhile.
   struct Doubt {
     std::string taken;
     std::set<std::string> older;

@@ -1,4 +1,5 @@
-// A downstream that allows so many calls and refuses the rest: a token bucket or a fixed window, from a seed.
+// The limiter of a downstream, which refuses calls beyond its limit: a token bucket or a fixed window, drawn from a
+// seed.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ class SimLimiter {
     a_second_ = 10.0 + static_cast<double>(random.below(90));
     burst_ = 1.0 + static_cast<double>(random.below(20));
     window_ = milliseconds(random.below(2) == 0 ? 1'000 : 10'000);
-    tells_ = random.below(2) == 0;
+    gives_wait_ = random.below(2) == 0;
   }
 
   bool allows(BootTime now) {
@@ -37,11 +38,11 @@ class SimLimiter {
     return true;
   }
   // True if refusals come with a Retry-After.
-  bool tells() const { return tells_; }
+  bool gives_wait() const { return gives_wait_; }
 
  private:
   bool is_window_ = false;
-  bool tells_ = false;
+  bool gives_wait_ = false;
   double a_second_ = 0;
   double burst_ = 0;
   milliseconds window_{1'000};

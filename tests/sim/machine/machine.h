@@ -14,13 +14,13 @@
 namespace freshet::sim {
 
 struct RunOptions {
-  bool print = false;  // The trace, while it runs.
+  bool print = false;  // Prints the trace while the run goes on.
   uint64_t until = 0;  // Stops after so many steps; 0: at the end.
 };
 
 struct RunResult {
   bool holds = true;
-  std::string promise;  // That was broken, and how.
+  std::string promise;  // The promise that was broken. `what`: how.
   std::string what;
   uint64_t steps = 0;
   uint64_t lives = 0;

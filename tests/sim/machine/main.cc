@@ -141,7 +141,7 @@ std::vector<std::string> lines_of(const std::string& file, bool whole) {
   return found;
 }
 
-void tell(const Plan& plan, const RunResult& result) {
+void print_failure(const Plan& plan, const RunResult& result) {
   std::printf("\n%s\n", to_string(plan).c_str());
   for (const std::string& line : result.last) std::printf("  %s\n", line.substr(0, 220).c_str());
   std::printf("BROKEN at step %llu: %s\n  %s\nAgain with: freshet_sim --seed %llu --trace\n",
@@ -235,7 +235,7 @@ bool run_seed(const Words& words, uint64_t seed, Totals& totals) {
     std::printf("%llu %016llx\n", static_cast<unsigned long long>(seed), static_cast<unsigned long long>(result.hash));
   }
   if (!result.holds) {
-    tell(plan, result);
+    print_failure(plan, result);
     if (words.shrink) shrink(seed, result.promise, words.without);
     return false;
   }

@@ -1,4 +1,4 @@
-// The simulator's side of base/points.h: how often each rare branch was taken, and the fault that is planted.
+// The simulator's side of base/points.h: counts how often each rare branch was taken, and plants faults.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace freshet::sim {
 
-// A fault that can be planted into the product while it runs. `back`: it takes back a fix of this project's history;
+// A fault that can be planted into the product while it runs. `back`: the fault undoes a fix of this project's history;
 // otherwise it was written for the purpose.
 struct PlantedFault {
   const char* name;
   bool back;
   const char* what;
-  // The parts of a plan without which the product never comes by, separated by spaces; "" if any seed may do.
+  // The parts of a plan without which the product never reaches the fault, separated by spaces; "" if any seed may
+  // reach it.
   const char* needs = "";
 };
 
 const std::vector<PlantedFault>& planted_faults();
-// Plants one of them, and only that; "" none. False if there is no such fault.
+// Plants this fault and no other; "" plants none. Returns false if there is no such fault.
 bool plant(const std::string& name);
-// True if the planted fault stood where the product came by.
+// True if the product has reached the planted fault.
 bool planted_was_met();
 
 // A rare branch of the product that a run can make common (FRESHET_OFTEN).
@@ -32,7 +33,7 @@ struct RareBranch {
 };
 
 const std::vector<RareBranch>& rare_branches();
-// From now on some of them are common, as `seed` has it; without one, none.
+// Makes some of them common, by `seed`; without a seed, none.
 void make_common(std::optional<uint64_t> seed);
 
 // Branches of the product and how often each was taken since the last call.

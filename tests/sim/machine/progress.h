@@ -1,4 +1,4 @@
-// Notices a daemon that works all the time although its clients rest: it makes no progress.
+// Detects a daemon that works all the time although its clients rest, and so makes no progress.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@ class Progress {
     window_began_ = now;
     turns_ = works_before_ = 0;
   }
-  // A turn of the loop is over, which has run so many works in its life. False if the daemon spins. A turn runs up to
-  // two thousand works (LoopOptions::max_steps) at one moment of simulated time, so works are counted as well.
+  // A turn of the loop is over. `works`: the number of works that the loop has run in this life. Returns false if the
+  // daemon spins. A turn runs up to two thousand works (LoopOptions::max_steps) at one moment of simulated time, so
+  // works are counted as well.
   bool made(BootTime now, uint64_t works) {
     if (now - window_began_ > kWindow) {
       window_began_ = now;

@@ -1,4 +1,4 @@
-// Judges a daemon at rest: it holds no timer, request or memory of work that is over.
+// Judges a daemon at rest: it must hold no timer, request or memory of ended work.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ struct QuietWorld {
   Stage& stage;
   SimWorld& world;
   Loop& daemon;
-  std::function<void(milliseconds)> pass;  // The world goes on for so long.
+  std::function<void(milliseconds)> pass;  // Lets this much time pass.
 };
 
-// Everything was judged, and all clients have gone. Lets time pass and counts. Then a few clients come again and again
-// and do the same each time: no more may be held after one time than after the one before.
+// Call it when everything was judged and all clients are gone. It lets time pass and counts. Then a few clients come
+// again and again, and do the same each time: the daemon must not hold more after one time than after the one before.
 void judge_quiet(QuietWorld quiet);
 
 }  // namespace freshet::sim

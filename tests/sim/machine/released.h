@@ -1,4 +1,4 @@
-// The data folder that a released version wrote (tests/data), as the first life finds it: what was in it must stay.
+// Starts a run on the data folder that a released version has written (tests/data). The content must stay.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace freshet::sim {
 
 // Puts the files of the oldest release into the folder, and tells the judge of its tasks.
 void load_released_data(SimFiles& files, const std::string& folder, TasksJudge& tasks);
-// The tables that nobody writes are as that version left them. False without an answer.
+// Judges that the tables that nobody writes are as that version left them. Returns false if there was no answer.
 Async<bool> judge_released_data(Stage& stage);
 
 }  // namespace freshet::sim

@@ -1,4 +1,4 @@
-// The settings of the daemons of a run: a part of the plan stands for each.
+// The settings of the daemons of a run, by the parts of its plan.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace freshet::sim {
 
-// TaskRunner of the template: an HTTP server, programs, or nobody but pull workers.
+// TaskRunner of the template: an HTTP server, programs, or only pull workers.
 std::string runner_of(const Plan& plan);
 bool has_runner(const Plan& plan);
-// Events of a function, by clients, a topic and a schedule.
+// True if clients, a topic and a schedule send events to a function.
 bool has_events(const Plan& plan);
-// There is a FIFO topic, or a function with destinations.
+// True if there is a FIFO topic, or a function with destinations.
 bool has_further_events(const Plan& plan);
 // The file of the template.
 std::string template_of(const Plan& plan);
-// RATE_LIMIT, where the plan has "rate".
+// RATE_LIMIT if the plan has "rate".
 int rate_of(const Plan& plan);
-// How long each way of a call takes at most, with "late-answers".
+// The longest time of each way of a call if the plan has "late-answers".
 milliseconds latest_answer_of(const Plan& plan);
 DaemonOptions options_of(const Plan& plan);
 

@@ -1,4 +1,4 @@
-// Another daemon on the folder of one that runs.
+// Starts another daemon on the folder of a running one.
 #pragma once
 
 #include "app/daemon/options.h"

@@ -1,9 +1,9 @@
-// Sockets in memory, on simulated time and from a seed. The twin of wire/http/sockets.cc.
+// Sockets in memory, in simulated time and with faults from a seed. Tests use them instead of wire/http/sockets.cc.
 //
 // Bytes take a drawn time to arrive, in order within a connection. A sender blocks when the receiver does not read. A
 // connection can be cut (both ends see a reset) or frozen (nothing arrives any more, and nobody is told: a peer whose
-// machine has lost its power or its cable). Whoever connects to 127.0.0.2 reads slowly: a small window, a few bytes at
-// a time, and rests in between, a few of which are longer than a server waits. One thread.
+// machine has lost its power or its cable). A client that connects to 127.0.0.2 reads slowly: with a small window, a
+// few bytes at a time, and with pauses, a few of which are longer than a server waits. One thread.
 #pragma once
 
 #include <cstdint>
@@ -41,17 +41,18 @@ class SimNetwork final : public Network {
   // destruction closes them in an order that depends on where objects lie, which nobody sees then.
   void vanish(uint64_t machine, uint16_t port);
 
-  // When something arrives next; BootTime::max() for never.
+  // The time of the next arrival; BootTime::max() for never.
   BootTime next_event() const { return events_.empty() ? BootTime::max() : events_.begin()->first.first; }
   // Lets everything arrive whose time has come.
   void run_due();
 
   // Faults. A delay holds for what is sent from now on.
   void set_delay(nanoseconds least, nanoseconds most);
-  // Cuts or freezes each open connection with that chance in a thousand. How many were hit.
+  // Cuts or freezes each open connection with this probability per thousand. Returns the number of connections that
+  // were hit.
   size_t cut_some(uint64_t per_thousand);
   size_t freeze_some(uint64_t per_thousand);
-  // The next connections are refused with that chance in a thousand.
+  // From now on, connections are refused with this probability per thousand.
   void refuse_connections(uint64_t per_thousand) { refused_per_thousand_ = per_thousand; }
 
   uint64_t bytes_carried() const { return bytes_; }
@@ -64,11 +65,11 @@ class SimNetwork final : public Network {
   friend class SimPoller;
   friend class SimWatchable;
   static constexpr size_t kWindow = 64u << 10;
-  // A direction's end, at its receiver.
+  // The receiving end of one direction of a connection.
   struct End {
     std::string arrived;                // Received and not read.
     size_t in_flight = 0;               // Bytes on their way to it.
-    BootTime last_arrival{};            // So that nothing overtakes.
+    BootTime last_arrival{};            // Later bytes arrive after this time.
     bool ended = false;                 // The sender sends no more, and all that it sent has arrived.
     bool reset = false;                 // The connection is broken, as this end knows.
     bool sender_blocked = false;        // The sender was told EAGAIN.
@@ -115,7 +116,7 @@ class SimNetwork final : public Network {
 
   const Clock& clock_;
   Random random_;
-  Random slow_random_;  // Apart from the other one, so that other draws of a seed stay the same.
+  Random slow_random_;  // Separate from `random_`, so that its draws leave those of a seed unchanged.
   nanoseconds least_{20'000};
   nanoseconds most_{200'000};
   uint64_t refused_per_thousand_ = 0;

@@ -1,6 +1,6 @@
-// Programs of a simulation. One for each task reads it, works for a while, and ends well, badly, with garbage, killed,
-// out of memory, or not at all. One that stays serves a function through the Runtime API, and does the same to its
-// invocations. The twin of app/spawner.
+// The programs of a simulation, in place of app/spawner. A program for a task reads the task, works for a while, and
+// then succeeds, fails, answers garbage, is killed, runs out of memory, or never ends. A program that stays serves a
+// function through the Runtime API, and treats its invocations in the same ways.
 #pragma once
 
 #include <functional>
@@ -13,18 +13,19 @@
 
 namespace freshet::sim {
 
-// How programs of a run behave. Outlives the spawners.
+// The behaviour of the programs of a run. Must outlive the spawners.
 struct ProgramPlay {
   Random random{0};
-  std::function<bool()> calm;                             // They work well from now on.
-  std::function<void(const std::string& input)> started;  // One has read its input.
-  // One that stays is about to answer that.
+  std::function<bool()> calm;                             // Returns true once all programs are to succeed.
+  std::function<void(const std::string& input)> started;  // Called when a program has read its input.
+  // Called when a program that stays is about to answer `result`.
   std::function<void(const std::string& input, const std::string& result)> answers;
-  // One gave up a request for an event, or was ended while it waited: the daemon may have sent one.
+  // Called when a program that stays gave up its request for an event, or was ended while it waited: the daemon may
+  // have sent it one.
   std::function<void()> lost_event;
-  bool daemon_ends = false;  // With its programs: no attempt is counted for what they wait for.
+  bool daemon_ends = false;  // The daemon ends with its programs, so no attempt is counted for their requests.
   std::function<void(const std::string& what)> saw;
-  // The machine outside of the daemon, where programs that outlive it run.
+  // The loop and the client of programs that outlive the daemon.
   Scheduler* outside = nullptr;
   HttpClient* http = nullptr;
 };

@@ -1,4 +1,4 @@
-// The world of a simulated daemon: time, files, sockets and threads that exist only here, all from one seed.
+// The world of a simulated daemon: simulated time, files, sockets and threads, all from one seed.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ class SimWorld final : public World {
   SimFiles& sim_files() { return files_; }
   SimNetwork& sim_network() { return network_; }
   ProgramPlay& programs() { return programs_; }
-  // How long a sync beside the loop takes at most, from the next daemon on.
+  // The longest time of a sync beside the loop, from the next daemon on.
   void set_longest_sync(milliseconds longest) { longest_sync_ = longest; }
-  // From the next daemon on, the store answers its runtime and its queues late and out of step: each way takes up to
-  // `most`.
+  // From the next daemon on, the store answers its runtime and its queues late and out of order: each way of a call
+  // takes up to `most`.
   void answer_late(milliseconds most) { latest_answer_ = most; }
   // The I/O thread that was made last, whose turns the machine runs. Null before the first one; its daemon owns it.
   IoThread* io() { return io_; }

@@ -24,7 +24,7 @@ class Trace final : public LogSink {
   // The daemon's log. Each event's name counts as seen.
   void write(LogLevel level, std::string_view line) override;
 
-  // Something that must happen now and then, or the simulation does not test what it should.
+  // Counts something that must happen now and then, or the simulation does not test what it should.
   void saw(const std::string& what) { ++seen_[what]; }
   const std::map<std::string, uint64_t>& seen() const { return seen_; }
 

@@ -17,7 +17,7 @@ class Verdict {
   void expect(bool holds, const std::string& promise, const std::string& what) {
     if (!data_is_lost_) insist(holds, promise, what);
   }
-  // The same for a promise that holds whatever was lost: about the process, and not its data.
+  // The same for a promise about the process and not its data, which holds even after data were lost.
   void insist(bool holds, const std::string& promise, const std::string& what) {
     ++checks_;
     if (!holds) broken(promise, what);

@@ -1,4 +1,4 @@
-// How the wall clock of a run was set, for judges of times that the product keeps by it. One thread.
+// The history of a run's wall clock, for judges of times that the product measures by it. One thread.
 #pragma once
 
 #include <optional>
@@ -16,18 +16,18 @@ class WallHistory {
   // The wall clock showed `start` when the run began, at boot time 0.
   explicit WallHistory(WallTime start) : segments_{{BootTime{}, start.time_since_epoch()}} {}
   void stepped(BootTime at, milliseconds by) { segments_.push_back({at, segments_.back().offset + by}); }
-  // It went on faster than boot time (slower: negative) until then, and is off by that since the last time.
+  // Until `at`, the wall clock has run ahead of boot time by `by` since the last call (negative: it has fallen behind).
   void drifted(BootTime at, milliseconds by) { segments_.push_back({at, segments_.back().offset + by, true}); }
-  // By how much it has drifted within these moments: ahead; and in any direction.
+  // The drift between these moments: ran_ahead() counts only forward drift, strayed() drift in any direction.
   milliseconds ran_ahead(BootTime from, BootTime to) const;
   milliseconds strayed(BootTime from, BootTime to) const;
   // A daemon starts.
   void life_begins(BootTime at) { life_began_ = at; }
 
-  // The first and the last time that a daemon may have seen within these moments (`from` <= `to`).
+  // The earliest wall time that a daemon may have seen between these moments (`from` <= `to`).
   WallTime earliest(BootTime from, BootTime to) const;
-  // A daemon does not believe a clock that was set forward by more than a minute until another minute has passed. While
-  // that is sure, the result is without the step, by any clock that it may have believed before.
+  // The latest such time. A daemon does not trust a clock that was set forward by more than a minute until another
+  // minute has passed. While it certainly does not, the result leaves out that step.
   WallTime latest(BootTime from, BootTime to) const;
 
  private:
@@ -39,8 +39,8 @@ class WallHistory {
   static WallTime wall(BootTime at, milliseconds offset) {
     return WallTime(std::chrono::floor<milliseconds>(at.time_since_epoch() + offset));
   }
-  // The segment that the last step began, if it was made within the two, is the only long one for a while, and is not
-  // believed yet.
+  // The segment of the last step, if that step was made between the two, is the only large one for a while, and is not
+  // trusted yet.
   std::optional<size_t> doubted(BootTime from, BootTime to) const;
   milliseconds step(size_t i) const { return segments_[i].offset - segments_[i - 1].offset; }
 

@@ -70,6 +70,18 @@ class OwnedWorld {
     std::vector<EditItemInput> one{moving(seen, state)};
     return wait(owned.edit_many(std::move(one)))[0];
   }
+  // Moves it to TAKEN on the condition that it is in `state`.
+  static UpdateItemInput to_taken_if(const std::string& id, const std::string& state) {
+    UpdateItemInput update;
+    update.table = "Things";
+    update.key = id_key(id);
+    update.update = "SET #s = :new";
+    update.condition = "#s = :old";
+    update.placeholders.names = {{"#s", "state"}};
+    update.placeholders.values.set(":new", Value("TAKEN"));
+    update.placeholders.values.set(":old", Value(state));
+    return update;
+  }
   Result<WriteOutput> remove(const std::string& id) {
     DeleteItemInput gone;
     gone.table = "Things";

@@ -6,18 +6,6 @@
 namespace freshet {
 namespace {
 
-UpdateItemInput to_taken_if(const char* state) {
-  UpdateItemInput update;
-  update.table = "Things";
-  update.key = id_key("a");
-  update.update = "SET #s = :new";
-  update.condition = "#s = :old";
-  update.placeholders.names = {{"#s", "state"}};
-  update.placeholders.values.set(":new", Value("TAKEN"));
-  update.placeholders.values.set(":old", Value(state));
-  return update;
-}
-
 // The refusal shows the item as the other write has made it, perhaps before that one is answered.
 TEST(OwnedTables, ARefusalBesideAWriteUnderWayLeavesTheBooksRight) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
@@ -33,8 +21,8 @@ TEST(OwnedTables, ARefusalBesideAWriteUnderWayLeavesTheBooksRight) {
     EXPECT_TRUE(world.wait(world.engine.delete_item(std::move(gone))));
     while (world.wait(world.owned.books("Things"))->stock.at("PENDING") == 2) world.pass(milliseconds(10));
     world.pass(milliseconds(1'500));  // Just counted: doubt has it counted at once, and else it takes 3 s.
-    auto taken = world.owned.update_item(to_taken_if("PENDING"));
-    auto refused = world.owned.update_item(to_taken_if("NOTHING"));
+    auto taken = world.owned.update_item(OwnedWorld::to_taken_if("a", "PENDING"));
+    auto refused = world.owned.update_item(OwnedWorld::to_taken_if("a", "NOTHING"));
     static_cast<void>(world.wait(std::move(taken)));
     static_cast<void>(world.wait(std::move(refused)));
     world.pass(seconds(1));

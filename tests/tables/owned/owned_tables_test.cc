@@ -98,14 +98,7 @@ TEST(OwnedTables, AClientsChangeIsKnownOnceAnUpdateIsRefused) {
   put.table = "Things";
   put.item = OwnedWorld::thing("a", "CANCELLED", 1);
   ASSERT_TRUE(world.wait(world.engine.put_item(std::move(put))));
-  UpdateItemInput update;
-  update.table = "Things";
-  update.key = id_key("a");
-  update.update = "SET #s = :new";
-  update.condition = "#s = :old";
-  update.placeholders.names = {{"#s", "state"}};
-  update.placeholders.values.set(":new", Value("TAKEN"));
-  update.placeholders.values.set(":old", Value("PENDING"));
+  UpdateItemInput update = OwnedWorld::to_taken_if("a", "PENDING");
   ASSERT_FALSE(world.wait(world.owned.update_item(std::move(update))));
   world.pass(milliseconds(100));
   EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
@@ -287,13 +280,7 @@ TEST(OwnedTables, ARefusedUpdateIsNoReasonToCountTheTable) {
   }
   world.pass(milliseconds(1500));  // Just counted: doubt has it counted at once, and else it takes 3 s.
   for (const char* id : {"b", "c"}) {
-    UpdateItemInput update;
-    update.table = "Things";
-    update.key = id_key(id);
-    update.update = "SET #s = :new";
-    update.condition = "#s = :new";
-    update.placeholders.names = {{"#s", "state"}};
-    update.placeholders.values.set(":new", Value("TAKEN"));
+    UpdateItemInput update = OwnedWorld::to_taken_if(id, "TAKEN");
     EXPECT_FALSE(world.wait(world.owned.update_item(std::move(update))));
   }
   EXPECT_EQ(remove_and_wait("d", seconds(1)), 3u);

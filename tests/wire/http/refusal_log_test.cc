@@ -19,8 +19,8 @@ struct RefusalLogTest : testing::Test {
   Lines lines;
   RefusalLog log{EventLog(clock, lines, LogLevel::kInfo), clock};
 
-  void tell(int status, std::string_view body = R"({"error":{"code":"C","message":"m"}})") {
-    log.tell({"id", "GET /x", status, body, {}});
+  void refuse(int status, std::string_view body = R"({"error":{"code":"C","message":"m"}})") {
+    log.log({"id", "GET /x", status, body, {}});
   }
   bool last_has(const std::string& text) const { return lines.all.back().find(text) != std::string::npos; }
 };
@@ -31,45 +31,45 @@ TEST_F(RefusalLogTest, ReadsTheErrorsOfAllApis) {
         R"({"error":{"code":"Code","message":"words"},"__type":"Other","message":"other"})",
         R"({"__type":"com.amazon.coral.service#Code","Message":"words"})", R"({"__type":"Code","message":"words"})",
         "<ErrorResponse><Error><Code>Code</Code><Message>words</Message></Error></ErrorResponse>"}) {
-    tell(400, body);
+    refuse(400, body);
     EXPECT_TRUE(last_has(R"("code":"Code","message":"words")")) << body << lines.all.back();
   }
   for (const char* body : {"", "x", "[1]", "{", R"({"error":5,"__type":7})", "<Code>"}) {
-    tell(400, body);
+    refuse(400, body);
     EXPECT_TRUE(last_has(R"("code":"","message":"")")) << body << lines.all.back();
   }
 }
 
 TEST_F(RefusalLogTest, TheLambdaApiHasItsCodeInAHeader) {
-  log.tell({"id", "GET /x", 404, R"({"Type":"User","Message":"words"})", "ResourceNotFoundException"});
+  log.log({"id", "GET /x", 404, R"({"Type":"User","Message":"words"})", "ResourceNotFoundException"});
   EXPECT_TRUE(last_has(R"("code":"ResourceNotFoundException","message":"words")")) << lines.all.back();
 }
 
 TEST_F(RefusalLogTest, AnAuthorizationHeaderIsNotRepeated) {
-  tell(403, R"({"__type":"IncompleteSignatureException","message":"It needs 'Date'. Authorization=Bearer 5ec2e7"})");
+  refuse(403, R"({"__type":"IncompleteSignatureException","message":"It needs 'Date'. Authorization=Bearer 5ec2e7"})");
   EXPECT_TRUE(last_has("It needs 'Date'. Authorization=\"")) << lines.all.back();
 }
 
 TEST_F(RefusalLogTest, AConditionThatDoesNotHoldIsNoFault) {
-  tell(400, R"({"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m"})");
-  tell(400, R"({"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"m"})");
+  refuse(400, R"({"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m"})");
+  refuse(400, R"({"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"m"})");
   EXPECT_TRUE(lines.all.empty());
 }
 
 TEST_F(RefusalLogTest, ManyAreCountedInsteadOfWritten) {
-  for (int i = 0; i < 1'000; ++i) tell(400);
+  for (int i = 0; i < 1'000; ++i) refuse(400);
   EXPECT_EQ(lines.all.size(), RefusalLog::kBurst);
   EXPECT_FALSE(last_has("leftOut") || last_has("untold")) << "none was left out: " << lines.all.back();
-  tell(500);
+  refuse(500);
   EXPECT_EQ(lines.all.size(), RefusalLog::kBurst + 1) << "failures have lines of their own";
   EXPECT_TRUE(last_has("REQUEST_FAILED")) << lines.all.back();
   clock.advance(RefusalLog::kEach);
-  tell(404);
-  tell(404);
+  refuse(404);
+  refuse(404);
   EXPECT_EQ(lines.all.size(), RefusalLog::kBurst + 2);
   EXPECT_TRUE(last_has(R"("leftOut":900,"untold":900)")) << lines.all.back();
   clock.advance(std::chrono::hours(24));
-  for (int i = 0; i < 1'000; ++i) tell(404);
+  for (int i = 0; i < 1'000; ++i) refuse(404);
   EXPECT_EQ(lines.all.size(), 2 * RefusalLog::kBurst + 2);
 }
 

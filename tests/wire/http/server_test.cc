@@ -106,11 +106,11 @@ class HttpServerTest : public testing::TestWithParam<Driver> {
   }
   std::future<bool> stop(milliseconds patience) {
     auto stopped = std::make_shared<std::promise<bool>>();
-    loop_->run([&] { scope_.spawn(tell_stopped(*server_, patience, stopped)); });
+    loop_->run([&] { scope_.spawn(set_when_stopped(*server_, patience, stopped)); });
     return stopped->get_future();
   }
-  static Async<void> tell_stopped(HttpServer& server, milliseconds patience,
-                                  std::shared_ptr<std::promise<bool>> stopped) {
+  static Async<void> set_when_stopped(HttpServer& server, milliseconds patience,
+                                      std::shared_ptr<std::promise<bool>> stopped) {
     stopped->set_value(co_await server.stop(patience));
   }
   Async<Result<void>> durability() {

@@ -1,4 +1,5 @@
 // Subscriptions, their confirmation, batches and tags in the query protocol.
+#include "streams/topic_service.h"
 #include "tests/wire/sns/sns_fixture.h"
 
 namespace freshet {

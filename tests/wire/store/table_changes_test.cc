@@ -80,6 +80,7 @@ class TableChangesTest : public testing::Test {
     if (operation == "CreateTable") {
       if (state.exists) return refusal("ResourceInUseException", "Table already exists: T");
       state.exists = true;
+      if (when_created) when_created();
     } else if (operation == "DeleteTable") {
       state.exists = false;
     } else if (operation == "UpdateTimeToLive") {
@@ -198,6 +199,7 @@ class TableChangesTest : public testing::Test {
   int refused_changes = 0;   // It refuses so many calls of UpdateTable.
   std::string refusal_name = "ResourceInUseException";
   std::function<void()> when_refused;
+  std::function<void()> when_created;
   bool ttl_was_changed = false;  // Within the last hour.
   bool is_deaf = false;          // It answers changes and makes none.
 };
@@ -393,6 +395,27 @@ TEST_F(TableChangesTest, AnotherDaemonMayMakeTheSameIndexFirst) {
   const auto altered = wait(tables.alter_table(wanted));
   ASSERT_TRUE(altered) << altered.error().message;
   EXPECT_EQ(calls["UpdateTable"], 1);
+}
+
+TEST_F(TableChangesTest, AnotherDaemonMaySetTheTtlFirst) {
+  lost_changes = 0;
+  wanted.ttl_attribute = "ttl";
+  when_created = [this] { state.ttl = {{"TimeToLiveStatus", "ENABLED"}, {"AttributeName", "ttl"}}; };
+  const auto made = wait(tables.create_table(wanted));
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->definition.ttl_attribute, "ttl");
+  EXPECT_EQ(calls["UpdateTimeToLive"], 1);
+}
+
+TEST_F(TableChangesTest, AnIndexThatHasToWaitForAnotherOneIsMadeThen) {
+  state.exists = true;
+  ASSERT_TRUE(wait(tables.describe_table("T")));
+  refused_changes = 3;
+  refusal_name = "LimitExceededException";
+  wanted.indexes.push_back(index("ours"));
+  const auto altered = wait(tables.alter_table(wanted));
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(state.indexes, std::set<std::string>{"ours"});
 }
 
 TEST_F(TableChangesTest, AChangeThatIsAlwaysRefusedEndsInThatError) {

@@ -1,4 +1,4 @@
-// AdaptiveRate, in part: a limit of calls under way in place of a rate, and what the downstream says of its limit.
+// AdaptiveRate, in part: a limit of calls in flight instead of a rate, and the limit that the downstream reports.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -10,8 +10,8 @@ namespace freshet {
 namespace {
 
 constexpr int kBlame = 3;
-constexpr seconds kTold{60};        // A limit holds so long after it was announced, if answers come without it.
-constexpr seconds kToldReset{600};  // The longest time until a reset counts for that long to twice as long.
+constexpr seconds kReported{60};        // A reported limit holds for this time if answers come without it.
+constexpr seconds kReportedReset{600};  // The longest time until a reset counts for once to twice this time.
 constexpr int kDoubts = 8;
 constexpr seconds kDoubtful{10};
 constexpr seconds kSureOfWindow{2};
@@ -35,17 +35,18 @@ double hint_seconds(nanoseconds time) {
 }  // namespace
 
 bool AdaptiveRate::blames_concurrency(const Start& start, BootTime now, const LimitHints& hints) {
-  // A downstream that knows when to come again counts calls over time.
+  // A downstream that says when to come again counts calls over time.
   if (hints.retry_after || said_ > 0) {
     if (cap_ > 0) leave_cap(now);
     return false;
   }
   if (cap_ > 0) return true;
   if (now < no_cap_until_) return false;
-  // Calls that take long have been let in, though none of them has ended.
+  // Long calls count as accepted before they have ended.
   const uint32_t most = std::max(most_accepted_.get(now), long_calls_ ? in_flight_ : 0);
   if (long_calls_) {
-    // Each call is one more under way for long. Only a number that does not rise between refusals may be the limit.
+    // Each long call adds one to the calls in flight for a long time. Only a number that does not rise between refusals
+    // may be the limit.
     if (now < blamed_at_ + kLongCall) return false;
     if (start.in_flight > 1.02 * blamed_ + 1) blame_ = std::min(blame_, 0);
     blamed_ = start.in_flight;
@@ -88,29 +89,29 @@ void AdaptiveRate::hear(const Start& start, BootTime now, const LimitHints& hint
     cap_heard_ = now;
     return;
   }
-  if (cap_known_ && now > cap_heard_ + kTold) {
+  if (cap_known_ && now > cap_heard_ + kReported) {
     cap_ = 0;
     cap_known_ = false;
   }
   const bool said = hints.limit && *hints.limit > 0;  // A limit of 0 is none, as the downstream does take calls.
   if (!said || start.at < heard_at_) return;
-  // Another number, and a reset that is near: the window of an hour has become one of a second.
+  // If the number has changed and the reset is near, the window has changed, as from an hour to a second.
   const bool is_other =
-      static_cast<float>(*hints.limit) != std::exchange(told_limit_, static_cast<float>(*hints.limit));
+      static_cast<float>(*hints.limit) != std::exchange(reported_limit_, static_cast<float>(*hints.limit));
   const bool near = hints.reset && longest_reset() > std::max(120.0, 20 * hint_seconds(*hints.reset));
   if (is_other && near) forget_resets();
   if (hints.reset) hear_reset(now, static_cast<float>(hint_seconds(*hints.reset)));
-  const double window = window_told(now, hints);
+  const double window = reported_window(now, hints);
   if (window > 0) hear_limit(*hints.limit / window);
   if (hints.remaining && hints.reset) hear_window(start, *hints.remaining, *hints.reset);
   if (hints.remaining) hear_level(start, now, *hints.remaining, *hints.limit);
   heard_at_ = start.at;
 }
 
-// The downstream takes calls, and has said nothing of a limit for long. What it said before, or a proxy in front of it,
-// may hold no more.
+// The downstream accepts calls and has reported no limit for a long time. What it, or a proxy in front of it, reported
+// before may no longer hold.
 void AdaptiveRate::forget(BootTime now) {
-  if (heard_at_ == BootTime{} || now < heard_at_ + kTold) return;
+  if (heard_at_ == BootTime{} || now < heard_at_ + kReported) return;
   heard_at_ = level_at_ = window_end_ = BootTime{};
   window_known_ = false;
   said_ = 0;
@@ -123,10 +124,10 @@ void AdaptiveRate::forget_resets() {
   shortest_reset_ = shortest_reset_before_ = 1e9F;
 }
 
-// One that was wrong, or of a window that is no more, must not count for ever.
+// A reset that was wrong, or that belongs to a former window, must not count for ever.
 void AdaptiveRate::hear_reset(BootTime now, float reset) {
-  if (now > reset_from_ + kToldReset) {
-    const bool old = now > reset_from_ + 2 * kToldReset;
+  if (now > reset_from_ + kReportedReset) {
+    const bool old = now > reset_from_ + 2 * kReportedReset;
     reset_before_ = old ? 0 : reset_;
     shortest_reset_before_ = old ? reset : shortest_reset_;
     reset_ = 0;
@@ -137,9 +138,10 @@ void AdaptiveRate::hear_reset(BootTime now, float reset) {
   shortest_reset_ = std::min(shortest_reset_, reset);
 }
 
-// In seconds; 0: not known yet. The longest time until a reset is the window. Where resets are given as times of day,
-// all of them are off by the same, up to a second: the range of short ones is the window, in whole seconds.
-double AdaptiveRate::window_told(BootTime now, const LimitHints& hints) const {
+// The length of the window in seconds; 0: not known yet. The longest time until a reset is the window. If resets are
+// given as times of day, all of them have the same error of up to a second. Then the range of short ones is the window,
+// in whole seconds.
+double AdaptiveRate::reported_window(BootTime now, const LimitHints& hints) const {
   if (hints.window) return hint_seconds(*hints.window);
   const float longest = longest_reset();
   if (!hints.reset_is_time || longest > 5) return longest;
@@ -157,7 +159,7 @@ void AdaptiveRate::hear_limit(double said) {
   growing_ = searching_ = false;
 }
 
-// A window of some seconds whose end stays where it is while time goes on is a fixed one.
+// A window is fixed if its end stays the same while time goes on.
 void AdaptiveRate::hear_window(const Start& start, double remaining, nanoseconds reset) {
   const BootTime end = start.at + reset;
   const bool same = end > window_end_ - milliseconds(1'100) && end < window_end_ + milliseconds(1'100);
@@ -171,7 +173,7 @@ void AdaptiveRate::hear_window(const Start& start, double remaining, nanoseconds
   window_left_ = remaining - (units_ - start.total);
 }
 
-// A bucket fills steadily: what comes in beside what goes out is the limit, less what others use.
+// A bucket fills steadily. Its inflow is the limit, less what others use.
 void AdaptiveRate::hear_level(const Start& start, BootTime now, double left, double limit) {
   const double passed = hint_seconds(start.at - level_at_);
   const double came = left - level_ + (start.total - level_total_);
@@ -203,8 +205,8 @@ double AdaptiveRate::pace_by_level(BootTime now) const {
   return inflow_ * caution_ * std::max(1 + kByLevel * (left - aimed), kSlowestByLevel);
 }
 
-// Units a second; 0 if this does not apply. A call just after a call of somebody else finds a small bucket empty, at
-// any rate. So refusals do not mean that the rate is too high, unless nearly all calls are refused.
+// Units per second; 0 if this does not apply. At any rate, a call just after somebody else's call finds a small bucket
+// empty. So refusals do not mean that the rate is too high, unless nearly all calls are refused.
 double AdaptiveRate::least_shared(BootTime now) {
   const bool is_small = level_at_ != BootTime{} && most_left_ < kBucket;
   if (said_ == 0 || now >= shared_until_ || !is_small) return 0;
