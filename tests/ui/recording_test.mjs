@@ -23,7 +23,9 @@ async function shown(test, options) {
 }
 const slider = (page) => page.getByRole('slider', { name: 'Moment' });
 const card = (page) => page.getByRole('article', { name: `Queue ${QUEUE} at` });
+// A page that only gets another hash shows the old moment for a while; a new document has none.
 const open = async (page, query = '') => {
+  await page.goto('about:blank');
   await page.show(`${VIEW}${query}`);
   await slider(page).waitFor();
 };
@@ -283,6 +285,7 @@ async function looksAt(words, look) {
   }
 }
 const openAt = async (page, server, at) => {
+  await page.goto('about:blank');
   await page.goto(`${server.url}/ui/#/?at=${at}`);
   await slider(page).waitFor();
 };
