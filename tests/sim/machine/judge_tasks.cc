@@ -40,7 +40,7 @@ void TasksJudge::begin_create(const NewTask& task) {
   tasks_[task.id].facts = task;
   if (!task.replaces) return;
   // Should no answer come, it may have replaced them all the same.
-  for (const std::string& id : of_key_[task.key]) touch(tasks_.at(id), BootTime{});
+  for (Task* old : of_key_[task.key]) touch(*old, BootTime{});
 }
 
 void TasksJudge::created(const std::string& id, const Span& span) {
@@ -69,18 +69,20 @@ void TasksJudge::created(const std::string& id, const Span& span) {
   if (!facts.key.empty()) judge_new_of_key(task, span);
 }
 
-void TasksJudge::judge_new_of_key(const Task& task, const Span& span) {
+void TasksJudge::judge_new_of_key(Task& task, const Span& span) {
   auto& all = of_key_[task.facts.key];
-  const std::string before = all.empty() ? "" : all.back();
-  verdict_.expect(before.empty() || redrives_ || task.facts.replaces || !surely_lives(before),
-                  "two tasks of one key live at once", before + " and " + task.facts.id + " of " + task.facts.key);
-  for (const std::string& each : all) {
-    Task& old = tasks_.at(each);
-    if (!task.facts.replaces || old.ended) continue;
-    old.replaced_by = task.facts.id;
-    old.replaced = span.answered;
+  if (!all.empty() && !redrives_ && !task.facts.replaces) {
+    const Task& before = *all.back();
+    verdict_.expect(!surely_lives(before), "two tasks of one key live at once",
+                    before.facts.id + " and " + task.facts.id + " of " + task.facts.key);
   }
-  all.push_back(task.facts.id);
+  for (Task* old : all) {
+    if (!task.facts.replaces) break;
+    if (old->ended) continue;
+    old->replaced_by = &task;
+    old->replaced = span.answered;
+  }
+  all.push_back(&task);
 }
 
 // Tasks that must not be started in any state.
@@ -94,13 +96,13 @@ void TasksJudge::check_start(const Task& task, const Span& span) {
                   "a task is started before its delay is over", id + ", which waits until " + ms(task.not_before));
   const bool may_be_anew = redrives_ || ttl_is_over(task, span) || keep_is_over(task, span);
   verdict_.expect(may_be_anew || !task.cancelled || span.sent <= *task.cancelled, "a cancelled task is started", id);
-  if (redrives_ || removals_ || task.replaced_by.empty() || span.sent <= task.replaced) return;
+  if (redrives_ || removals_ || task.replaced_by == nullptr || span.sent <= task.replaced) return;
   // A store that was full may have refused to end the older one. A restart forgets that it was to end.
   if (store_fills_up_ && task.replaced < life_began_) return;
   // Should the newer one go before it could start, the older one has its turn again.
-  const Task& newer = tasks_.at(task.replaced_by);
+  const Task& newer = *task.replaced_by;
   const bool stays = !newer.facts.deadline && !newer.facts.has_ttl && !newer.touched_by_cancel;
-  verdict_.expect(!stays, "a replaced task is started", id + ", which " + task.replaced_by + " has replaced");
+  verdict_.expect(!stays, "a replaced task is started", id + ", which " + newer.facts.id + " has replaced");
 }
 
 // A settlement says what the next attempt is. Takes without an answer may have come in between.
@@ -129,8 +131,7 @@ void TasksJudge::check_rate(const Span& span) {
                   std::to_string(rated_.size()) + " in 5 s at " + std::to_string(rate_) + " a second");
 }
 
-bool TasksJudge::surely_lives(const std::string& id) const {
-  const Task& task = tasks_.at(id);
+bool TasksJudge::surely_lives(const Task& task) const {
   return task.acknowledged && !task.touched && !task.facts.has_ttl && !task.facts.deadline &&
          unsure_until_ < task.created.sent;
 }

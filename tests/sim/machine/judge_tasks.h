@@ -164,7 +164,7 @@ class TasksJudge {
     std::optional<BootTime> cancelled;  // Since then it is certainly cancelled, and must not start again.
     std::optional<BootTime> stopped;    // At that time it was certainly CANCELLED, and not held any more.
     bool touched_by_cancel = false;
-    std::string replaced_by;
+    const Task* replaced_by = nullptr;
     BootTime replaced{};
     std::optional<WallTime> earliest_deadline;
     BootTime ended_after{};  // When the request that completed it was sent.
@@ -192,7 +192,7 @@ class TasksJudge {
   void check_start(const Task& task, const Span& span);
   void check_attempt(Task& task, int attempt, const Span& span);
   void check_rate(const Span& span);
-  void judge_new_of_key(const Task& task, const Span& span);
+  void judge_new_of_key(Task& task, const Span& span);
 
   Verdict& verdict_;
   const WallHistory& wall_;
@@ -227,8 +227,8 @@ class TasksJudge {
   seconds end_of_dead_{5};  // The time in which a start ends the leases of the daemon before.
   std::deque<Span> rated_;  // One for each task that was taken lately.
   BootTime life_began_{};
-  std::map<std::string, std::vector<std::string>> of_key_;  // The acknowledged tasks of each key, in their order.
-  bool surely_lives(const std::string& id) const;
+  std::map<std::string, std::vector<Task*>> of_key_;  // The acknowledged tasks of each key, in their order.
+  bool surely_lives(const Task& task) const;
   bool may_be_gone(const Task& task) const;
   // True if less than `time` has certainly passed for the task, by a clock that nobody has set, even if the daemon does
   // not trust the wall clock.

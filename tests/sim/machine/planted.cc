@@ -111,6 +111,8 @@ std::vector<PlantedFault> written() {
       {"outcome-not-sent", kNew, "a destination does not get the outcome of an event", "destinations"},
       {"wait-timer-left", kNew, "a take whose client has hung up leaves its timer", "quiet-end"},
       {"request-of-nobody-kept", kNew, "a request that waits stays when its client has hung up", "quiet-end"},
+      {"answered-request-kept", kNew, "a request stays in memory when it is answered", "quiet-end"},
+      {"answered-request-in-flight", kNew, "a request counts as in flight when it is answered", "quiet-end"},
       {"dead-letter-lost", kNew, "an event that failed is no dead letter", "destinations"},
   };
 }
