@@ -58,7 +58,8 @@ Async<void> make_tables(FleetStage& stage) {
                     {"AttributeDefinitions", {{{"AttributeName", "taskId"}, {"AttributeType", "S"}}}},
                     {"KeySchema", {{{"AttributeName", "taskId"}, {"KeyType", "HASH"}}}}};
       const Reply reply = co_await stage.caller.store(stage.engine, "CreateTable", std::move(input), kPatience);
-      status = reply.status;
+      const bool is_there = text_in(reply.body, "__type").ends_with("ResourceInUseException");
+      status = is_there ? 200 : reply.status;
       if (status != 200) co_await sleep_for(stage.caller.scheduler(), milliseconds(20));
     }
   }
@@ -72,6 +73,41 @@ Async<void> create_tasks(FleetStage& stage, Random random, std::string name) {
     co_await create_task(stage, random, std::move(queue), std::move(id));
     const bool rests = random.below(20) == 0;
     co_await pause_for(stage, random, milliseconds(1), milliseconds(rests ? 2'000 : 150));
+  }
+  --stage.creators;
+}
+
+namespace {
+
+// Sent until it is known to be there.
+Async<void> put_task(FleetStage& stage, Random& random, std::string queue, std::string id) {
+  stage.ledger.put_sent(queue, id, stage.caller.now());
+  const auto created = epoch_ms(stage.caller.scheduler().clock().wall());
+  for (int tries = 0; tries < 60 && !stage.verdict.is_broken(); ++tries) {
+    Json item = {{"taskId", {{"S", id}}}, {"taskStatus", {{"S", "PENDING"}}}};
+    item["taskCreated"] = {{"N", std::to_string(created)}};
+    Json input = {{"TableName", queue}, {"Item", std::move(item)}};
+    input["ConditionExpression"] = "attribute_not_exists(taskId)";
+    const Reply reply = co_await stage.caller.store(stage.engine, "PutItem", std::move(input), kPatience);
+    const bool is_there = text_in(reply.body, "__type").ends_with("ConditionalCheckFailedException");
+    if (reply.ok() || is_there) {
+      stage.ledger.created(id, reply.answered);
+      ++stage.operations;
+      co_return;
+    }
+    co_await pause_for(stage, random, milliseconds(20), milliseconds(400));
+  }
+}
+
+}  // namespace
+
+Async<void> put_tasks(FleetStage& stage, Random random, std::string name) {
+  ++stage.creators;
+  for (int number = 1; !stage.calm && !stage.verdict.is_broken(); ++number) {
+    std::string id = name + "-" + std::to_string(number);
+    std::string queue = any_queue(stage, random);
+    co_await pause_for(stage, random, milliseconds(100), milliseconds(2'000));
+    co_await put_task(stage, random, std::move(queue), std::move(id));
   }
   --stage.creators;
 }
@@ -106,7 +142,9 @@ Async<void> settle(FleetStage& stage, Random& random, std::string queue, std::st
       }
       const std::string code = text_in(settled["error"], "code");
       stage.caller.trace().saw("settle " + code);
-      if (code == "ConflictException" && tries == 0) stage.ledger.settle_refused(id, lease, reply.answered);
+      // What another try of this call has completed stays so.
+      if (code == "ConflictException" && (tries == 0 || completes))
+        stage.ledger.settle_refused(id, lease, reply.answered);
       if (code == "ConflictException" || code == "ResourceNotFoundException") co_return;
     }
     co_await pause_for(stage, random, milliseconds(20), milliseconds(500));
@@ -188,7 +226,7 @@ Async<void> watch_plan(FleetStage& stage, Random random) {
   }
 }
 
-Async<bool> scan_table(FleetStage& stage, std::string table, std::map<std::string, Item>& into) {
+Async<bool> scan_table(FleetStage& stage, std::string table, std::map<std::string, StoredTask>& into) {
   Json from;
   do {
     Json input = {{"TableName", table}, {"ConsistentRead", true}};
@@ -196,7 +234,7 @@ Async<bool> scan_table(FleetStage& stage, std::string table, std::map<std::strin
     const Reply reply = co_await stage.caller.store(stage.engine, "Scan", std::move(input), kPatience);
     if (!reply.ok()) co_return false;
     for (const Json& item : reply.body["Items"]) {
-      Item found;
+      StoredTask found;
       found.status = item.value("/taskStatus/S"_json_pointer, "");
       found.attempt = std::stoll(item.value("/attempt/N"_json_pointer, "0"));
       into[item.value("/taskId/S"_json_pointer, "")] = found;
