@@ -18,6 +18,11 @@ bool are_both_held(const Claim& one, const Claim& other) {
   return other.take.answered < certain_until(one) && one.take.answered < certain_until(other);
 }
 
+// The order is that of `taskCreated`, in whole milliseconds.
+bool not_a_ms_later(BootTime time, BootTime than) {
+  return std::chrono::floor<milliseconds>(time) <= std::chrono::floor<milliseconds>(than);
+}
+
 bool is_ended(const std::string& status) {
   return status == "SUCCESS" || status == "FAILURE" || status == "DEAD";
 }
@@ -147,7 +152,7 @@ void Ledger::judge_order(const std::map<std::string, StoredTask>& items,
     for (const Claim& claim : older.claims) {
       for (const auto& [id, newer] : tasks_) {
         if (newer.queue != older.queue || newer.by_client || !newer.acknowledged ||
-            newer.first_sent <= *older.acknowledged)
+            not_a_ms_later(newer.first_sent, *older.acknowledged))
           continue;
         if (*newer.acknowledged >= claim.take.sent || !all_claims_known(id, newer)) continue;
         ++order_checks_;
