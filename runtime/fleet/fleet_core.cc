@@ -51,8 +51,7 @@ FleetCore::Orders FleetCore::units_confirmed(uint64_t rev, BootTime now) {
 
 FleetCore::Orders FleetCore::saw(const FleetView& view, BootTime begun, BootTime now) {
   Orders orders = at(now);
-  const bool is_old = begun < read_begun_ && !FRESHET_PLANTED("fleet-old-read-accepted");
-  if (is_old || membership_ == Membership::kForgotten || membership_ == Membership::kSuperseded) return orders;
+  if (begun < read_begun_ || membership_ == Membership::kForgotten || membership_ == Membership::kSuperseded) return orders;
   read_begun_ = begun;
   view_ = view;
   observe(now);

@@ -87,7 +87,15 @@ void Cluster::make_member_fault(const std::string& name, Member& member) {
   trace_.note("   " + node.name() + " for " + std::to_string(time.count()) + " ms");
   if (name == "no-engine" || name == "no-members") shut(member, name == "no-engine", time);
   if (name == "term") stop_member(node, draw(0, 3'000));
-  if (name == "move") stop_member(node, draw(0, 500));
+  if (name == "move") {
+    stop_member(node, draw(0, 500));
+    // Another one follows while the first has not been taken note of everywhere.
+    if (random_.below(2) == 0) {
+      later(draw(0, 400), [this] {
+        if (Member* next = faults_over_ ? nullptr : any_up()) stop_member(*next->node, draw(0, 500));
+      });
+    }
+  }
   if (name == "pause") {
     node.pause_until(now() + time);
     units_.paused(node.name());

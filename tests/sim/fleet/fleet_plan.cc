@@ -65,7 +65,10 @@ void draw_faults(FleetRunPlan& plan, Mood mood, Random& random, const std::set<s
     const int rate = draw_between(random, kind.least, kind.most);
     const std::string name = kind.name;
     if (mood == Mood::kCalm) drawn = false;
-    if (mood == Mood::kMoves) drawn = name == "move" || name == "nudge-lost";
+    if (mood == Mood::kMoves) {
+      const bool makes_it_slow = name == "slow" || name == "late-write";
+      drawn = name == "move" || name == "nudge-lost" || (drawn && makes_it_slow);
+    }
     if (mood == Mood::kOneFault) drawn = &kind == &kKinds[only];
     if (drawn && !without.contains(name)) plan.faults[name] = rate;
   }
