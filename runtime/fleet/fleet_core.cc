@@ -51,7 +51,8 @@ FleetCore::Orders FleetCore::units_confirmed(uint64_t rev, BootTime now) {
 
 FleetCore::Orders FleetCore::saw(const FleetView& view, BootTime begun, BootTime now) {
   Orders orders = at(now);
-  if (begun < read_begun_ || membership_ == Membership::kForgotten || membership_ == Membership::kSuperseded) return orders;
+  if (begun < read_begun_ || membership_ == Membership::kForgotten || membership_ == Membership::kSuperseded)
+    return orders;
   read_begun_ = begun;
   view_ = view;
   observe(now);
