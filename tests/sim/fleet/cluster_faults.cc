@@ -8,7 +8,7 @@ namespace freshet::fleet_sim {
 namespace {
 constexpr std::chrono::microseconds kLeastDelay{20};
 constexpr std::chrono::microseconds kMostDelay{200};
-constexpr milliseconds kLongestSpike{8'000};  // Of an index that is far behind.
+constexpr milliseconds kLongestSpike{8'000};  // The lag of an index that is far behind.
 constexpr std::string_view kNudge = "POST /fleet/nudge ";
 }  // namespace
 

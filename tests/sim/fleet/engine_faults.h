@@ -25,7 +25,7 @@ class EngineFaults {
   enum class Fault { kNone, kThrottled, kErrorBefore, kErrorAfter, kLost, kLate };
   // Indexes fall into as many classes, each of which lags by a time of its own.
   static constexpr size_t kClasses = 3;
-  static constexpr milliseconds kLongestDelay{6'000};  // Of a late write; callers wait for three seconds.
+  static constexpr milliseconds kLongestDelay{6'000};  // A late write has it; callers wait for 3 s.
   static constexpr milliseconds kSilence{15'000};
 
   // The trace outlives it.

@@ -142,7 +142,7 @@ Async<void> settle(FleetStage& stage, Random& random, std::string queue, std::st
       }
       const std::string code = text_in(settled["error"], "code");
       stage.caller.trace().saw("settle " + code);
-      // What another try of this call has completed stays so.
+      // A task that another try of this call has completed stays so.
       if (code == "ConflictException" && (tries == 0 || completes))
         stage.ledger.settle_refused(id, lease, reply.answered);
       if (code == "ConflictException" || code == "ResourceNotFoundException") co_return;

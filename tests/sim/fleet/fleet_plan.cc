@@ -38,7 +38,7 @@ constexpr FaultKind kKinds[] = {
     {"index-lag", 30, 30, 150},     // An index is far behind for a while.
 };
 
-// What a run has, beside a mixture of everything.
+// The kind of a run: a mixture of everything, or one thing alone.
 enum class Mood { kMixed, kCalm, kMoves, kOneFault };
 
 Mood draw_mood(Random& random) {

@@ -19,7 +19,7 @@ struct FleetRunPlan {
   int putters = 0;  // Clients that put tasks into the tables by themselves.
   int workers = 1;
   milliseconds length{20'000};     // Until the last fault.
-  std::vector<milliseconds> lags;  // Of the engine's indexes, a class each; empty: they show a write at once.
+  std::vector<milliseconds> lags;  // A lag for each class of the engine's indexes; empty: they show a write at once.
   // By name, in a thousand seconds of simulated time.
   std::map<std::string, int> faults;
 

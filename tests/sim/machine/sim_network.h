@@ -56,7 +56,7 @@ class SimNetwork final : public Network {
   // From now on, connections are refused with this probability per thousand.
   void refuse_connections(uint64_t per_thousand) { refused_per_thousand_ = per_thousand; }
 
-  // What a client sends is lost on its way if this says so; null: nothing is.
+  // The bytes that a client sends are lost on their way if this says so; null: none are.
   void lose(std::function<bool(std::string_view sent)> which) { lost_ = std::move(which); }
 
   uint64_t bytes_carried() const { return bytes_; }
