@@ -86,6 +86,8 @@ bool Queue::draining() const {
 }
 
 Async<void> Queue::release_held() {
+  // A claim may have been answered after the queue was given up: its worker goes on with it at the new owner.
+  if (parts_->base.core.agenda.given_up()) parts_->lease_ends.forget_others();
   return parts_->settlements.release_held();
 }
 

@@ -22,6 +22,11 @@ milliseconds draw_ms(Random& random, int64_t least, int64_t most) {
   return milliseconds(least + static_cast<int64_t>(random.below(static_cast<uint64_t>(most - least + 1))));
 }
 
+// Some clients wait until a member knows what became of a write that the engine has not answered.
+milliseconds draw_patience(const FleetStage& stage, Random& random) {
+  return !stage.calm && random.below(3) == 0 ? milliseconds(15'000) : kPatience;
+}
+
 // Sent until it is answered, at one member after the other.
 Async<void> create_task(FleetStage& stage, Random& random, std::string queue, std::string id) {
   stage.ledger.create_sent(queue, id, stage.caller.now());
@@ -29,7 +34,8 @@ Async<void> create_task(FleetStage& stage, Random& random, std::string queue, st
     std::string path = "/queues/" + queue + "/tasks";
     Json body = {{"taskId", id}, {"payload", {{"n", tries}}}};
     const uint16_t port = any_member(stage, random);
-    const Reply reply = co_await stage.caller.post(port, std::move(path), std::move(body), kPatience);
+    const auto patience = draw_patience(stage, random);
+    const Reply reply = co_await stage.caller.post(port, std::move(path), std::move(body), patience);
     if (reply.ok()) {
       stage.verdict.expect(text_in(reply.body, "taskId") == id, "a create is answered with another task", id);
       stage.ledger.created(id, reply.answered);
@@ -132,7 +138,8 @@ Async<void> settle(FleetStage& stage, Random& random, std::string queue, std::st
     std::string path = "/queues/" + queue + "/settle";
     const uint16_t port = any_member(stage, random);
     stage.ledger.settle_sent(id, lease, stage.caller.now());
-    const Reply reply = co_await stage.caller.post(port, std::move(path), std::move(body), kPatience);
+    const auto patience = draw_patience(stage, random);
+    const Reply reply = co_await stage.caller.post(port, std::move(path), std::move(body), patience);
     if (reply.ok()) {
       const Json& settled = reply.body["settled"][0];
       if (!settled.is_object() || !settled.contains("error")) {
@@ -173,7 +180,8 @@ Async<void> work_on_tasks(FleetStage& stage, Random random, std::string name) {
                  {"owner", name}};
     std::string path = "/queues/" + take.queue + "/take";
     const uint16_t port = any_member(stage, random);
-    const Reply reply = co_await stage.caller.post(port, std::move(path), std::move(body), wait + kPatience);
+    const auto patience = wait + draw_patience(stage, random);
+    const Reply reply = co_await stage.caller.post(port, std::move(path), std::move(body), patience);
     take.sent = reply.sent;
     take.answered = reply.answered;
     if (!reply.ok()) {
