@@ -2,7 +2,7 @@
 # Installs what is missing, builds, and runs the tests.
 #
 #   ./test.sh                all that a change needs: build, format check, unit and property tests, replay, real clients, kill and
-#                            disk tests, and a thousand simulated seeds that are new with each commit
+#                            disk tests, a thousand simulated seeds that are new with each commit, and a minute of those of a fleet
 #   ./test.sh unit           the tests of `all`, without the format check, the benchmarks' build and the new seeds
 #   ./test.sh release        everything else, before a release: both sanitizers, clang-tidy, libFuzzer, an hour of simulation, the
 #                            black box, 10 million images of a crash, and every bit of a store's files flipped (half a day)
@@ -158,7 +158,7 @@ sim() { # hours
 
 # Seeds that nobody has run, drawn from what is committed: a commit has the same ones on each machine, so that you can
 # repeat what CI saw. Without git they are drawn from the time. Each process prints its first seed.
-new_seeds() { # seeds for all cores together
+new_seeds() { # seeds for all cores together, and seconds for those of a fleet
   local cores number first tree running=() failed=0
   cores=$(nproc)
   tree=$(git rev-parse 'HEAD^{tree}' 2>/dev/null || date +%s%N | sha1sum)
@@ -166,6 +166,12 @@ new_seeds() { # seeds for all cores together
   for number in $(seq 1 "$cores"); do
     build/release/tests/sim/freshet_sim --seed "$((first + number))" --stride "$cores" \
       --seeds "$(((${1} - number) / cores + 1))" --shrink &
+    running+=($!)
+  done
+  for number in "${running[@]}"; do wait "$number" || failed=1; done
+  running=()
+  for number in $(seq 1 "$cores"); do
+    build/release/tests/sim/freshet_fleet_sim --seed "$((first + number))" --stride "$cores" --seconds "$2" &
     running+=($!)
   done
   for number in "${running[@]}"; do wait "$number" || failed=1; done
@@ -211,7 +217,7 @@ all)
   prometheus
   build release -DFRESHET_BENCH=ON
   unit release
-  new_seeds 1000
+  new_seeds 1000 60
   ;;
 unit)
   build release

@@ -267,7 +267,12 @@ void leave_out_triggers(const std::string& file, Deployment& deployment) {
 Result<std::unique_ptr<Tables>> make_runtime_tables(DaemonParts& parts) {
   parts.tables = parts.store;
   parts.node = parts.options.data == kMemoryDirectory ? "memory" : "local";
-  if (!is_on_engine(parts.options)) return parts.world.make_tables(*parts.store, parts.loop);
+  if (!is_on_engine(parts.options)) {
+    auto between = parts.world.make_tables(*parts.store, parts.loop);
+    // One that answers at once, as the store does, stands in for it before clients, too: a simulated engine.
+    if (between && between->traits().immediate) parts.tables = between.get();
+    return between;
+  }
   auto tables = make_engine_tables(parts);
   if (tables) parts.tables = tables->get();
   return tables;

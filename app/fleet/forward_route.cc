@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/points.h"
 #include "wire/http/target.h"
 #include "wire/service/api_route.h"
 #include "wire/tasks/answers.h"
@@ -24,8 +25,10 @@ HttpResponse nobody_serves(const std::string& queue) {
 HttpResponse no_answer(const std::string& queue, const std::string& url, const Error& error) {
   const std::string where = "the member that serves queue '" + queue + "' (" + url + ") ";
   if (was_never_sent(error)) {
+    FRESHET_REACHED("the owner of a queue cannot be reached");
     return tasks::error_answer({ErrorCode::kUnavailable, where + "cannot be reached: " + error.message, nullptr});
   }
+  FRESHET_REACHED("the owner of a queue does not answer");
   return tasks::error_answer({ErrorCode::kUnknownOutcome, where + "did not answer: " + error.message, nullptr});
 }
 
@@ -93,6 +96,7 @@ class ForwardExchange final : public Exchange {
     const QueueUnits::Place place = units_.place_of(queue);
     if (place.is == QueueUnits::Place::Is::kHere) return answer_here();
     if (place.is == QueueUnits::Place::Is::kThere && !was_passed_on) return pass_on(queue, place.url);
+    if (was_passed_on) FRESHET_REACHED("a request that was passed on finds no owner");
     answer_ = nobody_serves(queue);
     return {};
   }

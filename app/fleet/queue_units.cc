@@ -123,6 +123,7 @@ void QueueUnits::start(const std::string& unit) {
 void QueueUnits::stop(const std::string& unit) {
   const std::string queue = queue_of(unit);
   wanted_.erase(queue);
+  if (FRESHET_PLANTED("fleet-queue-left-open")) return;
   parts_.queues.close(queue);
 }
 
@@ -142,6 +143,7 @@ Async<void> QueueUnits::open(std::string queue, uint64_t number) {
     auto opened = co_await parts_.queues.open(std::move(name), std::move(with));
     Wanted* now = wanted(queue, number);
     if (!now) {  // Others may have served it meanwhile: a later start opens it anew.
+      FRESHET_REACHED("a queue was given up while it was opened");
       if (opened) parts_.queues.close(queue);
       co_return;
     }
@@ -157,6 +159,7 @@ Async<void> QueueUnits::open(std::string queue, uint64_t number) {
 }
 
 void QueueUnits::notify_others() {
+  if (FRESHET_PLANTED("fleet-nobody-told")) return;
   for (std::string& url : others()) {
     if (nudges_ < kMostNudges) scope_.spawn(notify(std::move(url)));
   }

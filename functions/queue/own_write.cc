@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 
 namespace freshet {
@@ -59,7 +60,7 @@ bool is_transition(const EditItemInput& write) {
 // Adds the condition that the last write is unchanged. A task that the queue has not written yet is known by its put,
 // or by its time.
 void guard(EditItemInput& write) {
-  if (write.unchanged[0].empty()) return;
+  if (write.unchanged[0].empty() || FRESHET_PLANTED("fleet-rev-unchecked")) return;
   const auto free = std::find(write.unchanged.begin(), write.unchanged.end(), std::string_view());
   if (free != write.unchanged.end()) *free = attribute::kLastWrite;
   if (has(write.seen, attribute::kLastWrite)) return;
@@ -145,6 +146,7 @@ Fate fate_of(const EditItemInput& write, const ItemRef& now) {
   const int64_t there = rev_of(now);
   if (there < number(rev)) return is_as_seen(write, now) ? Fate::kNotDone : Fate::kOvertaken;
   if (there == number(rev)) {
+    if (FRESHET_PLANTED("fleet-anothers-write-taken-for-own")) return Fate::kDone;
     return text_of(now, attribute::kLastWrite) == text(find(write, attribute::kLastWrite)) ? Fate::kDone
                                                                                            : Fate::kOvertaken;
   }

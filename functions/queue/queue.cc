@@ -30,7 +30,8 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   parts->sheds.begin(std::move(*shed_log), parts->table.id());
   auto lanes = co_await parts->adoption.load_lanes();
   if (!lanes) co_return fail(lanes.error());
-  auto pauses = FRESHET_PLANTED("pause-forgotten") ? Result<void>() : co_await parts->pausing.load_pauses();
+  Result<void> pauses;  // GCC 12 destroys the operand of a conditional expression twice if it is awaited.
+  if (!FRESHET_PLANTED("pause-forgotten")) pauses = co_await parts->pausing.load_pauses();
   if (!pauses) co_return fail(pauses.error());
   auto learnt = co_await parts->learnt.load_learnt();
   if (!learnt) co_return fail(learnt.error());
@@ -85,6 +86,8 @@ bool Queue::draining() const {
 }
 
 Async<void> Queue::release_held() {
+  // A claim may have been answered after the queue was given up: its worker goes on with it at the new owner.
+  if (parts_->base.core.agenda.given_up()) parts_->lease_ends.forget_others();
   return parts_->settlements.release_held();
 }
 

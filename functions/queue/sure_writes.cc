@@ -48,7 +48,7 @@ void accept_what_is_there(const EditItemInput& write, Result<WriteOutput>& answe
   const auto [lease, end] = claim_end(write);
   const bool is_done =
       is_heartbeat(write) ? fate_of(write, failed->item) == Fate::kDone : ended_so(failed->item, lease, end);
-  if (is_done) answer = WriteOutput{failed->item, nullptr};
+  if (is_done && !FRESHET_PLANTED("fleet-own-settle-taken-for-foreign")) answer = WriteOutput{failed->item, nullptr};
 }
 
 }  // namespace
@@ -148,25 +148,31 @@ SureWrites::Looked SureWrites::look(const std::vector<Input>& writes, const std:
   for (size_t k = 0; k < unknown.size(); ++k) {
     const size_t i = unknown[k];
     if (!found[k]) {
+      FRESHET_REACHED("a look for a write has no answer");
       out.unread.push_back(i);
       continue;
     }
     const ItemRef& now = found[k]->item;
     switch (fate_of(writes[i], now)) {
       case Fate::kDone:
+        FRESHET_REACHED("a write without an answer was done");
         answers[i] = WriteOutput{now, nullptr};
         break;
       case Fate::kOvertaken:
+        FRESHET_REACHED("a write without an answer was overtaken");
         answers[i] = overtaken(now);
+        if (FRESHET_PLANTED("fleet-overtaken-taken-for-done")) answers[i] = WriteOutput{now, nullptr};
         break;
       case Fate::kNotDone:
         if (FRESHET_PLANTED("fleet-lost-write-taken-for-done")) {
           answers[i] = WriteOutput{now, nullptr};
           break;
         }
+        FRESHET_REACHED("a write without an answer is sent again");
         out.not_done.push_back(i);
         break;
       case Fate::kUnknown:
+        FRESHET_REACHED("nothing shows what became of a write");
         break;
     }
   }

@@ -177,7 +177,7 @@ Async<void> Fleet::beat(std::shared_ptr<FleetCore> core) {
   --beats_;
   note(written);
   if (!written || core != core_) co_return;  // The next read shows if it was written, and if not, why.
-  core->beat_confirmed(sent);
+  core->beat_confirmed(FRESHET_PLANTED("fleet-fence-from-the-answer") ? now() : sent);
   if (!leaving) co_return;
   leaving_announced_ = true;
   hooks_.notify_others();

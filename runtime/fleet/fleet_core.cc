@@ -125,7 +125,8 @@ void FleetCore::observe(BootTime now) {
   std::erase_if(seen_, [this](const auto& entry) { return !view_.members.contains(entry.first); });
   for (const auto& [id, member] : view_.members) {
     const auto [seen, is_new] = seen_.try_emplace(id);
-    if (!is_new && seen->second.epoch == member.epoch && seen->second.beat == member.beat) continue;
+    const bool is_same = seen->second.epoch == member.epoch && seen->second.beat == member.beat;
+    if (!is_new && is_same && !FRESHET_PLANTED("fleet-dead-counts-as-alive")) continue;
     seen->second = {member.epoch, member.beat, now, member.lease};
   }
 }
@@ -199,7 +200,7 @@ const MemberBeat* FleetCore::leader() const {
   if (!view_.plan) return nullptr;
   const auto leader = view_.members.find(view_.plan->leader);
   const bool is_there = leader != view_.members.end() && leader->second.epoch == view_.plan->leader_epoch &&
-                        may_have_units(leader->second);
+                        (may_have_units(leader->second) || FRESHET_PLANTED("fleet-dead-leader-kept"));
   return is_there ? &leader->second : nullptr;
 }
 

@@ -170,6 +170,7 @@ Async<Result<MemberBeat>> begin_life(Tables& tables, MemberBeat beat) {
     if (!units) co_return fail(std::move(units.error()));
     const uint64_t seen = number_in(*before, "epoch");
     beat.epoch = std::max(seen, number_in(*units, "epoch")) + 1;
+    if (seen != 0 && FRESHET_PLANTED("fleet-epoch-kept")) beat.epoch = seen;
     beat.beat = 1;
     PutItemInput input = put_of(item_of(beat));
     input.condition = seen == 0 ? "attribute_not_exists(id)" : "epoch = :seen";
@@ -191,6 +192,10 @@ Async<Result<void>> write_beat(Tables& tables, MemberBeat beat) {
   input.placeholders.values.set(":e", number(beat.epoch));
   input.placeholders.values.set(":b", number(beat.beat));
   input.placeholders.values.set(":l", Value(beat.life));
+  if (FRESHET_PLANTED("fleet-beat-unconditional")) {
+    input.condition.clear();
+    input.placeholders = {};
+  }
   return put(tables, std::move(input));
 }
 
@@ -204,6 +209,10 @@ Async<Result<void>> write_units(Tables& tables, MemberUnits units) {
   input.condition = "attribute_not_exists(id) OR epoch < :e OR (epoch = :e AND rev < :r)";
   input.placeholders.values.set(":e", number(units.epoch));
   input.placeholders.values.set(":r", number(units.rev));
+  if (FRESHET_PLANTED("fleet-units-unconditional")) {
+    input.condition.clear();
+    input.placeholders = {};
+  }
   return put(tables, std::move(input));
 }
 

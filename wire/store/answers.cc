@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/points.h"
 #include "tables/value/json_reader.h"
 #include "wire/dynamodb/table_input.h"
 
@@ -88,6 +89,7 @@ Failure failure_of(int status, std::string_view name) {
   if (is_busy(name)) return Failure::kBusy;
   if (is_of_credentials(name)) return Failure::kCredentials;
   if (name == "TransactionInProgressException") return Failure::kUnsure;  // An earlier attempt is still running.
+  if (FRESHET_PLANTED("fleet-server-error-is-refusal")) return Failure::kRefused;
   return status >= 500 ? Failure::kUnsure : Failure::kRefused;
 }
 

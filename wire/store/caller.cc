@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/points.h"
 #include "base/url.h"
 #include "wire/auth/sigv4.h"
 #include "wire/store/answers.h"
@@ -52,9 +53,11 @@ Async<Result<std::string>> Caller::call(std::string operation, std::string body,
     }
     cost = sent.timed_out ? RetryQuota::kTimeoutCosts : RetryQuota::kRetryCosts;
     if (tries >= options_.attempts || !quota_.take(cost)) break;
+    FRESHET_REACHED("a call of the engine is repeated");
     co_await back_off(tries);
   }
-  if (kind == Kind::kWrite && in_doubt) {
+  if (kind == Kind::kWrite && in_doubt && !FRESHET_PLANTED("fleet-doubt-forgotten")) {
+    FRESHET_REACHED("a write at the engine is in doubt");
     co_return fail(ErrorCode::kUnknownOutcome, operation + " may have been carried out: " + last.message);
   }
   co_return fail(std::move(last));

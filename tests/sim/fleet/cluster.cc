@@ -28,6 +28,7 @@ Cluster::Cluster(const FleetRunPlan& plan, sim::Trace& trace, sim::Verdict& verd
       random_(plan.seed * 6'364'136 + 11),
       clock_(kStart),
       network_(clock_, random_.next()),
+      engine_faults_(random_.next(), trace),
       outside_(clock_, waiter_),
       outside_io_(*IoThread::without_thread(clock_, outside_network_)) {
   trace_.set_clock(clock_);
@@ -70,6 +71,9 @@ void Cluster::begin() {
   };
   engine_ =
       std::make_unique<FleetNode>(place, "engine", 2, kEnginePort, random_.next(), engine_options(), look_at("engine"));
+  engine_->world().make_engine(engine_faults_);
+  engine_faults_.lags = !plan_.lags.empty();
+  set_lags();
   start(*engine_);
   for (size_t i = 0; i < ports_.size(); ++i) {
     const std::string name = "m" + std::to_string(i);

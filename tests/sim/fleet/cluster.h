@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "runtime/loop/loop.h"
+#include "tests/sim/fleet/engine_faults.h"
 #include "tests/sim/fleet/fleet_node.h"
 #include "tests/sim/fleet/fleet_plan.h"
 #include "tests/sim/fleet/ledger.h"
@@ -83,6 +84,8 @@ class Cluster {
   void make_fault();
   void make_member_fault(const std::string& name, Member& member);
   void make_network_fault(const std::string& name);
+  void make_engine_fault(const std::string& name);
+  void set_lags();
   void shut(Member& member, bool engine, milliseconds time);
   void change_folder(Member& member);
   void plan_next_fault();
@@ -101,6 +104,7 @@ class Cluster {
   UnitsJudge units_{verdict_};
   SimWaiter waiter_{clock_};
   NodeNetwork outside_network_{network_, 1};
+  EngineFaults engine_faults_;
   Loop outside_;
   std::unique_ptr<IoThread> outside_io_;
   std::unique_ptr<FleetNode> engine_;

@@ -8,6 +8,8 @@ namespace freshet::fleet_sim {
 namespace {
 constexpr std::chrono::microseconds kLeastDelay{20};
 constexpr std::chrono::microseconds kMostDelay{200};
+constexpr milliseconds kLongestSpike{8'000};  // The lag of an index that is far behind.
+constexpr std::string_view kNudge = "POST /fleet/nudge ";
 }  // namespace
 
 milliseconds Cluster::draw(int64_t least, int64_t most) {
@@ -54,7 +56,11 @@ void Cluster::make_fault() {
     }
     trace_.saw("fault " + name);
     trace_.note("!! " + name);
-    static const std::set<std::string> kOfMembers = {"kill", "term", "pause", "no-engine", "no-members", "wrong-clock"};
+    static const std::set<std::string> kOfMembers = {"kill",       "term",        "pause", "no-engine",
+                                                     "no-members", "wrong-clock", "move"};
+    static const std::set<std::string> kOfEngine = {"throttle", "engine-error", "lost-answer", "late-write",
+                                                    "index-lag"};
+    if (kOfEngine.contains(name)) return make_engine_fault(name);
     if (!kOfMembers.contains(name)) return make_network_fault(name);
     if (Member* member = any_up()) make_member_fault(name, *member);
     return;
@@ -81,6 +87,15 @@ void Cluster::make_member_fault(const std::string& name, Member& member) {
   trace_.note("   " + node.name() + " for " + std::to_string(time.count()) + " ms");
   if (name == "no-engine" || name == "no-members") shut(member, name == "no-engine", time);
   if (name == "term") stop_member(node, draw(0, 3'000));
+  if (name == "move") {
+    stop_member(node, draw(0, 500));
+    // Another one follows while the first has not been taken note of everywhere.
+    if (random_.below(2) == 0) {
+      later(draw(0, 400), [this] {
+        if (Member* next = faults_over_ ? nullptr : any_up()) stop_member(*next->node, draw(0, 500));
+      });
+    }
+  }
   if (name == "pause") {
     node.pause_until(now() + time);
     units_.paused(node.name());
@@ -99,6 +114,16 @@ void Cluster::make_member_fault(const std::string& name, Member& member) {
 
 void Cluster::make_network_fault(const std::string& name) {
   const milliseconds time = draw(50, 2 * kFleetLease.count());
+  if (name == "nudge-lost") {  // Nobody waits for one, so this disturbs nothing.
+    const uint64_t per_thousand = 300 + random_.below(701);
+    network_.lose([this, per_thousand](std::string_view sent) {
+      const bool is_lost = sent.starts_with(kNudge) && random_.below(1'000) < per_thousand;
+      if (is_lost) trace_.saw("nudge lost");
+      return is_lost;
+    });
+    later(time, [this] { network_.lose(nullptr); });
+    return;
+  }
   disturb(time);
   if (name == "cut") network_.cut_some(100 + random_.below(900));
   if (name == "freeze") network_.freeze_some(100 + random_.below(900));
@@ -119,6 +144,27 @@ void Cluster::make_network_fault(const std::string& name) {
   }
 }
 
+void Cluster::set_lags() {
+  for (size_t i = 0; i < plan_.lags.size(); ++i) engine_faults_.lag[i] = plan_.lags[i];
+}
+
+// A write that is late, or without an answer, is felt for some time.
+void Cluster::make_engine_fault(const std::string& name) {
+  const milliseconds time = draw(50, 2 * kFleetLease.count());
+  const uint64_t share = random_.below(500);
+  EngineRates& rates = engine_faults_.rates;
+  if (name == "index-lag") {  // The order of tasks is that of the owner's memory.
+    engine_faults_.lag[random_.below(EngineFaults::kClasses)] = draw(500, kLongestSpike.count());
+    return later(time, [this] { set_lags(); });
+  }
+  disturb(time + EngineFaults::kLongestDelay);
+  if (name == "throttle") rates.throttled = random_.below(4) == 0 ? 1'000 : 100 + share;
+  if (name == "engine-error") rates.error_before = rates.error_after = 20 + share / 2;
+  if (name == "lost-answer") rates.lost = 10 + share / 2;
+  if (name == "late-write") rates.late = 10 + share;
+  later(time, [this] { engine_faults_.rates = {}; });
+}
+
 void Cluster::end_faults() {
   trace_.note("== no more faults");
   faults_over_ = true;
@@ -126,6 +172,9 @@ void Cluster::end_faults() {
   disturb(seconds(1));
   network_.refuse_connections(0);
   network_.set_delay(kLeastDelay, kMostDelay);
+  network_.lose(nullptr);
+  engine_faults_.rates = {};
+  set_lags();
   network_.cut_some(1'000);  // Those that are silent would cost a request each.
   if (!engine_->is_up()) start(*engine_);
   for (Member& member : members_) {

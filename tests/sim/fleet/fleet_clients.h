@@ -32,6 +32,8 @@ Async<void> pause_for(FleetStage& stage, Random& random, milliseconds least, mil
 // The engine's tables of the queues that the members' template has not.
 Async<void> make_tables(FleetStage& stage);
 Async<void> create_tasks(FleetStage& stage, Random random, std::string name);
+// Puts tasks into the engine's tables, as SDK clients do.
+Async<void> put_tasks(FleetStage& stage, Random random, std::string name);
 Async<void> work_on_tasks(FleetStage& stage, Random random, std::string name);
 Async<void> look_around(FleetStage& stage, Random random);
 
@@ -39,6 +41,6 @@ Async<void> look_around(FleetStage& stage, Random random);
 Async<void> watch_plan(FleetStage& stage, Random random);
 
 // Everything that the engine has of the queue's table. False if it does not answer.
-Async<bool> scan_table(FleetStage& stage, std::string table, std::map<std::string, Item>& into);
+Async<bool> scan_table(FleetStage& stage, std::string table, std::map<std::string, StoredTask>& into);
 
 }  // namespace freshet::fleet_sim

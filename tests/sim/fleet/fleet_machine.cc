@@ -1,5 +1,6 @@
 #include "tests/sim/fleet/fleet_machine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -19,6 +20,16 @@ constexpr milliseconds kLongestRest{180'000};
 constexpr milliseconds kRecount{700'000};  // Owners count their tables every ten minutes.
 constexpr milliseconds kLongestHealing{30'000};
 constexpr milliseconds kJudgePatience{3'000};
+
+// To within one.
+bool are_shares_equal(const std::map<std::string, std::string>& owners, size_t members) {
+  std::map<std::string, size_t> shares;
+  for (const auto& [unit, owner] : owners) ++shares[owner];
+  const size_t least = owners.size() / members;
+  return std::all_of(shares.begin(), shares.end(), [&](const auto& share) {
+    return share.second >= least && share.second <= (owners.size() + members - 1) / members;
+  });
+}
 
 class FleetMachine {
  public:
@@ -63,6 +74,7 @@ class FleetMachine {
   void begin_clients() {
     clients_.spawn(make_tables(stage_));
     for (int i = 0; i < plan_.creators; ++i) clients_.spawn(create_tasks(stage_, fork(), "c" + std::to_string(i)));
+    for (int i = 0; i < plan_.putters; ++i) clients_.spawn(put_tasks(stage_, fork(), "p" + std::to_string(i)));
     for (int i = 0; i < plan_.workers; ++i) clients_.spawn(work_on_tasks(stage_, fork(), "w" + std::to_string(i)));
     clients_.spawn(look_around(stage_, fork()));
     clients_.spawn(watch_plan(stage_, fork()));
@@ -84,7 +96,7 @@ class FleetMachine {
   }
 
   void judge_order() {
-    std::map<std::string, Item> all;
+    std::map<std::string, StoredTask> all;
     for (const auto& [queue, items] : items_) all.insert(items.begin(), items.end());
     ledger_.judge_end(all);
     ledger_.judge_order(all, [this](const std::string& queue, BootTime from, BootTime to) {
@@ -114,6 +126,8 @@ class FleetMachine {
     co_await kill_owner(exam);
     co_await stop_owner(exam);
     co_await restart_with_wrong_clock(exam);
+    const bool still = co_await is_done();
+    if (!still && !verdict_.is_broken()) co_return verdict_.broken("a task comes back", unrested_);
     rested = true;
   }
 
@@ -183,6 +197,7 @@ class FleetMachine {
       if (!owners.contains("queue/" + queue)) co_return queue + " has no owner";
       if (cluster_.units().owner("queue/" + queue).empty()) co_return "nobody serves " + queue;
     }
+    if (!are_shares_equal(owners, stage_.ports.size())) co_return std::string("members have not equally many queues");
     co_return std::string();
   }
 
@@ -208,7 +223,7 @@ class FleetMachine {
   FleetCaller caller_;
   FleetStage stage_;
   Random judge_random_{random_.next()};
-  std::map<std::string, std::map<std::string, Item>> items_;  // By queue, as scanned last.
+  std::map<std::string, std::map<std::string, StoredTask>> items_;  // By queue, as scanned last.
   std::string unrested_;
   Scope clients_;
 };

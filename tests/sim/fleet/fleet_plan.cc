@@ -1,6 +1,9 @@
 #include "tests/sim/fleet/fleet_plan.h"
 
+#include <iterator>
+
 #include "base/random.h"
+#include "tests/sim/fleet/engine_faults.h"
 
 namespace freshet::fleet_sim {
 
@@ -14,19 +17,62 @@ struct FaultKind {
 };
 
 constexpr FaultKind kKinds[] = {
-    {"kill", 50, 20, 120},         // A member dies and comes again.
-    {"term", 40, 20, 100},         // A member gets SIGTERM and comes again.
-    {"pause", 40, 20, 150},        // A member stands still for a while.
-    {"cut", 30, 20, 200},          // Connections break.
-    {"freeze", 25, 10, 100},       // Connections fall silent.
-    {"refuse", 20, 10, 100},       // Connections are refused for a while.
-    {"slow", 35, 20, 120},         // The network is slow for a while.
-    {"no-engine", 35, 20, 120},    // A member does not reach the engine for a while.
-    {"no-members", 40, 40, 250},   // A member does not reach the others for a while.
-    {"engine-kill", 45, 30, 200},  // The engine dies and comes again.
-    {"wrong-clock", 20, 10, 50},   // A member comes again with a clock that is off.
-    {"slow-turns", 20, 20, 150},   // All stand still for a moment.
+    {"kill", 50, 20, 120},          // A member dies and comes again.
+    {"term", 40, 20, 100},          // A member gets SIGTERM and comes again.
+    {"pause", 40, 20, 150},         // A member stands still for a while.
+    {"cut", 30, 20, 200},           // Connections break.
+    {"freeze", 25, 10, 100},        // Connections fall silent.
+    {"refuse", 20, 10, 100},        // Connections are refused for a while.
+    {"slow", 35, 20, 120},          // The network is slow for a while.
+    {"no-engine", 35, 20, 120},     // A member does not reach the engine for a while.
+    {"no-members", 40, 40, 250},    // A member does not reach the others for a while.
+    {"engine-kill", 45, 30, 200},   // The engine dies and comes again.
+    {"wrong-clock", 20, 10, 50},    // A member comes again with a clock that is off.
+    {"slow-turns", 20, 20, 150},    // All stand still for a moment.
+    {"move", 25, 100, 500},         // A member leaves, and joins again soon.
+    {"nudge-lost", 30, 50, 300},    // Members do not hear from each other that something has changed.
+    {"throttle", 30, 30, 200},      // The engine has no capacity for a while.
+    {"engine-error", 30, 30, 200},  // The engine fails before and after writes for a while.
+    {"lost-answer", 30, 30, 200},   // The engine does not answer now and then, for a while.
+    {"late-write", 30, 30, 200},    // The engine writes late, and does not answer, for a while.
+    {"index-lag", 30, 30, 150},     // An index is far behind for a while.
 };
+
+// The kind of a run: a mixture of everything, or one thing alone.
+enum class Mood { kMixed, kCalm, kMoves, kOneFault };
+
+Mood draw_mood(Random& random) {
+  const uint64_t drawn = random.below(16);
+  return drawn < 2 ? Mood::kCalm : drawn < 4 ? Mood::kMoves : drawn == 4 ? Mood::kOneFault : Mood::kMixed;
+}
+
+int draw_between(Random& random, int least, int most) {
+  return least + static_cast<int>(random.below(static_cast<uint64_t>(most - least + 1)));
+}
+
+std::vector<milliseconds> draw_lags(Random& random) {
+  std::vector<milliseconds> lags;
+  if (random.below(5) < 2) return lags;
+  for (size_t i = 0; i < EngineFaults::kClasses; ++i)
+    lags.emplace_back(draw_between(random, 0, 1) * draw_between(random, 1, 1'500));
+  return lags;
+}
+
+void draw_faults(FleetRunPlan& plan, Mood mood, Random& random, const std::set<std::string>& without) {
+  const uint64_t only = random.below(std::size(kKinds));
+  for (const FaultKind& kind : kKinds) {
+    bool drawn = random.below(100) < static_cast<uint64_t>(kind.chance);
+    const int rate = draw_between(random, kind.least, kind.most);
+    const std::string name = kind.name;
+    if (mood == Mood::kCalm) drawn = false;
+    if (mood == Mood::kMoves) {
+      const bool makes_it_slow = name == "slow" || name == "late-write";
+      drawn = name == "move" || name == "nudge-lost" || (drawn && makes_it_slow);
+    }
+    if (mood == Mood::kOneFault) drawn = &kind == &kKinds[only];
+    if (drawn && !without.contains(name)) plan.faults[name] = rate;
+  }
+}
 
 }  // namespace
 
@@ -34,25 +80,30 @@ FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without
   Random random(seed * 2'654'435'761 + 29);
   FleetRunPlan plan;
   plan.seed = seed;
-  plan.members = 2 + static_cast<int>(random.below(3));
+  const Mood mood = draw_mood(random);
+  const bool has_many_members = random.below(16) == 0;
+  plan.members = has_many_members ? draw_between(random, 5, 8) : draw_between(random, 2, 4);
   plan.queues = {"QueueTable"};
-  for (uint64_t i = random.below(3); i > 0; --i) plan.queues.push_back("Further" + std::to_string(i));
+  const bool has_many_queues = mood == Mood::kMoves || random.below(8) == 0;
+  const int further = has_many_queues ? draw_between(random, 2, 5) : draw_between(random, 0, 2);
+  for (int i = 1; i <= further; ++i) plan.queues.push_back("Further" + std::to_string(i));
   plan.creators = 1 + static_cast<int>(random.below(3));
   plan.workers = 1 + static_cast<int>(random.below(4));
+  plan.putters = random.below(5) == 0 ? 1 : 0;
   plan.length = milliseconds(8'000 + static_cast<int64_t>(random.below(25'000)));
-  const bool is_calm = random.below(8) == 0;
-  for (const FaultKind& kind : kKinds) {
-    const bool drawn = random.below(100) < static_cast<uint64_t>(kind.chance);
-    const int rate = kind.least + static_cast<int>(random.below(static_cast<uint64_t>(kind.most - kind.least + 1)));
-    if (drawn && !is_calm && !without.contains(kind.name)) plan.faults[kind.name] = rate;
-  }
+  plan.lags = draw_lags(random);
+  if (without.contains("lag")) plan.lags.clear();
+  draw_faults(plan, mood, random, without);
+  if (plan.lags.empty()) plan.faults.erase("index-lag");
   return plan;
 }
 
 std::string to_string(const FleetRunPlan& plan) {
   std::string out = "seed " + std::to_string(plan.seed) + ": " + std::to_string(plan.members) + " members, " +
                     std::to_string(plan.queues.size()) + " queues, " + std::to_string(plan.creators) + " creators, " +
-                    std::to_string(plan.workers) + " workers, " + std::to_string(plan.length.count()) + " ms;";
+                    std::to_string(plan.putters) + " putters, " + std::to_string(plan.workers) + " workers, " +
+                    std::to_string(plan.length.count()) + " ms;";
+  for (const milliseconds lag : plan.lags) out += " lag " + std::to_string(lag.count());
   for (const auto& [name, rate] : plan.faults) out += " " + name + " " + std::to_string(rate);
   return out;
 }

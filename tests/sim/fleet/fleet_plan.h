@@ -16,12 +16,14 @@ struct FleetRunPlan {
   int members = 2;
   std::vector<std::string> queues;  // Table names.
   int creators = 1;
+  int putters = 0;  // Clients that put tasks into the tables by themselves.
   int workers = 1;
-  milliseconds length{20'000};  // Until the last fault.
+  milliseconds length{20'000};     // Until the last fault.
+  std::vector<milliseconds> lags;  // A lag for each class of the engine's indexes; empty: they show a write at once.
   // By name, in a thousand seconds of simulated time.
   std::map<std::string, int> faults;
 
-  bool has(const std::string& fault) const { return faults.contains(fault); }
+  bool has(const std::string& fault) const { return fault == "lag" ? !lags.empty() : faults.contains(fault); }
 };
 
 // `without`: faults that are left out; all else stays as the seed has it.

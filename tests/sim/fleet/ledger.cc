@@ -18,6 +18,11 @@ bool are_both_held(const Claim& one, const Claim& other) {
   return other.take.answered < certain_until(one) && one.take.answered < certain_until(other);
 }
 
+// The order is that of `taskCreated`, in whole milliseconds.
+bool not_a_ms_later(BootTime time, BootTime than) {
+  return std::chrono::floor<milliseconds>(time) <= std::chrono::floor<milliseconds>(than);
+}
+
 bool is_ended(const std::string& status) {
   return status == "SUCCESS" || status == "FAILURE" || status == "DEAD";
 }
@@ -42,6 +47,11 @@ void Ledger::create_sent(const std::string& queue, const std::string& id, BootTi
   if (!is_new) return;
   task->second.queue = queue;
   task->second.first_sent = now;
+}
+
+void Ledger::put_sent(const std::string& queue, const std::string& id, BootTime now) {
+  create_sent(queue, id, now);
+  tasks_[id].by_client = true;
 }
 
 void Ledger::created(const std::string& id, BootTime now) {
@@ -103,7 +113,7 @@ void Ledger::life_begins(const std::string& member, BootTime now) {
   }
 }
 
-void Ledger::judge_end(const std::map<std::string, Item>& items) {
+void Ledger::judge_end(const std::map<std::string, StoredTask>& items) {
   for (const auto& [id, task] : tasks_) {
     const auto item = items.find(id);
     if (item == items.end()) {
@@ -131,7 +141,7 @@ void Ledger::judge_first(const Task& newer, const std::string& id, const Task& o
                       " waited, created from " + in_ms(newer.first_sent) + " to " + in_ms(*newer.acknowledged));
 }
 
-void Ledger::judge_order(const std::map<std::string, Item>& items,
+void Ledger::judge_order(const std::map<std::string, StoredTask>& items,
                          const std::function<bool(const std::string&, BootTime, BootTime)>& calm) {
   const auto all_claims_known = [&](const std::string& id, const Task& task) {
     const auto item = items.find(id);
@@ -141,7 +151,9 @@ void Ledger::judge_order(const std::map<std::string, Item>& items,
     if (!older.acknowledged) continue;
     for (const Claim& claim : older.claims) {
       for (const auto& [id, newer] : tasks_) {
-        if (newer.queue != older.queue || !newer.acknowledged || newer.first_sent <= *older.acknowledged) continue;
+        if (newer.queue != older.queue || newer.by_client || !newer.acknowledged ||
+            not_a_ms_later(newer.first_sent, *older.acknowledged))
+          continue;
         if (*newer.acknowledged >= claim.take.sent || !all_claims_known(id, newer)) continue;
         ++order_checks_;
         if (newer.claims.empty() || newer.claims.front().take.sent < claim.take.answered) continue;

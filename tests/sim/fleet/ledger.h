@@ -34,13 +34,14 @@ struct Claim {
 
 struct Task {
   std::string queue;
+  bool by_client = false;  // Put into the table: it is seen once an index shows it.
   BootTime first_sent{};
   std::optional<BootTime> acknowledged;
   std::vector<Claim> claims;
 };
 
 // As the engine has it in the end.
-struct Item {
+struct StoredTask {
   std::string status;
   int64_t attempt = 0;
 };
@@ -50,6 +51,7 @@ class Ledger {
   explicit Ledger(sim::Verdict& verdict) : verdict_(verdict) {}
 
   void create_sent(const std::string& queue, const std::string& id, BootTime now);
+  void put_sent(const std::string& queue, const std::string& id, BootTime now);
   void created(const std::string& id, BootTime now);
   void taken(const std::string& id, const std::string& lease, const Take& take);
   // A take without an answer: it may have claimed anything.
@@ -63,9 +65,9 @@ class Ledger {
   void life_begins(const std::string& member, BootTime now);
 
   // In the end, with everything that the engine has.
-  void judge_end(const std::map<std::string, Item>& items);
+  void judge_end(const std::map<std::string, StoredTask>& items);
   // `calm(from, to)`: nothing went wrong in that time, and one member served the queue.
-  void judge_order(const std::map<std::string, Item>& items,
+  void judge_order(const std::map<std::string, StoredTask>& items,
                    const std::function<bool(const std::string& queue, BootTime from, BootTime to)>& calm);
 
   size_t tasks() const { return tasks_.size(); }

@@ -4,13 +4,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "tests/sim/fleet/fleet_machine.h"
+#include "tests/sim/fleet/seed_list.h"
 #include "tests/sim/machine/points.h"
 
 namespace {
@@ -19,16 +19,17 @@ using freshet::fleet_sim::draw_fleet_plan;
 using freshet::fleet_sim::FleetRunPlan;
 using freshet::fleet_sim::FleetRunResult;
 using freshet::fleet_sim::run_fleet;
+using freshet::fleet_sim::SeedChoice;
+using freshet::fleet_sim::SeedList;
 
 struct Words {
-  uint64_t seed = 1;
-  uint64_t seeds = 1;
+  SeedChoice seeds;
   bool trace = false;
   bool twice = false;
   bool seen = false;
   bool list_planted = false;
   std::string plant;
-  std::string state_file;
+  std::string must_see_file;
   std::set<std::string> with;
   std::set<std::string> without;
 };
@@ -39,9 +40,13 @@ constexpr const char* kHelp =
     "\n"
     "  --seed N        this seed (1), or the first one\n"
     "  --seeds COUNT   so many, one after the other\n"
+    "  --seconds S     as many as there is time for\n"
+    "  --stride N      every N-th: N programs side by side share the work\n"
+    "  --seeds-file F  all that are named there, a line each\n"
     "  --trace         prints what happens\n"
     "  --twice         runs each seed twice and compares\n"
     "  --seen          prints how often each kind of event was there\n"
+    "  --must-see FILE fails if an event that is named there has not been seen\n"
     "  --with FAULT    leaves out seeds that have not this fault; may be repeated\n"
     "  --without FAULT leaves out that fault; may be repeated\n"
     "  --state FILE    goes on behind the last seed that FILE names, and keeps it there\n"
@@ -59,14 +64,20 @@ uint64_t number(const std::string& text) {
 
 const std::vector<Option>& options() {
   static const std::vector<Option> all = {
-      {"--seed", [](Words& words, const std::string& value) { words.seed = number(value); }},
-      {"--seeds", [](Words& words, const std::string& value) { words.seeds = number(value); }},
+      {"--seed", [](Words& words, const std::string& value) { words.seeds.first = number(value); }},
+      {"--seeds", [](Words& words, const std::string& value) { words.seeds.count = number(value); }},
+      {"--seconds",
+       [](Words& words, const std::string& value) { words.seeds.seconds = static_cast<int64_t>(number(value)); }},
+      {"--stride",
+       [](Words& words, const std::string& value) { words.seeds.stride = std::max<uint64_t>(1, number(value)); }},
+      {"--seeds-file", [](Words& words, const std::string& value) { words.seeds.listed_in = value; }},
+      {"--must-see", [](Words& words, const std::string& value) { words.must_see_file = value; }},
       {"--trace", [](Words& words, const std::string&) { words.trace = true; }, false},
       {"--twice", [](Words& words, const std::string&) { words.twice = true; }, false},
       {"--seen", [](Words& words, const std::string&) { words.seen = true; }, false},
       {"--with", [](Words& words, const std::string& value) { words.with.insert(value); }},
       {"--without", [](Words& words, const std::string& value) { words.without.insert(value); }},
-      {"--state", [](Words& words, const std::string& value) { words.state_file = value; }},
+      {"--state", [](Words& words, const std::string& value) { words.seeds.state_file = value; }},
       {"--plant", [](Words& words, const std::string& value) { words.plant = value; }},
       {"--planted", [](Words& words, const std::string&) { words.list_planted = true; }, false},
   };
@@ -131,10 +142,21 @@ int list_planted() {
   return 0;
 }
 
-uint64_t first_seed(const Words& words) {
-  uint64_t last = 0;
-  std::ifstream in(words.state_file);
-  return !words.state_file.empty() && in >> last ? last + 1 : words.seed;
+bool saw_all(const Words& words, const Totals& totals) {
+  if (words.must_see_file.empty()) return true;
+  bool all = true;
+  for (const std::string& what : freshet::fleet_sim::lines_of(words.must_see_file)) {
+    if (totals.seen.contains(what)) continue;
+    std::printf("never seen: %s\n", what.c_str());
+    all = false;
+  }
+  return all;
+}
+
+void print_seen(const Totals& totals) {
+  for (const auto& [what, count] : totals.seen) {
+    std::printf("%10llu %s\n", static_cast<unsigned long long>(count), what.c_str());
+  }
 }
 
 }  // namespace
@@ -151,20 +173,19 @@ int main(int argc, char** argv) {
   }
   const auto began = std::chrono::steady_clock::now();
   Totals totals;
-  const uint64_t first = first_seed(words);
-  for (uint64_t seed = first; seed < first + words.seeds; ++seed) {
-    if (!run_seed(words, seed, totals)) return 1;
-    if (!words.state_file.empty()) std::ofstream(words.state_file) << seed << "\n";
+  SeedList seeds(words.seeds);
+  if (words.seeds.seconds > 0) {
+    std::printf("the first seed is %llu\n", static_cast<unsigned long long>(words.seeds.first));
   }
-  if (words.seen) {
-    for (const auto& [what, count] : totals.seen) {
-      std::printf("%10llu %s\n", static_cast<unsigned long long>(count), what.c_str());
-    }
+  while (const auto seed = seeds.next()) {
+    if (!run_seed(words, *seed, totals)) return 1;
+    seeds.done(*seed);
   }
+  if (words.seen) print_seen(totals);
   if (!words.plant.empty() && !freshet::sim::planted_was_met()) std::printf("the planted fault was never met\n");
   const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   std::printf("%llu seeds, %llu lives, %llu operations judged in %.1f s; every promise held\n",
               static_cast<unsigned long long>(totals.runs), static_cast<unsigned long long>(totals.lives),
               static_cast<unsigned long long>(totals.operations), passed);
-  return 0;
+  return saw_all(words, totals) ? 0 : 1;
 }

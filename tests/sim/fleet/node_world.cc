@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "tests/sim/fleet/faulty_tables.h"
 
 namespace freshet::fleet_sim {
 
@@ -62,6 +63,13 @@ std::unique_ptr<BackgroundWork> NodeWorld::make_work(Scheduler& scheduler, std::
 
 std::unique_ptr<Spawner> NodeWorld::make_spawner(Scheduler& scheduler, Mailbox&, std::function<void()>) {
   return std::make_unique<sim::SimPrograms>(scheduler, programs_);
+}
+
+std::unique_ptr<Tables> NodeWorld::make_tables(Tables& store, Scheduler& scheduler) {
+  if (engine_faults_ == nullptr) return nullptr;
+  Loop* loop = dynamic_cast<Loop*>(&scheduler);
+  FRESHET_CHECK(loop != nullptr, "a daemon runs in a loop");
+  return std::make_unique<FaultyTables>(store, *loop, *engine_faults_);
 }
 
 }  // namespace freshet::fleet_sim

@@ -13,6 +13,7 @@
 
 #include "app/daemon/world.h"
 #include "base/random.h"
+#include "tests/sim/fleet/engine_faults.h"
 #include "tests/sim/machine/sim_network.h"
 #include "tests/sim/machine/sim_programs.h"
 #include "tests/sim/sim_files.h"
@@ -74,6 +75,10 @@ class NodeWorld final : public World {
   std::unique_ptr<BackgroundWork> make_work(Scheduler& scheduler, std::function<void()> on_over) override;
   std::unique_ptr<Spawner> make_spawner(Scheduler& scheduler, Mailbox& mailbox, std::function<void()> on_lost) override;
 
+  std::unique_ptr<Tables> make_tables(Tables& store, Scheduler& scheduler) override;
+
+  // From the next life on, its daemon is an engine with these faults, which outlive it.
+  void make_engine(EngineFaults& faults) { engine_faults_ = &faults; }
   NodeClock& node_clock() { return clock_; }
   NodeNetwork& node_network() { return network_; }
   SimFiles& sim_files() { return files_; }
@@ -89,6 +94,7 @@ class NodeWorld final : public World {
   LogSink& log_;
   SimWaiter waiter_;
   sim::ProgramPlay programs_;
+  EngineFaults* engine_faults_ = nullptr;
   IoThread* io_ = nullptr;  // Its daemon owns it.
 };
 

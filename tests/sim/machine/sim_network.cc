@@ -304,6 +304,7 @@ nanoseconds SimNetwork::draw_rest(const End& end) {
 }
 
 void SimNetwork::send(Link& link, int from, std::string bytes) {
+  if (lost_ && from == 0 && lost_(bytes)) return;
   const int to = 1 - from;
   End& end = link.ends[to];
   bytes_ += bytes.size();

@@ -13,6 +13,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -54,6 +55,9 @@ class SimNetwork final : public Network {
   size_t freeze_some(uint64_t per_thousand);
   // From now on, connections are refused with this probability per thousand.
   void refuse_connections(uint64_t per_thousand) { refused_per_thousand_ = per_thousand; }
+
+  // The bytes that a client sends are lost on their way if this says so; null: none are.
+  void lose(std::function<bool(std::string_view sent)> which) { lost_ = std::move(which); }
 
   uint64_t bytes_carried() const { return bytes_; }
   bool has_ready_sockets() const { return rung_ > 0; }
@@ -120,6 +124,7 @@ class SimNetwork final : public Network {
   nanoseconds least_{20'000};
   nanoseconds most_{200'000};
   uint64_t refused_per_thousand_ = 0;
+  std::function<bool(std::string_view)> lost_;
   std::map<std::pair<BootTime, uint64_t>, std::function<void()>> events_;
   uint64_t last_event_ = 0;
   std::map<uint64_t, std::unique_ptr<Link>> links_;
