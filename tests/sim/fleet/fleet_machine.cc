@@ -114,6 +114,11 @@ class FleetMachine {
     co_await kill_owner(exam);
     co_await stop_owner(exam);
     co_await restart_with_wrong_clock(exam);
+    while (!verdict_.is_broken()) {
+      const bool done = co_await is_done();
+      if (done) break;
+      co_await pause_for(stage_, judge_random_, milliseconds(200), milliseconds(600));
+    }
     rested = true;
   }
 
