@@ -108,6 +108,8 @@ class EngineTables final : private EngineParts, public SplitTables {
       : EngineParts(parts, std::move(recent)),
         SplitTables(*parts.store, owned, parts.options.create_tables ? TableChanges::kAllowed : TableChanges::kRefused,
                     parts.options.fleet ? std::set<std::string>{kQueueStates} : std::set<std::string>()) {}
+
+  Tables& itself() { return engine; }
 };
 
 // The daemon's own store answers at once.
@@ -198,6 +200,10 @@ Result<std::unique_ptr<Tables>> make_engine_tables(DaemonParts& parts) {
 }
 
 }  // namespace
+
+Tables& engine_under(Tables& tables) {
+  return static_cast<EngineTables&>(tables).itself();
+}
 
 bool is_on_engine(const DaemonOptions& options) {
   return options.store == kDynamoDb;

@@ -26,5 +26,8 @@ void leave_out_triggers(const std::string& file, Deployment& deployment);
 // `parts.node`. Destroy the result before the store, and after everything that uses it. Loop thread, before the loop
 // runs.
 Result<std::unique_ptr<Tables>> make_runtime_tables(DaemonParts& parts);
+// The engine itself, under the tables that make_runtime_tables() made: without what a daemon remembers and counts of
+// the tables that it owns. Requires is_on_engine(). It lives as long as they.
+Tables& engine_under(Tables& tables);
 
 }  // namespace freshet

@@ -10,6 +10,7 @@
 #include "wire/service/api_route.h"
 #include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"
+#include "wire/tasks/requests.h"
 
 namespace freshet {
 namespace {
@@ -38,6 +39,10 @@ std::string queue_of(const HttpRequest& request) {
   if (!target || target->segments.size() < 2 || target->segments[0] != "queues") return {};
   return std::move(target->segments[1]);
 }
+bool is_create(const HttpRequest& request) {
+  const auto target = parse_target(request.target);
+  return request.method == "POST" && target && target->segments.size() == 3 && target->segments[2] == "tasks";
+}
 bool is_list(const HttpRequest& request) {
   const auto target = parse_target(request.target);
   return request.method == "GET" && target && target->segments.size() == 1 && target->segments[0] == "queues";
@@ -53,9 +58,12 @@ std::string name_of(const Json& one) {
 
 constexpr milliseconds kLongestTake{75'000};  // It waits for up to a minute.
 constexpr milliseconds kLongestAnswer{10'000};
+// After that, the tasks are written here. A member that is frozen or lost is known to be dead no sooner.
+constexpr milliseconds kLongestCreate{3000};
 constexpr milliseconds kLongestList{1000};
 
-milliseconds timeout_of(const HttpRequest& request) {
+milliseconds timeout_of(const HttpRequest& request, bool creates) {
+  if (creates) return kLongestCreate;
   const std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
   return path.ends_with("/take") ? kLongestTake : kLongestAnswer;
 }
@@ -95,8 +103,10 @@ class ForwardExchange final : public Exchange {
     if (queue.empty()) return answer_here();
     const QueueUnits::Place place = units_.place_of(queue);
     if (place.is == QueueUnits::Place::Is::kHere) return answer_here();
-    if (place.is == QueueUnits::Place::Is::kThere && !was_passed_on) return pass_on(queue, place.url);
+    const bool creates = is_create(request_) && units_.may_create(queue);
+    if (place.is == QueueUnits::Place::Is::kThere && !was_passed_on) return pass_on(queue, place.url, creates);
     if (was_passed_on) FRESHET_REACHED("a request that was passed on finds no owner");
+    if (creates) return answer_here();  // Other members do so in the same moment, so there is no use in asking one.
     answer_ = nobody_serves(queue);
     return {};
   }
@@ -107,9 +117,24 @@ class ForwardExchange final : public Exchange {
     inner_ = here_.accept(request_);
     return inner_->run();
   }
-  Async<void> pass_on(std::string queue, std::string url) {
-    auto answer = co_await calls_.pass_on(request_, url, units_.id(), timeout_of(request_));
-    answer_ = answer ? std::move(*answer) : no_answer(queue, url, answer.error());
+  Async<void> pass_on(std::string queue, std::string url, bool creates) {
+    if (creates) request_.headers.emplace_back(tasks::kNewTaskId, units_.new_id());
+    auto answer = co_await calls_.pass_on(request_, url, units_.id(), timeout_of(request_, creates));
+    if (answer) {
+      answer_ = std::move(*answer);
+      co_return;
+    }
+    answer_ = no_answer(queue, url, answer.error());
+    if (creates) co_await create_here();
+  }
+  // The other member may have created the tasks, or may still do so. They have the same ids here, and each is put on
+  // the condition that there is none of its id. If they cannot be written here either, the first error stays the
+  // answer.
+  Async<void> create_here() {
+    auto here = answer_here();
+    co_await here;
+    HttpResponse mine = inner_->respond();
+    if (mine.status < 429) answer_ = std::move(mine);
   }
   Async<void> list() {
     auto here = answer_here();
@@ -128,7 +153,7 @@ class ForwardExchange final : public Exchange {
     answer_ = std::move(mine);
   }
 
-  const HttpRequest request_;
+  HttpRequest request_;
   Route& here_;
   QueueUnits& units_;
   MemberCalls& calls_;

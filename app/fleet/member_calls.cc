@@ -7,6 +7,7 @@
 #include "wire/auth/actor.h"
 #include "wire/auth/sigv4.h"
 #include "wire/http/target.h"
+#include "wire/tasks/requests.h"
 
 namespace freshet {
 
@@ -47,6 +48,7 @@ Async<Result<HttpResponse>> MemberCalls::pass_on(const HttpRequest& request, con
   sent.body = request.body;
   copy_header(request.headers, sent.headers, "Content-Type");
   copy_header(request.headers, sent.headers, "X-Request-Id");
+  copy_header(request.headers, sent.headers, tasks::kNewTaskId);
   sent.headers.emplace_back(kForwardedBy, me);
   const AccessKey* key = credentials_ ? credentials_->find(actor_of(request, true).who) : nullptr;
   auto answer = co_await send(std::move(sent), url, key, timeout);

@@ -4,6 +4,7 @@
 
 #include "base/points.h"
 #include "base/set_by.h"
+#include "functions/queue/served_elsewhere.h"
 
 namespace freshet {
 
@@ -22,7 +23,9 @@ std::string queue_of(const std::string& unit) {
 }  // namespace
 
 QueueUnits::QueueUnits(QueueUnitsParts parts, FleetOptions options)
-    : parts_(std::move(parts)), options_(std::move(options)) {
+    : parts_(std::move(parts)),
+      options_(std::move(options)),
+      creation_(parts_.engine, parts_.scheduler, parts_.random, options_.id + ":" + parts_.random.uuid()) {
   parts_.queues.open_only([this](const std::string& table) { return wanted_.contains(table); });
 }
 
@@ -86,6 +89,22 @@ QueueUnits::Place QueueUnits::place_of(const std::string& queue) const {
   // Its own plan says so, but the queue is not open yet, or not any more.
   if (owner->id == options_.id) return {Place::Is::kNowhere, {}};
   return {Place::Is::kThere, owner->url};
+}
+
+bool QueueUnits::may_create(const std::string& queue) const {
+  const FleetCore* fleet = core();
+  if (!fleet || !settings_.contains(queue) || !fleet_->is_accepted()) return false;
+  return fleet->membership() == Membership::kJoined || fleet->membership() == Membership::kFenced;
+}
+
+Async<Result<std::vector<Result<CreatedTask>>>> QueueUnits::create(const std::string& queue,
+                                                                   std::vector<NewTask> tasks) {
+  using Created = Result<std::vector<Result<CreatedTask>>>;
+  const auto settings = settings_.find(queue);
+  if (settings == settings_.end())
+    return Created(fail(ErrorCode::kNotFound, "queue '" + queue + "' is not the fleet's"));
+  if (!may_create(queue)) return Created(fail(served_elsewhere(queue)));
+  return creation_.create(queue, settings->second, std::move(tasks));
 }
 
 std::vector<std::string> QueueUnits::others() const {

@@ -13,6 +13,7 @@
 #include "app/fleet/member_calls.h"
 #include "base/async.h"
 #include "base/log.h"
+#include "functions/queue/creation_elsewhere.h"
 #include "functions/queue/queues.h"
 #include "runtime/fleet/fleet.h"
 
@@ -20,6 +21,7 @@ namespace freshet {
 
 struct QueueUnitsParts {
   Tables& tables;  // The engine's.
+  Tables& engine;  // The engine itself, for writes to queues that other members serve.
   Scheduler& scheduler;
   Random& random;
   EventLog log;
@@ -58,6 +60,12 @@ class QueueUnits final : private FleetHooks {
   Async<bool> leave(BootTime deadline);
 
   Place place_of(const std::string& queue) const;
+  // True if this member may create tasks of the queue although it does not serve it: the queue is one of the fleet's,
+  // and this member's clock is right, as the tasks are ordered by it.
+  bool may_create(const std::string& queue) const;
+  // As CreateElsewhere.
+  Async<Result<std::vector<Result<CreatedTask>>>> create(const std::string& queue, std::vector<NewTask> tasks);
+  std::string new_id() { return parts_.random.uuid(); }
   // URLs of the other living members.
   std::vector<std::string> others() const;
   void nudge();
@@ -84,6 +92,7 @@ class QueueUnits final : private FleetHooks {
 
   QueueUnitsParts parts_;
   FleetOptions options_;
+  CreationElsewhere creation_;
   std::unique_ptr<Fleet> fleet_;
   std::map<std::string, QueueSettings> settings_;
   std::map<std::string, Wanted> wanted_;  // Queues that this member serves.

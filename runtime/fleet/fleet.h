@@ -62,6 +62,8 @@ class Fleet {
   // True if this member joined with a wall clock that differs from the leader's by more than a second, and until it
   // does not any more: this member serves nothing then.
   bool is_clock_off() const { return clock_.verdict() == ClockCheck::Verdict::kDiffers; }
+  // True once the wall clock of this member has been compared with the leader's, and was right.
+  bool is_accepted() const;
 
  private:
   static constexpr int kMostBeats = 3;  // The most heartbeats under way, as each may take long.
@@ -87,7 +89,6 @@ class Fleet {
   void check_membership();
   void check_clock(BootTime begun, WallTime begun_at);
   bool is_clock_known() const { return clock_.verdict() != ClockCheck::Verdict::kUnknown; }
-  bool is_accepted() const;
   nanoseconds read_interval() const;
   // Nothing until the clock has been compared.
   void serve_units();

@@ -145,6 +145,68 @@ class EngineFleet(EngineDaemon):
             again = sum(count - 1 for count in handler.came.values())
             self.assertLessEqual(again, 20 * KILLS, "only what was in work at a kill is done again")
 
+    def test_creates_go_on_while_the_owner_is_dead(self):
+        """At the other member each create is answered at once, and what was answered is there once. Every second task has no id."""
+        if self.name == "extenddb":
+            self.skipTest("ExtendDB sometimes answers 500 to everything after a client of it was killed on a busy machine")
+        names = iter(range(100))
+        daemons = [self.member(f"m{next(names)}") for _ in range(2)]
+        created, longest = {}, 0.0
+
+        def create(asked, first):
+            nonlocal longest
+            for number in range(first, 1_000_000, 2):
+                if stopping.is_set():
+                    return
+                task = {"payload": number, **({"taskId": f"t-{number}"} if number % 4 < 2 else {})}
+                begun = time.monotonic()
+                try:
+                    answer = asked.call("POST", QUEUE + "/tasks", task)
+                except Exception as error:
+                    failed.append((number, str(error)))
+                    return
+                longest = max(longest, time.monotonic() - begun)
+                created[number] = answer["taskId"]
+                if not answer["created"] and "taskId" not in task:
+                    failed.append((number, "an id that was made for it was there"))
+                time.sleep(0.002)
+
+        numbers = 0
+        for _ in range(KILLS):
+            owner = self.owner(daemons)
+            other, = [one for one in daemons if one is not owner]
+            self.until_fleet(other, 2)
+            time.sleep(LEASE_MS / 1000 * SLOWER)  # It has compared its clock with the leader's by then.
+            stopping, failed = threading.Event(), []
+            creators = [threading.Thread(target=create, args=(other, numbers + one)) for one in (0, 1)]
+            before = len(created)
+            for creator in creators:
+                creator.start()
+            try:
+                while len(created) < before + 20 and not failed:
+                    time.sleep(0.005)
+                owner.kill()
+                self.assertIs(self.owner([other]), other)
+                served = len(created)
+                while len(created) < served + 20 and not failed:
+                    time.sleep(0.005)
+            finally:
+                stopping.set()
+                for creator in creators:
+                    creator.join()
+            self.assertEqual(failed, [])
+            numbers = max(created) + 4 - max(created) % 4
+            daemons = [other, self.member(f"m{next(names)}")]
+        print(f"{len(created)} creates, each answered within {longest:.3f} s", file=sys.stderr)
+        items = self.items(daemons[0])
+        self.assertEqual(sorted(int(item["payload"]["N"]) for item in items), sorted(created))
+        self.assertEqual({int(item["payload"]["N"]): item["taskId"]["S"] for item in items}, created)
+        taken = set()
+        while len(taken) < len(created):
+            tasks = self.try_again(daemons[1], "POST", QUEUE + "/take", {"max": 100, "waitMs": 1000, "leaseMs": 600_000})["tasks"]
+            taken.update(task["taskId"] for task in tasks)
+        self.assertEqual(taken, set(created.values()))
+
     def test_sigterm_hands_over(self):
         first, second = self.member("first"), self.member("second")
         owner = self.owner([first, second])

@@ -48,6 +48,24 @@ class Create final : public TaskExchange {
     results_ = co_await queue.create(std::move(request_.tasks));
     if (request_.single && !results_.at(0)) error_ = results_.at(0).error();
   }
+  Async<void> without_queue() override {
+    return desk_.create_elsewhere ? create_elsewhere() : TaskExchange::without_queue();
+  }
+  Async<void> create_elsewhere() {
+    auto created = co_await desk_.create_elsewhere(queue_name(), std::move(request_.tasks));
+    if (!created && created.error().code == ErrorCode::kNotFound) {
+      error_ = no_queue(queue_name(), desk_.queues);
+      co_return;
+    }
+    keep(std::move(created), results_);
+    if (error_) co_return;
+    // Nobody else has an id that was made for this request: if the task is there, the daemon that serves the queue has
+    // written it, and its answer was lost.
+    for (const size_t i : request_.named) {
+      if (results_[i]) results_[i]->created = true;
+    }
+    if (request_.single && !results_.at(0)) error_ = results_.at(0).error();
+  }
   std::string body() override { return created_json(results_, request_.single); }
 
   CreateRequest request_;

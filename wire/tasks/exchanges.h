@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "runtime/api/audit_log.h"
+#include "runtime/api/create_elsewhere.h"
 #include "runtime/api/queue_series.h"
 #include "runtime/api/task_queue.h"
 #include "runtime/ports.h"
@@ -19,9 +20,10 @@ namespace freshet::tasks {
 struct Desk {
   TaskQueues& queues;
   const Clock& clock;
-  AuditLog* audit = nullptr;           // Null: changes are not logged.
-  const SeriesBook* series = nullptr;  // Null: queues have no history.
-  const RecentSpans* spans = nullptr;  // Null: nothing is traced.
+  AuditLog* audit = nullptr;                   // Null: changes are not logged.
+  const SeriesBook* series = nullptr;          // Null: queues have no history.
+  const RecentSpans* spans = nullptr;          // Null: nothing is traced.
+  CreateElsewhere create_elsewhere = nullptr;  // Null: a queue that is not open here is none.
 };
 
 std::unique_ptr<Exchange> refuse(Error error);

@@ -1,5 +1,7 @@
 #include "wire/tasks/requests.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -250,6 +252,18 @@ Result<CreateRequest> read_create(const JsonView& body) {
   if (!tasks) return fail(tasks.error());
   request.tasks = std::move(*tasks);
   return request;
+}
+
+void name_tasks(CreateRequest& request, std::string_view uuid) {
+  constexpr size_t kDigits = 4;
+  const bool is_uuid = uuid.size() == 36 && uuid.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+  if (!is_uuid) return;
+  const std::string_view start = uuid.substr(0, uuid.size() - kDigits);
+  for (size_t i = 0; i < request.tasks.size(); ++i) {
+    if (!request.tasks[i].id.empty()) continue;
+    request.tasks[i].id = fmt::format("{}{:04x}", start, i);
+    request.named.push_back(i);
+  }
 }
 
 Result<TakeRequest> read_take(const JsonView& body) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/api/task_queue.h"
@@ -12,9 +13,14 @@ namespace freshet::tasks {
 
 inline constexpr size_t kMaxBatch = 1000;
 
+// The header with a UUID for the ids of new tasks that have none. It goes with a create from member to member of a
+// fleet, so that the tasks have the same ids wherever they are written in the end.
+inline constexpr const char* kNewTaskId = "X-Freshet-New-Task-Id";
+
 struct CreateRequest {
   std::vector<NewTask> tasks;
-  bool single = false;  // One task, not a list: the answer is one object, too.
+  std::vector<size_t> named = {};  // The tasks that got their ids from name_tasks().
+  bool single = false;             // One task, not a list: the answer is one object, too.
 };
 struct TakeRequest {
   TakeInput take;
@@ -36,6 +42,8 @@ struct PausedPart {
 };
 
 Result<CreateRequest> read_create(const JsonView& body);
+// Gives ids to tasks that have none: the UUID, with the task's number as its last four digits. No effect if it is none.
+void name_tasks(CreateRequest& request, std::string_view uuid);
 Result<TakeRequest> read_take(const JsonView& body);
 Result<std::vector<Settlement>> read_settle(const JsonView& body);
 Result<std::vector<std::string>> read_cancel(const JsonView& body);

@@ -21,10 +21,7 @@ class TaskExchange : public Exchange {
 
   Async<void> run() final {
     auto queue = desk_.queues.find(queue_);
-    if (queue == nullptr) {
-      error_ = no_queue(queue_, desk_.queues);
-      return {};
-    }
+    if (queue == nullptr) return without_queue();
     Async<void> working = work(*queue);
     if (working.is_ready()) return working;
     return carry(std::move(queue), std::move(working));
@@ -34,6 +31,11 @@ class TaskExchange : public Exchange {
  protected:
   virtual Async<void> work(TaskQueue& queue) = 0;  // Loop thread.
   virtual std::string body() = 0;                  // I/O thread, if no error was set.
+  // The queue is not open in this daemon. Loop thread.
+  virtual Async<void> without_queue() {
+    error_ = no_queue(queue_, desk_.queues);
+    return {};
+  }
 
   // Keeps the value, or sets the error.
   template <class T>

@@ -86,7 +86,8 @@ bool is_below(std::string_view target, std::string_view root) {
 class TaskRoute final : public Route {
  public:
   TaskRoute(TaskQueues& queues, const Clock& clock, TaskRouteOptions options)
-      : desk_{queues, clock, options.audit, options.series, options.spans}, is_signed_(options.is_signed) {}
+      : desk_{queues, clock, options.audit, options.series, options.spans, std::move(options.create_elsewhere)},
+        is_signed_(options.is_signed) {}
 
   bool matches(const HttpRequest& request) const override {
     const std::string_view target = request.target;
@@ -181,7 +182,7 @@ class TaskRoute final : public Route {
       case ApiCall::kSettle:
         return start(target, tasks::read_settle(*body), tasks::settle);
       case ApiCall::kCreateTasks:
-        return start(target, tasks::read_create(*body), tasks::create);
+        return create(request, target, tasks::read_create(*body));
       case ApiCall::kCancelTasks:
         return start(request, target, tasks::read_cancel(*body), tasks::cancel);
       case ApiCall::kRedriveTasks:
@@ -197,6 +198,11 @@ class TaskRoute final : public Route {
       default:
         return tasks::refuse(not_implemented(call));
     }
+  }
+
+  std::unique_ptr<Exchange> create(const HttpRequest& request, Target& target, Result<tasks::CreateRequest> input) {
+    if (input) tasks::name_tasks(*input, header(request.headers, tasks::kNewTaskId));
+    return start(target, std::move(input), tasks::create);
   }
 
   template <class Input, class Make>
@@ -219,7 +225,7 @@ class TaskRoute final : public Route {
 }  // namespace
 
 std::unique_ptr<Route> make_task_route(TaskQueues& queues, const Clock& clock, TaskRouteOptions options) {
-  return std::make_unique<TaskRoute>(queues, clock, options);
+  return std::make_unique<TaskRoute>(queues, clock, std::move(options));
 }
 
 }  // namespace freshet

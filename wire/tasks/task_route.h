@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "runtime/api/audit_log.h"
+#include "runtime/api/create_elsewhere.h"
 #include "runtime/api/queue_series.h"
 #include "runtime/api/task_queue.h"
 #include "runtime/ports.h"
@@ -17,6 +18,7 @@ struct TaskRouteOptions {
   bool is_signed = false;              // True if every request must have a valid signature.
   const SeriesBook* series = nullptr;  // The history of queues, for GET /queues/NAME/series. Outlives the route.
   const RecentSpans* spans = nullptr;  // The newest spans; null: nothing is traced. Outlives the route.
+  CreateElsewhere create_elsewhere = nullptr;  // For creates of queues that are not open here; null: there are none.
 };
 
 // /queues/... and /audit. Both outlive the route.

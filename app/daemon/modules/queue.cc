@@ -99,9 +99,13 @@ class QueueModule final : public Module {
     add_route(routes, make_recording_route(*queues_, recorder_.get(), parts_->loop.clock()));
     add_route(routes, make_whatif_route(*queues_, recorder_.get(), comparisons_, parts_->loop,
                                         parts_->runtime->services().spawner));
-    add_route(routes,
-              make_task_route(*queues_, parts_->loop.clock(),
-                              {parts_->audit, parts_->plan.credentials.has_value(), &history_->book(), parts_->spans}));
+    TaskRouteOptions options{parts_->audit, parts_->plan.credentials.has_value(), &history_->book(), parts_->spans};
+    if (units_) {
+      options.create_elsewhere = [this](const std::string& queue, std::vector<NewTask> tasks) {
+        return units_->create(queue, std::move(tasks));
+      };
+    }
+    add_route(routes, make_task_route(*queues_, parts_->loop.clock(), std::move(options)));
     if (units_) {
       for (auto& route : make_fleet_routes(*units_)) routes.push_back(std::move(route));
     }
@@ -177,7 +181,9 @@ class QueueModule final : public Module {
     FleetOptions options;
     options.id = parts.node;
     options.lease = milliseconds(parts.options.fleet_lease_ms);
-    QueueUnitsParts with{*parts.tables, parts.loop, parts.random, parts.log, *queues_, *calls_, parts.start_over};
+    QueueUnitsParts with{
+        *parts.tables,   engine_under(*parts.tables), parts.loop, parts.random, parts.log, *queues_, *calls_,
+        parts.start_over};
     units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
   }
   Async<Result<void>> open_all(const PlannedDeployment& planned) {

@@ -2,125 +2,24 @@
 
 #include <algorithm>
 
-#include "base/limits.h"
 #include "base/points.h"
-#include "functions/queue/attributes.h"
 #include "functions/queue/hand_over.h"
+#include "functions/queue/new_item.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/shell/parts.h"
-#include "runtime/api/task_cost.h"
 
 namespace freshet {
 
-namespace {
-
-// The room for attributes that Freshet adds to a task: lease, error, history.
-constexpr size_t kMaxTaskBytes = limits::kMaxItemBytes - (16u << 10);
-constexpr milliseconds kLongestDeadline{int64_t{366} * 24 * 3600 * 1000};
-
-Result<void> check_time(const std::optional<milliseconds>& time, const char* name) {
-  if (time && (time->count() < 0 || *time > kLongestDeadline)) {
-    return invalid(std::string(name) + " must be from 0 to 366 days");
-  }
-  return {};
-}
-
-Result<void> check_deadline(const NewTask& task) {
-  if (!task.deadline_in) return {};
-  if (task.deadline) {
-    return invalid("deadline and deadlineMs both say until when the task is worth starting: leave out deadline");
-  }
-  if (task.deadline_in->count() < 1 || *task.deadline_in > kLongestDeadline) {
-    return invalid("deadlineMs must be from 1 ms to 366 days");
-  }
-  if (task.delay && *task.delay >= *task.deadline_in) {
-    return invalid("the task may start after its delay, " + std::to_string(task.delay->count()) +
-                   " ms, and not after deadlineMs, " + std::to_string(task.deadline_in->count()) +
-                   " ms: it could never start; both count from now, so deadlineMs must be the longer one");
-  }
-  return {};
-}
-
-// `immediate`: the store answers immediately (SureWrites).
-Result<void> check(const NewTask& task, bool immediate) {
-  if (task.id.size() > limits::kMaxPartitionKeyBytes) return invalid("taskId must be at most 2048 bytes");
-  if (task.key.size() > kMaxKeyBytes) return invalid("key must be at most 256 bytes");
-  if (task.group.size() > kMaxGroupBytes) return invalid("group must be at most 256 bytes");
-  if (task.replace && task.key.empty()) return invalid("replace needs a key");
-  if (task.priority < -100 || task.priority > 100) return invalid("priority must be from -100 to 100");
-  if (task.max_attempts && (*task.max_attempts < 1 || *task.max_attempts > 1'000'000)) {
-    return invalid("maxAttempts must be from 1 to 1000000");
-  }
-  if (task.cost && !is_cost(*task.cost)) return invalid(std::string("cost must be ") + kCostRange);
-  if (auto ok = check_time(task.ttl, "ttl"); !ok) return ok;
-  if (auto ok = check_time(task.delay, "delay"); !ok) return ok;
-  if (auto ok = check_deadline(task); !ok) return ok;
-  for (const auto& [name, value] : task.attributes) {
-    if (name.empty()) return invalid("an attribute without a name: `attributes` has a member ''");
-    if (is_reserved(name) || (!immediate && is_own_mark(name))) {
-      return invalid("attribute '" + name + "' is Freshet's own: it cannot be among `attributes`");
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<Item> Creation::new_item(NewTask& task, WallTime now) {
-  if (auto ok = check(task, sure_.is_immediate()); !ok) return fail(ok.error());
-  const WallTime created = core_.times.create(now);
-  Item item = std::move(task.attributes);
-  item.reserve(item.size() + 9);
-  if (task.id.empty()) task.id = services_.random.uuid();
-  bool delayed = task.delay && task.delay->count() > 0;
-  item.set(attribute::kAttempt, Value::number(0));
-  if (task.deadline) item.set(attribute::kDeadline, Value::number(epoch_ms(*task.deadline)));
-  if (!core_.lanes.empty() && !delayed) item.set(attribute::kLane, Value(core_.lanes.of_new(task)));
-  if (!task.group.empty()) item.set(attribute::kGroup, Value(task.group));
-  if (!task.key.empty()) {
-    item.set(attribute::kKey, Value(task.key));
-    item.set(attribute::kLiveKey, Value(task.key));
-  }
-  if (task.cost) item.set(attribute::kCost, cost_value(*task.cost));
-  if (task.max_attempts) item.set(attribute::kMaxAttempts, Value::number(*task.max_attempts));
-  if (delayed) item.set(attribute::kNotBefore, Value::number(epoch_ms(now + *task.delay)));
-  if (!task.payload.is(Type::kNull)) item.set(attribute::kPayload, std::move(task.payload));
-  if (task.priority != 0) item.set(attribute::kPriority, Value::number(task.priority));
-  item.set(attribute::kCreated, Value::number(epoch_ms(created)));
-  if (task.replace) item.set(attribute::kReplace, Value::boolean(true));
-  item.set(attribute::kId, Value(task.id));
-  item.set(attribute::kStatus, Value(delayed ? state::kDelayed : state::kPending));
-  if (const auto ttl = task.ttl ? task.ttl : settings_.default_ttl) {
-    const auto end = Value::number(epoch_s(stored_ttl(now, *ttl)));
-    // The mark adds 2.5 % to the instructions of a task's life, so only queues that need it have it.
-    if (!task.ttl && !settings_.keep.is_empty()) item.set(attribute::kQueueTtl, end);
-    item.set(attribute::kTtl, end);
-  }
-  if (const size_t size = billed_size(item); size > kMaxTaskBytes) {
-    return invalid("task '" + task.id + "' has " + std::to_string(size) + " bytes; at most " +
-                   std::to_string(kMaxTaskBytes) + " leave room for its lease, history and error");
-  }
-  return item;
+  if (auto ok = check_new_task(task, sure_.is_immediate()); !ok) return fail(ok.error());
+  const bool is_delayed = task.delay && task.delay->count() > 0;
+  std::string lane = core_.lanes.empty() || is_delayed ? std::string() : core_.lanes.of_new(task);
+  const NewItemTimes times{now, core_.times.create(now)};
+  return build_new_item(task, times, std::move(lane), settings_, services_.random);
 }
 
 PutItemInput Creation::put_new(Item item) const {
-  PutItemInput put;
-  put.table = table_;
-  put.item = std::move(item);
-  put.only_new = !FRESHET_PLANTED("create-overwrites");
-  put.cause = Cause::kQueue;
-  return put;
-}
-
-// Computes the deadline from the time until it, as the task or the queue gives it. A deadline that is a point in time
-// stays as it is.
-void Creation::set_deadline(NewTask& task) const {
-  if (task.deadline) return;
-  if (task.deadline_in) {
-    task.deadline = wall() + *std::exchange(task.deadline_in, std::nullopt);
-  } else if (settings_.default_deadline) {
-    task.deadline = wall() + task.delay.value_or(milliseconds(0)) + *settings_.default_deadline;
-  }
+  return put_new_item(table_, std::move(item));
 }
 
 // This check comes before all others, so that a client does not come back later with a task that is wrong anyway.
@@ -128,7 +27,7 @@ std::vector<Result<CreatedTask>> Creation::refuse_wrong(const std::vector<NewTas
   std::vector<Result<CreatedTask>> out;
   out.reserve(tasks.size());
   for (const auto& task : tasks) {
-    if (auto ok = check(task, sure_.is_immediate()); ok) {
+    if (auto ok = check_new_task(task, sure_.is_immediate()); ok) {
       out.emplace_back(CreatedTask{});
     } else {
       out.emplace_back(fail(std::move(ok.error())));
@@ -157,7 +56,7 @@ Async<std::vector<Result<CreatedTask>>> Creation::create(std::vector<NewTask> ta
   std::vector<Result<CreatedTask>> out = refuse_wrong(tasks);
   bool any_passed = false;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    if (out[i]) set_deadline(tasks[i]);
+    if (out[i]) set_deadline(tasks[i], settings_, services_.scheduler.clock());
     any_passed = any_passed || (tasks[i].deadline && *tasks[i].deadline <= wall());
   }
   if (any_passed) co_await refuse_passed(tasks, out);
@@ -239,22 +138,12 @@ Async<size_t> Creation::create_plain(std::vector<NewTask>& tasks, size_t first, 
   auto answers = co_await sure_.create(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i]) {
-      refused(out[places[i]], answers[i].error());
+      refuse_create(out[places[i]], answers[i].error());
     } else {
       created(tasks[places[i]], out[places[i]]->id, now);
     }
   }
   co_return next;
-}
-
-// A put that was refused because the id already exists is no error.
-void Creation::refused(Result<CreatedTask>& result, Error& error) {
-  if (error.code == ErrorCode::kConditionalCheckFailed) {
-    FRESHET_REACHED("a create that is there already");
-    result->created = false;
-  } else {
-    result = fail(std::move(error));
-  }
 }
 
 void Creation::created(const NewTask& task, std::string_view id, WallTime written) {

@@ -20,10 +20,8 @@ class Creation : QueuePart {
   Result<Item> new_item(NewTask& task, WallTime now);
   PutItemInput put_new(Item item) const;
   void created(const NewTask& task, std::string_view id, WallTime written);
-  static void refused(Result<CreatedTask>& result, Error& error);
 
  private:
-  void set_deadline(NewTask& task) const;
   std::vector<Result<CreatedTask>> refuse_wrong(const std::vector<NewTask>& tasks) const;
   void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why, std::vector<Result<CreatedTask>>& out);
   Async<size_t> create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out);

@@ -4,6 +4,7 @@
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/new_item.h"
 #include "functions/queue/shell/parts.h"
 #include "runtime/api/cancel_mark.h"
 
@@ -80,7 +81,7 @@ Async<Result<CreatedTask>> KeyedTasks::create_keyed(NewTask task) {
   if (!answer) {
     const bool is_there = answer.error().code == ErrorCode::kConditionalCheckFailed;
     Result<CreatedTask> result = out;
-    parts_.creation.refused(result, answer.error());
+    refuse_create(result, answer.error());
     if (!is_there || !task.replace) co_return result;
     auto finished = co_await guard.finish_replacing(std::move(out.id));
     if (!finished) co_return fail(finished.error());

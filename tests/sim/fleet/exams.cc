@@ -7,6 +7,8 @@ namespace freshet::fleet_sim {
 
 namespace {
 
+using Json = nlohmann::json;
+
 constexpr milliseconds kTakeOver{4'000};
 constexpr milliseconds kHandOver{500};
 constexpr milliseconds kLook{10};  // Between two looks.
@@ -21,12 +23,14 @@ std::string passed_ms(nanoseconds time) {
 struct Pair {
   FleetNode* owner = nullptr;
   uint16_t other = 0;
+  std::string queue;
 };
 
 Pair draw_owner(Exam& exam) {
   const auto& queues = exam.stage.plan.queues;
-  const std::string unit = "queue/" + queues[exam.random.below(queues.size())];
   Pair out;
+  out.queue = queues[exam.random.below(queues.size())];
+  const std::string unit = "queue/" + out.queue;
   out.owner = exam.cluster.member_named(exam.cluster.units().owner(unit));
   exam.stage.verdict.insist(out.owner != nullptr, "nobody serves a queue", unit);
   if (!out.owner) return out;
@@ -36,9 +40,8 @@ Pair draw_owner(Exam& exam) {
   return out;
 }
 
-// How long it takes until each queue is served, as that member's answers say.
-Async<void> judge_served(Exam& exam, uint16_t port, milliseconds most, const char* promise) {
-  const BootTime began = exam.stage.caller.now();
+// How long it takes from `began` until each queue is served, as that member's answers say.
+Async<void> judge_served(Exam& exam, BootTime began, uint16_t port, milliseconds most, const char* promise) {
   for (const std::string& queue : exam.stage.plan.queues) {
     for (;;) {
       if (exam.stage.verdict.is_broken()) co_return;
@@ -55,13 +58,27 @@ Async<void> judge_served(Exam& exam, uint16_t port, milliseconds most, const cha
   }
 }
 
+// A create is answered at once, whoever serves the queue at the moment.
+Async<void> judge_create(Exam& exam, Pair pair) {
+  FleetStage& stage = exam.stage;
+  std::string id = "exam-" + pair.queue;
+  stage.ledger.create_sent(pair.queue, id, stage.caller.now());
+  std::string path = "/queues/" + pair.queue + "/tasks";
+  Json body = {{"taskId", id}, {"payload", 1}};
+  const Reply reply = co_await stage.caller.post(pair.other, std::move(path), std::move(body), kTakeOver);
+  stage.verdict.insist(reply.ok(), "a create is refused during a takeover", id + ": " + std::to_string(reply.status));
+  if (reply.ok()) stage.ledger.created(id, reply.answered);
+}
+
 }  // namespace
 
 Async<void> kill_owner(Exam& exam) {
   const Pair pair = draw_owner(exam);
   if (!pair.owner) co_return;
   exam.cluster.kill_member(*pair.owner, milliseconds(8'000));
-  co_await judge_served(exam, pair.other, kTakeOver, "a dead member's queue is served too late");
+  const BootTime killed = exam.stage.caller.now();
+  co_await judge_create(exam, pair);
+  co_await judge_served(exam, killed, pair.other, kTakeOver, "a dead member's queue is served too late");
   co_await sleep_for(exam.stage.caller.scheduler(), milliseconds(8'000) + kSettled);
 }
 
@@ -69,7 +86,8 @@ Async<void> stop_owner(Exam& exam) {
   const Pair pair = draw_owner(exam);
   if (!pair.owner || exam.stage.verdict.is_broken()) co_return;
   exam.cluster.stop_member(*pair.owner, milliseconds(1'000));
-  co_await judge_served(exam, pair.other, kHandOver, "a stopping member's queue is served too late");
+  const BootTime stopped = exam.stage.caller.now();
+  co_await judge_served(exam, stopped, pair.other, kHandOver, "a stopping member's queue is served too late");
   co_await sleep_for(exam.stage.caller.scheduler(), milliseconds(7'000) + kSettled);
 }
 

@@ -15,7 +15,7 @@ struct Exam {
   Random& random;
 };
 
-// The queues of a member that is killed are served by others within four seconds.
+// The queues of a member that is killed are served by others within four seconds, and creates go on meanwhile.
 Async<void> kill_owner(Exam& exam);
 // Those of one that gets SIGTERM, within half a second.
 Async<void> stop_owner(Exam& exam);

@@ -124,6 +124,12 @@ class FleetMachine {
     co_await judge_members();
     Exam exam{stage_, cluster_, judge_random_};
     co_await kill_owner(exam);
+    // Tasks were created meanwhile.
+    while (!verdict_.is_broken()) {
+      const bool done = co_await is_done();
+      if (done) break;
+      co_await pause_for(stage_, judge_random_, milliseconds(200), milliseconds(600));
+    }
     co_await stop_owner(exam);
     co_await restart_with_wrong_clock(exam);
     const bool still = co_await is_done();

@@ -126,5 +126,22 @@ TEST(CreateRequest, AnIdIsNotEmpty) {
   EXPECT_EQ(why("{}"), "");
 }
 
+TEST(CreateRequest, TasksWithoutAnIdGetOneFromTheUuid) {
+  const std::string uuid = "0a1b2c3d-4e5f-4678-9abc-def012345678";
+  CreateRequest request;
+  request.tasks.resize(1000);
+  request.tasks[1].id = "theirs";
+  for (const char* none :
+       {"", "0a1b2c3d", "0a1b2c3d-4e5f-4678-9abc-def01234567\xff", "0A1B2C3D-4E5F-4678-9ABC-DEF012345678"}) {
+    name_tasks(request, none);
+    EXPECT_TRUE(request.named.empty()) << none;
+  }
+  name_tasks(request, uuid);
+  EXPECT_EQ(request.named.size(), 999u);
+  EXPECT_EQ(request.tasks[0].id, "0a1b2c3d-4e5f-4678-9abc-def012340000");
+  EXPECT_EQ(request.tasks[1].id, "theirs");
+  EXPECT_EQ(request.tasks[999].id, "0a1b2c3d-4e5f-4678-9abc-def0123403e7");
+}
+
 }  // namespace
 }  // namespace freshet::tasks

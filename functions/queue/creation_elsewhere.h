@@ -1,0 +1,43 @@
+// Creates tasks of queues that another daemon of the fleet serves, for the time in which that one does not answer.
+//
+// The items are those that the queue itself would write (new_item.h), but without a lane: for the daemon that serves
+// the queue they are tasks that a client put, and it finds them by its look around. Creates that only that daemon can
+// judge are refused: those with a key, those of a queue with bounds, and those whose deadline has passed.
+//
+// Loop thread. The store and the scheduler outlive it, and it outlives every Async that it returned.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "functions/queue/sure_writes.h"
+#include "functions/settings.h"
+#include "runtime/api/task_queue.h"
+
+namespace freshet {
+
+class CreationElsewhere {
+ public:
+  // `store`: the engine itself, without what a daemon remembers and counts of the tables that it owns. `writer`: as in
+  // SureWrites.
+  CreationElsewhere(Tables& store, Scheduler& scheduler, Random& random, std::string writer)
+      : scheduler_(scheduler), random_(random), sure_(store, scheduler, std::move(writer)) {}
+
+  // As TaskQueue::create(). kUnavailable if one of the tasks is for the daemon alone that serves the queue: then none
+  // is created.
+  Async<Result<std::vector<Result<CreatedTask>>>> create(const std::string& table, const QueueSettings& settings,
+                                                         std::vector<NewTask> tasks);
+
+ private:
+  using Created = std::vector<Result<CreatedTask>>;
+  Async<Result<Created>> write(std::vector<WriteInput> writes, Created out);
+
+  Scheduler& scheduler_;
+  Random& random_;
+  SureWrites sure_;
+  std::map<std::string, WallTime> newest_;  // The newest `taskCreated` given out, by table: it never goes back.
+};
+
+}  // namespace freshet

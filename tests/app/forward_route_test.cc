@@ -1,0 +1,218 @@
+// Requests at a member of a fleet that does not serve their queue.
+#include "app/fleet/forward_route.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/functions/world.h"
+#include "wire/tasks/requests.h"
+#include "wire/tasks/task_route.h"
+
+namespace freshet {
+namespace {
+
+constexpr const char* kTasks = "/queues/QueueTable/tasks";
+
+class NoWork final : public FleetHooks {
+ public:
+  void start(const std::string& /*unit*/) override {}
+  void stop(const std::string& /*unit*/) override {}
+  void notify_others() override {}
+};
+
+// One member has the queue, and answers as the test says; the other one is asked.
+class ForwardRouteTest : public ::testing::Test {
+ protected:
+  using Json = nlohmann::json;
+
+  ForwardRouteTest() : calls(world.http, world.clock, no_credentials, "us-east-1") {
+    world.queues = std::make_unique<Queues>(*world.services, EventLog(), QueueIdentity{"asked", "1"});
+    owner = std::make_unique<Fleet>(*world.store, world.scheduler, world.random, EventLog(), no_work,
+                                    FleetOptions{"owner", "http://owner", milliseconds(3000)});
+    owner->serve({"queue/QueueTable"});
+    EXPECT_TRUE(world.wait(owner->join()));
+    world.pass(seconds(2));
+    units = std::make_unique<QueueUnits>(QueueUnitsParts{*world.store, *world.store, world.scheduler, world.random,
+                                                         EventLog(), *world.queues, calls, [](const std::string&) {}},
+                                         FleetOptions{"asked", "", milliseconds(3000)});
+    TaskRouteOptions options;
+    options.create_elsewhere = [this](const std::string& queue, std::vector<NewTask> tasks) {
+      return units->create(queue, std::move(tasks));
+    };
+    route = make_forward_route(make_task_route(*world.queues, world.clock, options), *units, calls);
+  }
+  ~ForwardRouteTest() override {
+    route.reset();
+    units.reset();
+  }
+
+  void join(QueueSettings settings = {}) {
+    EXPECT_TRUE(world.wait(units->deploy({{"QueueTable", settings}})));
+    units->begin("http://asked");
+    world.pass(seconds(3));
+  }
+  HttpResponse ask(const std::string& method, const std::string& target, const std::string& body, bool passed = false) {
+    HttpRequest request;
+    request.method = method;
+    request.target = target;
+    request.body = body;
+    if (passed) request.headers.emplace_back(kForwardedBy, "owner");
+    const auto exchange = route->accept(std::move(request));
+    auto run = exchange->run();
+    for (int i = 0; i < 100'000 && !run.is_ready(); ++i) world.pass(milliseconds(1));
+    EXPECT_TRUE(run.is_ready());
+    return exchange->respond();
+  }
+  HttpResponse post(const std::string& target, const std::string& body) { return ask("POST", target, body); }
+  // The last request that went to the owner as a create.
+  const HttpRequest& passed_on() const {
+    for (size_t i = world.http.requests.size(); i-- > 0;) {
+      if (world.http.requests[i].target == kTasks) return world.http.requests[i];
+    }
+    ADD_FAILURE() << "none";
+    return world.http.requests.front();
+  }
+  size_t items() {
+    ScanInput scan;
+    scan.table = "QueueTable";
+    return world.wait(world.store->scan(std::move(scan)))->items.size();
+  }
+
+  World world{false};
+  NoWork no_work;
+  const std::optional<Credentials> no_credentials;
+  MemberCalls calls;
+  std::unique_ptr<Fleet> owner;
+  std::unique_ptr<QueueUnits> units;
+  std::unique_ptr<Route> route;
+};
+
+TEST_F(ForwardRouteTest, ACreateGoesToTheOwnerWhileThatAnswers) {
+  join();
+  HttpResponse full;
+  full.status = 429;
+  full.body = "full";
+  full.headers.emplace_back("Retry-After", "7");
+  world.http.answers.emplace_back(full);
+  const HttpResponse answer = post(kTasks, R"({"payload":1})");
+  EXPECT_EQ(answer.status, 429) << "the owner judges its limits";
+  EXPECT_EQ(answer.body, "full");
+  EXPECT_EQ(header(answer.headers, "Retry-After"), "7");
+  EXPECT_EQ(items(), 0u);
+}
+
+TEST_F(ForwardRouteTest, ACreateIsWrittenHereIfTheOwnerDoesNotAnswer) {
+  join();
+  world.http.answer = [](const HttpRequest&) { return never_sent(ErrorCode::kUnavailable, "nobody listens"); };
+  const Json one = Json::parse(post(kTasks, R"({"taskId":"a","payload":1})").body);
+  EXPECT_EQ(one["taskId"], "a");
+  EXPECT_EQ(one["created"], true);
+  const Json again = Json::parse(post(kTasks, R"({"taskId":"a","payload":1})").body);
+  EXPECT_EQ(again["created"], false);
+  const Json batch = Json::parse(post(kTasks, R"({"tasks":[{"taskId":"b"},{},{"priority":5},{"priority":500}]})").body);
+  EXPECT_EQ(batch["error"]["code"], "ValidationException") << "the body itself is wrong: " << batch;
+  const Json good = Json::parse(post(kTasks, R"({"tasks":[{"taskId":"b"},{},{"priority":5}]})").body);
+  ASSERT_EQ(good["results"].size(), 3u) << good;
+  EXPECT_EQ(world.status("b"), "PENDING");
+  EXPECT_EQ(world.status(good["results"][1]["taskId"]), "PENDING");
+  EXPECT_EQ(world.read(good["results"][2]["taskId"]).int_or("priority", 0), 5);
+  EXPECT_EQ(items(), 4u);
+}
+
+// The owner has written the task, and died before it answered.
+TEST_F(ForwardRouteTest, ATaskWithoutAnIdIsTheSameWhoeverWritesIt) {
+  join();
+  std::string id;
+  world.http.answer = [&](const HttpRequest& request) -> Result<HttpResponse> {
+    tasks::CreateRequest as_sent;
+    as_sent.tasks.resize(2);
+    tasks::name_tasks(as_sent, header(request.headers, tasks::kNewTaskId));
+    id = as_sent.tasks[1].id;
+    world.put_pending(id, world.now_ms());
+    return fail(ErrorCode::kUnavailable, "the connection broke");
+  };
+  const Json answer = Json::parse(post(kTasks, R"({"tasks":[{"taskId":"a"},{"payload":1}]})").body);
+  EXPECT_EQ(answer["results"][1]["taskId"], id);
+  EXPECT_EQ(answer["results"][1]["created"], true);
+  EXPECT_EQ(id.size(), 36u);
+  EXPECT_EQ(items(), 2u);
+}
+
+TEST_F(ForwardRouteTest, ACreateThatIsForTheOwnerAloneGetsWhatBecameOfIt) {
+  join();
+  world.http.answer = [](const HttpRequest&) { return fail(ErrorCode::kTimeout, "no answer"); };
+  for (const char* body : {R"({"taskId":"a","key":"k"})", R"({"tasks":[{"taskId":"b"},{"key":"k"}]})"}) {
+    const HttpResponse unknown = post(kTasks, body);
+    EXPECT_EQ(unknown.status, 503);
+    EXPECT_EQ(Json::parse(unknown.body)["error"]["code"], "UnknownOutcomeException");
+  }
+  world.http.answer = [](const HttpRequest&) { return never_sent(ErrorCode::kUnavailable, "nobody listens"); };
+  const HttpResponse refused = post(kTasks, R"({"taskId":"a","key":"k"})");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(Json::parse(refused.body)["error"]["code"], "ServiceUnavailableException");
+  EXPECT_EQ(header(refused.headers, "Retry-After").empty(), false);
+  EXPECT_EQ(items(), 0u);
+}
+
+TEST_F(ForwardRouteTest, AQueueWithABoundIsCreatedInByItsOwnerAlone) {
+  QueueSettings settings;
+  settings.admission.max_waiting = 5;
+  join(settings);
+  world.http.answer = [](const HttpRequest&) { return never_sent(ErrorCode::kUnavailable, "nobody listens"); };
+  EXPECT_EQ(post(kTasks, R"({"taskId":"a"})").status, 503);
+  EXPECT_EQ(items(), 0u);
+}
+
+TEST_F(ForwardRouteTest, OnlyCreatesAreCarriedOutHere) {
+  join();
+  world.http.answer = [](const HttpRequest&) { return never_sent(ErrorCode::kUnavailable, "nobody listens"); };
+  EXPECT_EQ(post("/queues/QueueTable/take", "{}").status, 503);
+  EXPECT_EQ(ask("GET", "/queues/QueueTable/tasks/a", "").status, 503);
+  EXPECT_EQ(ask("GET", kTasks, "").status, 503);
+  EXPECT_EQ(post("/queues/Nothing/tasks", "{}").status, 404);
+}
+
+// The member that passed it on believes that this one serves the queue.
+TEST_F(ForwardRouteTest, ACreateThatCameFromAMemberIsNotPassedOnAgain) {
+  join();
+  const size_t sent = world.http.requests.size();
+  EXPECT_EQ(ask("POST", kTasks, R"({"taskId":"a"})", true).status, 200);
+  EXPECT_EQ(ask("POST", "/queues/QueueTable/take", "{}", true).status, 503);
+  EXPECT_EQ(world.http.requests.size(), sent);
+  EXPECT_EQ(world.status("a"), "PENDING");
+}
+
+TEST_F(ForwardRouteTest, NothingIsCreatedBeforeTheClockHasBeenCompared) {
+  EXPECT_TRUE(world.wait(units->deploy({{"QueueTable", {}}})));
+  EXPECT_EQ(post(kTasks, R"({"taskId":"a"})").status, 503);
+  world.clock.step_wall(seconds(60));  // The owner has beaten before.
+  units->begin("http://asked");
+  world.pass(milliseconds(1));
+  world.http.answer = [](const HttpRequest&) { return never_sent(ErrorCode::kUnavailable, "nobody listens"); };
+  EXPECT_EQ(post(kTasks, R"({"taskId":"a"})").status, 503);
+  EXPECT_EQ(items(), 0u);
+}
+
+// From the owner's death until this member serves the queue.
+TEST_F(ForwardRouteTest, CreatesGoOnWhileTheQueueIsTakenOver) {
+  join();
+  world.http.answer = [](const HttpRequest&) { return never_sent(ErrorCode::kUnavailable, "nobody listens"); };
+  owner.reset();
+  std::set<std::string> created;
+  const BootTime died = world.clock.boot();
+  while (!world.queues->find_queue("QueueTable") && world.clock.boot() - died < seconds(10)) {
+    const std::string id = "t-" + std::to_string(created.size());
+    ASSERT_EQ(post(kTasks, R"({"taskId":")" + id + R"("})").status, 200) << id;
+    created.insert(id);
+    world.pass(milliseconds(20));
+  }
+  EXPECT_GT(created.size(), 100u);
+  ASSERT_EQ(post(kTasks, R"({"taskId":"last"})").status, 200);
+  EXPECT_EQ(items(), created.size() + 1);
+  TakeInput input;
+  input.max = 1000;
+  EXPECT_EQ(world.wait(world.queues->find_queue("QueueTable")->take(input))->size(), created.size() + 1);
+}
+
+}  // namespace
+}  // namespace freshet
