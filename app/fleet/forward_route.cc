@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/fleet/forwarded_take.h"
 #include "wire/http/target.h"
 #include "wire/service/api_route.h"
 #include "wire/tasks/answers.h"
@@ -48,14 +49,8 @@ std::string name_of(const Json& one) {
   return name != one.end() && name->is_string() ? name->get<std::string>() : "";
 }
 
-constexpr milliseconds kLongestTake{75'000};  // It waits for up to a minute.
 constexpr milliseconds kLongestAnswer{10'000};
 constexpr milliseconds kLongestList{1000};
-
-milliseconds timeout_of(const HttpRequest& request) {
-  const std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
-  return path.ends_with("/take") ? kLongestTake : kLongestAnswer;
-}
 
 // Adds the queues of another member's list.
 void add_queues(Json& list, const std::string& body) {
@@ -104,7 +99,9 @@ class ForwardExchange final : public Exchange {
     return inner_->run();
   }
   Async<void> pass_on(std::string queue, std::string url) {
-    auto answer = co_await calls_.pass_on(request_, url, units_.id(), timeout_of(request_));
+    auto passing = is_take(request_) ? pass_take_on(request_, queue, url, units_, calls_)
+                                     : calls_.pass_on(request_, url, units_.id(), kLongestAnswer);
+    auto answer = co_await passing;
     answer_ = answer ? std::move(*answer) : no_answer(queue, url, answer.error());
   }
   Async<void> list() {
