@@ -47,6 +47,7 @@ class OwnedTables final : public Tables {
   const StoreTraits& traits() const override { return traits_; }
 
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;
+  // Looks again after three seconds before it says that a known table does not exist.
   Async<Result<TableDescription>> describe_table(std::string table) override;
   Async<Result<TableDescription>> delete_table(std::string table) override;
   Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
