@@ -96,7 +96,7 @@ Result<std::string> QueueTable::status_index(const TableDefinition& definition) 
   return invalid("queue '" + definition.name + "': index '" + short_one + "' must project ALL attributes");
 }
 
-Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, std::string table) {
+Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, EventLog log, std::string table) {
   if (auto ok = fits(services.tables, table); !ok) co_return fail(ok.error());
   auto described = co_await services.tables.describe_table(table);
   if (!described) co_return fail(described.error());
@@ -115,7 +115,7 @@ Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, std:
   auto index = status_index(wanted);
   if (!index) co_return fail(index.error());
   std::string name = wanted.name;
-  co_await table_built(services, std::move(name));
+  co_await table_built(services, log, std::move(name));
   co_return Prepared{std::move(wanted), std::move(*index), std::move(described->id)};
 }
 
@@ -144,7 +144,7 @@ Async<void> QueueTable::mend(TableDescription there) {
 }
 
 Async<void> QueueTable::become_queue_again() {
-  auto prepared = co_await prepare(services_, table_);
+  auto prepared = co_await prepare(services_, log_, table_);
   if (!prepared) {
     // The next look around tries again.
     if (prepared.error().code != ErrorCode::kResourceNotFound) lose_table(prepared.error());
