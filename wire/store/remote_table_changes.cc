@@ -301,7 +301,8 @@ Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefiniti
   for (const IndexDefinition& index : wanted.indexes) {
     if (has_same_index(now, index)) continue;
     auto request = add_index_request(wanted, index);
-    Shown made = [name = index.name](const TableDefinition& there) { return there.index(name) != nullptr; };
+    // Another daemon may make another index of this name meanwhile.
+    Shown made = [index](const TableDefinition& there) { return has_same_index(there, index); };
     auto done = co_await change_table("UpdateTable", std::move(request), wanted.name, std::move(made));
     if (!done) co_return fail(refusal_of_index(done.error()));
   }

@@ -7,6 +7,7 @@
 #include "functions/queue/attributes.h"
 #include "functions/queue/shell/parts.h"
 #include "functions/table_built.h"
+#include "tables/index_difference.h"
 #include "tables/traits.h"
 
 namespace freshet {
@@ -37,8 +38,7 @@ void add_sparse_index(TableDefinition& definition, std::string_view name, std::s
 }
 
 bool is_status_index(const IndexDefinition& index) {
-  return index.keys.partition.name == attribute::kStatus && index.keys.sort &&
-         index.keys.sort->name == attribute::kCreated;
+  return index.keys == queue_index(index.name, attribute::kStatus, attribute::kCreated).keys;
 }
 
 // Adds what a queue needs to the definition. `follows_stream`: the queue reads the table's stream (Follower).
@@ -91,7 +91,10 @@ Result<std::string> QueueTable::status_index(const TableDefinition& definition) 
     short_one = index.name;
   }
   if (short_one.empty()) {
-    return invalid("queue '" + definition.name + "': an index on taskStatus, taskCreated is missing");
+    const IndexDefinition* other = definition.index(kStatusIndex);
+    const IndexDefinition wanted = queue_index(kStatusIndex, attribute::kStatus, attribute::kCreated);
+    return invalid("queue '" + definition.name + "': an index on taskStatus, taskCreated is missing" +
+                   (other ? "; '" + other->name + "' has " + index_difference(*other, wanted) : ""));
   }
   return invalid("queue '" + definition.name + "': index '" + short_one + "' must project ALL attributes");
 }
