@@ -162,7 +162,7 @@ Result<Deployment> read_deployment(const TemplateOptions& options, std::string t
   input.known_variables = known_variables;
   input.check_function = check_function;
   auto deployment = resolve_deployment(input);
-  if (deployment && !options.reads_streams) leave_out_triggers(options.path, *deployment);
+  if (deployment && !options.reads_streams) leave_out_triggers(options, *deployment);
   return deployment;
 }
 
