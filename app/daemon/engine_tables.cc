@@ -249,6 +249,21 @@ Result<void> check_fleet(const DaemonOptions& options) {
   return {};
 }
 
+std::optional<std::string> warning_of_fleet(const DaemonOptions& options) {
+  if (!options.fleet) return std::nullopt;
+  std::string what;
+  const auto add = [&what](const char* option, const std::vector<std::string>& files) {
+    if (!files.empty()) what.append(what.empty() ? "" : ", ").append(option);
+  };
+  add("--priority-queue", options.priority_queues);
+  add("--filtered-queue", options.filtered_queues);
+  add("--ordered-writes", options.ordered_writes);
+  if (what.empty()) return std::nullopt;
+  return what +
+         " with --fleet: each daemon that has the option serves these tables by itself, and no daemon takes "
+         "them over; give it to one daemon, or read what then holds in docs/fleet.md";
+}
+
 void leave_out_triggers(const TemplateOptions& options, Deployment& deployment) {
   const auto is_trigger = [&deployment](const MappingDefinition& mapping) {
     return only_wakes_a_processor(mapping, deployment.functions);
