@@ -29,7 +29,7 @@ std::string projection_text(const IndexDefinition& index) {
   return out;
 }
 
-void add(std::string& out, const std::string& part, const char* between) {
+void append_part(std::string& out, const std::string& part, const char* between) {
   out.append(out.empty() ? "" : between).append(part);
 }
 
@@ -38,10 +38,10 @@ void add(std::string& out, const std::string& part, const char* between) {
 std::string index_difference(const IndexDefinition& is, const IndexDefinition& wanted) {
   std::string out;
   if (is.keys != wanted.keys) {
-    add(out, "keys " + keys_text(is.keys) + " and not " + keys_text(wanted.keys), "; ");
+    append_part(out, "keys " + keys_text(is.keys) + " and not " + keys_text(wanted.keys), "; ");
   }
   if (is.projection != wanted.projection || sorted(is.included) != sorted(wanted.included)) {
-    add(out, "projection " + projection_text(is) + " and not " + projection_text(wanted), "; ");
+    append_part(out, "projection " + projection_text(is) + " and not " + projection_text(wanted), "; ");
   }
   return out;
 }
@@ -52,8 +52,8 @@ std::string lacking_indexes(const TableDefinition& is, const TableDefinition& wa
     const IndexDefinition* there = is.index(index.name);
     const std::string name = "index '" + index.name + "'";
     const std::string difference = there == nullptr ? "" : index_difference(*there, index);
-    if (there == nullptr) add(out, name, ", ");
-    if (!difference.empty()) add(out, name + " (it has " + difference + ")", ", ");
+    if (there == nullptr) append_part(out, name, ", ");
+    if (!difference.empty()) append_part(out, name + " (it has " + difference + ")", ", ");
   }
   return out;
 }

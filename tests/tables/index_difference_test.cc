@@ -1,4 +1,4 @@
-// What differs between an index that is there and the wanted one, in words.
+// The words for the difference between an index that is there and the wanted one.
 #include "tables/index_difference.h"
 
 #include <gtest/gtest.h>
