@@ -255,15 +255,31 @@ Result<void> check_fleet(const DaemonOptions& options) {
   return {};
 }
 
-void leave_out_triggers(const std::string& file, Deployment& deployment) {
+std::optional<std::string> warning_of_fleet(const DaemonOptions& options) {
+  if (!options.fleet) return std::nullopt;
+  std::string what;
+  const auto add = [&what](const char* option, const std::vector<std::string>& files) {
+    if (!files.empty()) what.append(what.empty() ? "" : ", ").append(option);
+  };
+  add("--priority-queue", options.priority_queues);
+  add("--filtered-queue", options.filtered_queues);
+  add("--ordered-writes", options.ordered_writes);
+  if (what.empty()) return std::nullopt;
+  return what +
+         " with --fleet: each daemon that has the option serves these tables by itself, and no daemon takes "
+         "them over; give it to one daemon, or read what then holds in docs/fleet.md";
+}
+
+void leave_out_triggers(const TemplateOptions& options, Deployment& deployment) {
   const auto is_trigger = [&deployment](const MappingDefinition& mapping) {
     return only_wakes_a_processor(mapping, deployment.functions);
   };
+  const bool is_written_by_user = options.text.empty();
   for (const auto& mapping : deployment.mappings) {
-    if (!is_trigger(mapping)) continue;
+    if (!is_trigger(mapping) || !is_written_by_user) continue;
     const auto place = deployment.places.find("table " + mapping.table);
     const TemplatePlace where = place == deployment.places.end() ? TemplatePlace{} : place->second;
-    deployment.warnings.push_back({file, where.line, where.resource, "StreamSpecification",
+    deployment.warnings.push_back({options.path, where.line, where.resource, "StreamSpecification",
                                    "the stream of table " + mapping.table +
                                        " is not read on an engine: the queue starts its processor by itself"});
   }

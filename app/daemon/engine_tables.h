@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "app/daemon/module.h"
@@ -12,15 +13,19 @@
 
 namespace freshet {
 
+struct TemplateOptions;
+
 // Checks the options about the engine. kValidation names the wrong option.
 Result<void> check_engine(const DaemonOptions& options);
 bool is_on_engine(const DaemonOptions& options);
 // Checks the options about a fleet. kValidation names the wrong option.
 Result<void> check_fleet(const DaemonOptions& options);
+// Names what a fleet does not move between its daemons, if the options ask for it.
+std::optional<std::string> warning_of_fleet(const DaemonOptions& options);
 
-// Removes the event source mappings that only invoke the trigger function, with a warning: an engine's streams do not
-// start it, so the queue starts its processor itself. `file`: the template's name.
-void leave_out_triggers(const std::string& file, Deployment& deployment);
+// Removes the event source mappings that only invoke the trigger function: an engine's streams do not start it, so the
+// queue starts its processor itself. Warns of that if a user wrote the template, and so asked for the stream.
+void leave_out_triggers(const TemplateOptions& options, Deployment& deployment);
 
 // The tables as the runtime and the queues see them; null: they use the store itself. Sets `parts.tables` and
 // `parts.node`. Destroy the result before the store, and after everything that uses it. Loop thread, before the loop

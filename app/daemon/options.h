@@ -21,8 +21,8 @@ struct ListenAddress {
 };
 
 struct TemplateOptions {
-  std::string path;                     // Empty: no template.
-  std::string text;                     // If not empty: the template itself. Messages call it `path`.
+  std::string path;  // Empty: no template.
+  std::string text;  // If not empty: the template itself, made by a command. Messages call it `path`.
   std::vector<std::string> parameters;  // NAME=VALUE of the template's Parameters.
   std::vector<std::string> settings;    // FUNCTION.VARIABLE=VALUE.
   Account account;                      // Used in ARNs.

@@ -162,7 +162,7 @@ Result<Deployment> read_deployment(const TemplateOptions& options, std::string t
   input.known_variables = known_variables;
   input.check_function = check_function;
   auto deployment = resolve_deployment(input);
-  if (deployment && !options.reads_streams) leave_out_triggers(options.path, *deployment);
+  if (deployment && !options.reads_streams) leave_out_triggers(options, *deployment);
   return deployment;
 }
 
@@ -207,6 +207,7 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<M
   plan.listen = *listen;
   if (auto engine = check_engine(options); !engine) return fail(std::move(engine.error()));
   if (auto fleet = check_fleet(options); !fleet) return fail(std::move(fleet.error()));
+  if (auto warning = warning_of_fleet(options)) plan.warnings.push_back(std::move(*warning));
   if (is_on_engine(options) && options.data == kMemoryDirectory) {
     plan.warnings.push_back(
         "--store dynamodb with --data :memory: forgets definitions, pauses and logs with each stop");

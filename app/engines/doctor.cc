@@ -5,8 +5,8 @@
 #include <ctime>
 #include <utility>
 
+#include "tables/index_difference.h"
 #include "tables/traits.h"
-#include "wire/store/merge.h"
 
 namespace freshet::engines {
 
@@ -57,15 +57,11 @@ bool is_no_answer(const Error& error) {
          error.code == ErrorCode::kRequestLimitExceeded || error.code == ErrorCode::kTransactionConflict;
 }
 
-// Names the first difference between a table that is there and the wanted one; empty if there is none.
+// Names the first kind of difference between a table that is there and the wanted one; empty if there is none.
 std::string difference(const TableDefinition& is, const TableDefinition& wanted) {
   if (is.keys != wanted.keys) return "it has other keys";
-  for (const IndexDefinition& index : wanted.indexes) {
-    const auto* known = is.index(index.name);
-    if (known == nullptr) return "it lacks the index '" + index.name + "'";
-    if (!remote::is_same_index(*known, index))
-      return "its index '" + index.name + "' has other keys or another projection";
-  }
+  const std::string indexes = lacking_indexes(is, wanted);
+  if (!indexes.empty()) return "it lacks, or has in another form: " + indexes;
   if (wanted.stream && is.stream != wanted.stream) return "its stream is off, or has another view";
   if (wanted.ttl_attribute && is.ttl_attribute != wanted.ttl_attribute)
     return "its ttl is off, or has another attribute";

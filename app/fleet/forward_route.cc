@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/fleet/forwarded_take.h"
 #include "base/points.h"
 #include "wire/http/target.h"
 #include "wire/service/api_route.h"
@@ -56,17 +57,10 @@ std::string name_of(const Json& one) {
   return name != one.end() && name->is_string() ? name->get<std::string>() : "";
 }
 
-constexpr milliseconds kLongestTake{75'000};  // It waits for up to a minute.
 constexpr milliseconds kLongestAnswer{10'000};
 // After that, the tasks are written here. A member that is frozen or lost is known to be dead no sooner.
 constexpr milliseconds kLongestCreate{3000};
 constexpr milliseconds kLongestList{1000};
-
-milliseconds timeout_of(const HttpRequest& request, bool creates) {
-  if (creates) return kLongestCreate;
-  const std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
-  return path.ends_with("/take") ? kLongestTake : kLongestAnswer;
-}
 
 // Adds the queues of another member's list.
 void add_queues(Json& list, const std::string& body) {
@@ -119,7 +113,10 @@ class ForwardExchange final : public Exchange {
   }
   Async<void> pass_on(std::string queue, std::string url, bool creates) {
     if (creates) request_.headers.emplace_back(tasks::kNewTaskId, units_.new_id());
-    auto answer = co_await calls_.pass_on(request_, url, units_.id(), timeout_of(request_, creates));
+    auto passing = is_take(request_)
+                       ? pass_take_on(request_, queue, url, units_, calls_)
+                       : calls_.pass_on(request_, url, units_.id(), creates ? kLongestCreate : kLongestAnswer);
+    auto answer = co_await passing;
     if (answer) {
       answer_ = std::move(*answer);
       co_return;

@@ -73,6 +73,7 @@ class QueueUnits final : private FleetHooks {
   bool is_clock_off() const { return fleet_ && fleet_->is_clock_off(); }
   const FleetCore* core() const { return fleet_ ? fleet_->core() : nullptr; }
   const std::string& id() const { return options_.id; }
+  Scheduler& scheduler() const { return parts_.scheduler; }
   std::string broken() const;
 
  private:

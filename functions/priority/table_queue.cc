@@ -24,7 +24,8 @@ TableQueue::TableQueue(Services& services, Settings asked, Settings settings, Ke
       wall_(wall) {}
 
 Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, Settings settings,
-                                                            std::optional<TableDefinition> wanted, WallGuard* wall) {
+                                                            std::optional<TableDefinition> wanted, WallGuard* wall,
+                                                            EventLog log) {
   auto valid = validate(settings);
   if (!valid) co_return fail(valid.error());
   const auto fits = require_traits(services.tables.traits(), "priority queue '" + settings.name + "'",
@@ -54,7 +55,7 @@ Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, 
     if (!altered) co_return fail(altered.error().code, where + altered.error().message);
   }
   std::string name = complete->name;
-  co_await table_built(services, std::move(name));
+  co_await table_built(services, log, std::move(name));
   co_return std::unique_ptr<TableQueue>(
       new TableQueue(services, std::move(asked), std::move(settings), complete->keys, wall));
 }

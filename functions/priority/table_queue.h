@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/log.h"
 #include "base/wall_guard.h"
 #include "functions/priority/policy/failure.h"
 #include "functions/priority/policy/transitions.h"
@@ -30,10 +31,10 @@ class TableQueue final : public PriorityQueue {
  public:
   // Makes the tables with these keys (nothing: `id`, a string) if they are not there, and adds the indexes and books
   // that the queue needs. kValidation for wrong settings and tables that cannot be a queue. `wall` says if the wall
-  // clock is trusted, and outlives the queue; null: it always is.
+  // clock is trusted, and outlives the queue; null: it always is. `log` says how long indexes take to be built.
   static Async<Result<std::unique_ptr<TableQueue>>> open(Services& services, Settings settings,
                                                          std::optional<TableDefinition> wanted = {},
-                                                         WallGuard* wall = nullptr);
+                                                         WallGuard* wall = nullptr, EventLog log = {});
   TableQueue(const TableQueue&) = delete;
   TableQueue& operator=(const TableQueue&) = delete;
 

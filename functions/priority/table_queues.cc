@@ -36,7 +36,7 @@ Result<void> TableQueues::check_apart(const Settings& wanted) const {
 Async<Result<TableQueue*>> TableQueues::open(Definition definition) {
   if (auto apart = check_apart(definition.settings); !apart) co_return fail(apart.error());
   auto opened =
-      co_await TableQueue::open(services_, std::move(definition.settings), std::move(definition.table), wall_);
+      co_await TableQueue::open(services_, std::move(definition.settings), std::move(definition.table), wall_, log_);
   if (!opened) co_return fail(opened.error());
   for (auto& [name, other] : queues_) {
     if (other->settings().states_in() != (*opened)->settings().states_in()) continue;

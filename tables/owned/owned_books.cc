@@ -13,6 +13,8 @@ constexpr int kDoubtShare = 10;           // In doubt, the least pause is shorte
 constexpr seconds kLongestWrite{600};     // A count that waits longer than this for a write is begun anew.
 constexpr milliseconds kFirstPause{200};  // The pause after a failed page; it is then doubled.
 constexpr milliseconds kLongestPause{30'000};
+// An engine that starts again may deny a table for a moment. All that is remembered of a table goes with it.
+constexpr seconds kSecondLook{3};
 
 // The status as in the books of the embedded store (tables/engine/books_keeper.h).
 std::string state_of(const std::optional<ValueView>& status) {
@@ -148,8 +150,14 @@ Async<Result<TableDescription>> OwnedTables::alter_table(TableDefinition definit
 Async<Result<TableDescription>> OwnedTables::describe_table(std::string table) {
   std::string name = table;
   auto described = co_await store_.describe_table(std::move(name));
+  const auto is_missing = [&described] { return !described && described.error().code == ErrorCode::kResourceNotFound; };
+  if (is_missing() && recent_.definition(table) != nullptr) {
+    co_await sleep_for(scheduler_, kSecondLook);
+    name = table;
+    described = co_await store_.describe_table(std::move(name));
+  }
   if (described) know(*described);
-  if (!described && described.error().code == ErrorCode::kResourceNotFound) {
+  if (is_missing()) {
     end_books(table);
     recent_.forget_table(table);
   }

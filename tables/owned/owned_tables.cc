@@ -245,7 +245,8 @@ Async<void> OwnedTables::know_tables(std::vector<std::string> tables) {
 }
 
 // Writes of new items leave some room for changes, which never fail for lack of room. Changes of items that are
-// remembered already do not wait. `inputs` and `room` must outlive the Async.
+// remembered already do not wait. A large create waits longest: smaller ones that come later wait behind it. `inputs`
+// and `room` must outlive the Async.
 template <class Input>
 Async<Result<void>> OwnedTables::find_room(const std::vector<Input>& inputs, Room& room) {
   const auto is_remembered = [this](const Input& input) {
@@ -263,7 +264,10 @@ Async<Result<void>> OwnedTables::find_room(const std::vector<Input>& inputs, Roo
   const size_t most = recent_.most_bytes();
   const size_t wanted = std::min(bytes, most / 2) + (are_new ? most / 4 : 0);
   const BootTime end = now() + kRoomPatience;
-  while (bytes > 0 && !recent_.make_room(now(), wanted)) {
+  std::optional<Turns::Turn> turn;
+  if (are_new && bytes > 0) turn.emplace(creates_);
+  const auto has_room = [&] { return (!turn || turn->is_next() || now() >= end) && recent_.make_room(now(), wanted); };
+  while (bytes > 0 && !has_room()) {
     if (!are_new && std::all_of(inputs.begin(), inputs.end(), is_remembered)) break;
     if (now() >= end) {
       if (!are_new) break;

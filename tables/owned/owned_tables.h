@@ -6,8 +6,8 @@
 //   because others may write, too.
 //
 // It remembers each write until the indexes show it, within a bounded memory. While that memory is full, further writes
-// wait. If that lasts, writes that only create items are refused with kThroughputExceeded; all others go on, so that
-// running work can be finished.
+// wait; those that only create items in the order in which they came. If that lasts, these are refused with
+// kThroughputExceeded; all others go on, so that running work can be finished.
 //
 // It corrects queries of an index, but not scans, nor queries with count_only or a projection. Only the engine decides
 // the conditions of writes: remembered items are never the reason for a promise.
@@ -25,6 +25,7 @@
 #include "base/async.h"
 #include "tables/owned/kept_books.h"
 #include "tables/owned/recent_writes.h"
+#include "tables/owned/turns.h"
 #include "tables/tables.h"
 #include "tables/traits.h"
 
@@ -47,6 +48,7 @@ class OwnedTables final : public Tables {
   const StoreTraits& traits() const override { return traits_; }
 
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;
+  // Looks again after three seconds before it says that a known table does not exist.
   Async<Result<TableDescription>> describe_table(std::string table) override;
   Async<Result<TableDescription>> delete_table(std::string table) override;
   Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
@@ -145,6 +147,7 @@ class OwnedTables final : public Tables {
   const OwnedOptions options_;
   StoreTraits traits_;
   RecentWrites recent_;
+  Turns creates_;                                                 // Those that wait for room.
   std::map<std::string, std::shared_ptr<Kept>> kept_;             // By table.
   std::map<std::pair<std::string, std::string>, BootTime> lags_;  // By table and index: when it was last far behind.
   Scope scope_;                                                   // The last member, so that it is destroyed first.

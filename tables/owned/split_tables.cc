@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tables/index_difference.h"
+
 namespace freshet {
 
 namespace {
@@ -75,12 +77,7 @@ Async<Result<TableDescription>> SplitTables::if_it_is(TableDefinition wanted) {
   }
   if (!there) co_return there;
   if (there->definition.keys != wanted.keys) co_return invalid("table '" + wanted.name + "' is there with other keys");
-  std::string lacks;
-  for (const auto& index : wanted.indexes) {
-    const IndexDefinition* same = there->definition.index(index.name);
-    const bool is_there = same != nullptr && same->keys == index.keys && same->projection == index.projection;
-    if (!is_there) lacks.append(lacks.empty() ? "index '" : ", index '").append(index.name).append("'");
-  }
+  std::string lacks = lacking_indexes(there->definition, wanted);
   if (wanted.ttl_attribute && wanted.ttl_attribute != there->definition.ttl_attribute) {
     lacks.append(lacks.empty() ? "" : ", ").append("ttl by '").append(*wanted.ttl_attribute).append("'");
   }

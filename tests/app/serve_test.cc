@@ -270,6 +270,28 @@ TEST(Serve, FurtherSettingsAreChecked) {
   EXPECT_EQ(error({"MAX_ATTEMPTS=7"}), "no error");
 }
 
+TEST(Serve, OnAnEngineOnlyATemplateOfTheUsersIsWarnedOfItsStream) {
+  const auto queue = queue_of(to_handler());
+  ASSERT_TRUE(queue) << queue.error().message;
+  TemplateOptions options;
+  options.path = "freshet serve emails";
+  options.text = template_of(*queue, "x");
+  options.reads_streams = false;
+  const auto served = read_deployment(options);
+  ASSERT_TRUE(served) << served.error().message;
+  EXPECT_TRUE(served->mappings.empty());
+  EXPECT_TRUE(served->warnings.empty()) << served->warnings[0].to_string();
+
+  options.path = source_dir() + "/config/lifo.yaml";
+  options.text.clear();
+  options.parameters = {"TaskRunner=http://127.0.0.1:8000/send"};
+  const auto of_user = read_deployment(options);
+  ASSERT_TRUE(of_user) << of_user.error().message;
+  EXPECT_TRUE(of_user->mappings.empty());
+  ASSERT_EQ(of_user->warnings.size(), 1u);
+  EXPECT_THAT(of_user->warnings[0].to_string(), HasSubstr("is not read on an engine"));
+}
+
 class ServeFunction : public testing::Test {
  protected:
   ServeFunction() : folder_(std::filesystem::path(testing::TempDir()) / "serve function's") {

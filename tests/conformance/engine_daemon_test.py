@@ -251,10 +251,13 @@ class EngineDaemon(unittest.TestCase):
         process = subprocess.Popen([BINARY, *words, "--data", self.place / "page", "--listen", "127.0.0.1:0", "--ready-file", ready],
                                    env={**os.environ, **KEYS}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
+            page = []
             for said in process.stdout:
+                page.append(said)
                 if ready.exists():
                     break
-            self.assertTrue(ready.exists(), said)
+            self.assertTrue(ready.exists(), page)
+            self.assertNotIn("TEMPLATE_WARNING", "".join(page), "nobody asked for a stream")
         finally:
             process.send_signal(signal.SIGTERM)
             process.communicate()

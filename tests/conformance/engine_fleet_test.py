@@ -224,6 +224,33 @@ class EngineFleet(EngineDaemon):
         self.assertNotIn("error", str(answer))
         self.assertEqual(owner.process.wait(), 0)
 
+    def test_a_take_that_waits_at_an_owner_that_freezes_ends(self):
+        daemons = [self.member(name) for name in "ab"]
+        self.try_again(daemons[0], "GET", QUEUE + "/stats")
+        self.until_fleet(daemons[0], 2)
+        owner = self.owner(daemons)
+        other, = [one for one in daemons if one is not owner]
+        answers = []
+
+        def take():
+            begun = time.monotonic()
+            answers.append((other.call("POST", QUEUE + "/take", {"waitMs": 60000}), time.monotonic() - begun))
+
+        takes = threading.Thread(target=take)
+        takes.start()
+        time.sleep(1)  # The take waits at the owner.
+        owner.process.send_signal(signal.SIGSTOP)
+        try:
+            takes.join()
+        finally:
+            owner.process.send_signal(signal.SIGCONT)
+        (answer, took), = answers
+        self.assertEqual(answer, {"tasks": []})
+        self.assertLess(took, 20, "the lease is 3 s, and the machine may be busy")
+        self.try_again(daemons[0], "POST", QUEUE + "/tasks", {"taskId": "a"})
+        taken = self.try_again(daemons[1], "POST", QUEUE + "/take", {"waitMs": 20000})["tasks"]
+        self.assertEqual([task["taskId"] for task in taken], ["a"])
+
     def test_queues_are_spread(self):
         first = self.member("first")
         for table in ("QQ1", "QQ2", "QQ3"):

@@ -1,9 +1,27 @@
 // Pausing a queue, a group, a key: what takes give out, what goes on, what a restart keeps. In both worlds.
 #include "functions/queue/pauses.h"
+
+#include "tables/owned/split_tables.h"
 #include "tests/functions/queue_fixture.h"
 
 namespace freshet {
 namespace {
+
+// Holds transactions back, or loses their answers.
+class SlowTables final : public SplitTables {
+ public:
+  explicit SlowTables(Tables& tables, Scheduler& scheduler) : SplitTables(tables, tables), go_on(scheduler) {}
+  Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override {
+    if (holds) co_await go_on.future();
+    auto work = SplitTables::transact_write(std::move(input));
+    auto written = co_await work;
+    if (!loses_answers) co_return written;
+    co_return fail(ErrorCode::kUnknownOutcome, "no answer");
+  }
+  Promise<bool> go_on;
+  bool holds = false;
+  bool loses_answers = false;
+};
 
 class QueuePauses : public QueueFixture {
  protected:
@@ -272,6 +290,49 @@ TEST_P(QueuePauses, ChangesThatOverlapAreMadeOneAfterTheOther) {
   for (auto& one : pauses) ASSERT_TRUE(world.wait(std::move(one)));
   ASSERT_TRUE(world.wait(std::move(gone)));
   EXPECT_EQ(world.wait(world.start().stats())->pauses.size(), 4u);
+}
+
+TEST_P(QueuePauses, ALateWriteOfAFormerOwnerReplacesNothing) {
+  SlowTables tables(*world.tables, world.scheduler);
+  Services& there = *world.services;
+  world.services = std::make_unique<Services>(
+      Services{tables, there.topics, there.scheduler, there.random, there.http, there.spawner});
+  Queue& queue = world.start();
+  tables.holds = true;
+  auto late = queue.pause({Pause::Of::kGroup, "eu", "", {}}, {"AKID", "", ""});
+  world.pass(milliseconds(100));
+  PutItemInput put;
+  put.table = "freshet.queues";
+  put.item = pause_item({Pause::Of::kGroup, "us", "", "the next owner", world.clock.wall(), {}});
+  put.item.set("queue", Value("QueueTable"));
+  put.item.set("slot", Value::number(Pauses::kLastSlot));
+  ASSERT_TRUE(world.wait(world.store->put_item(put)));
+  tables.holds = false;
+  tables.go_on.set(true);
+  const auto refused = world.wait(std::move(late));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "the pauses of queue 'QueueTable' have changed: try again");
+  ASSERT_TRUE(pause(queue, Pause::Of::kGroup, "eu"));
+  const auto stats = world.wait(world.start().stats());
+  ASSERT_EQ(stats->pauses.size(), 2u);
+  EXPECT_EQ(stats->pauses[1].name, "us");
+  world.queues.reset();  // Before its store.
+}
+
+TEST_P(QueuePauses, AWriteWithoutAnAnswerIsRecognised) {
+  SlowTables tables(*world.tables, world.scheduler);
+  Services& there = *world.services;
+  world.services = std::make_unique<Services>(
+      Services{tables, there.topics, there.scheduler, there.random, there.http, there.spawner});
+  Queue& queue = world.start();
+  tables.loses_answers = true;
+  const auto paused = pause(queue, Pause::Of::kGroup, "eu");
+  ASSERT_TRUE(paused) << paused.error().message;
+  EXPECT_EQ(resume(queue, Pause::Of::kGroup, "eu").error().code, ErrorCode::kUnknownOutcome);
+  tables.loses_answers = false;
+  EXPECT_TRUE(resume(queue, Pause::Of::kGroup, "eu")) << "it had gone, and nobody had been told";
+  EXPECT_TRUE(pause(queue, Pause::Of::kGroup, "us"));
+  world.queues.reset();  // Before its store.
 }
 
 }  // namespace

@@ -315,6 +315,21 @@ TEST_P(QueueTableTest, AStatusIndexOfTheClientsOwnWillDo) {
   EXPECT_FALSE(has_index("task-status-created-index")) << "one is enough";
 }
 
+TEST_P(QueueTableTest, AnotherIndexUnderTheNameOfTheStatusIndexIsTold) {
+  Queue& queue = world.start();
+  alter_table([](TableDefinition& table) {
+    for (auto& index : table.indexes) {
+      if (index.name == "task-status-created-index") index.keys.sort.reset();
+    }
+  });
+  world.pass(milliseconds(2'000));
+  ASSERT_NE(queue.broken(), nullptr);
+  EXPECT_NE(queue.broken()->message.find("an index on taskStatus, taskCreated is missing; 'task-status-created-index' "
+                                         "has keys (taskStatus S) and not (taskStatus S, taskCreated N)"),
+            std::string::npos)
+      << queue.broken()->message;
+}
+
 TEST_P(QueueTableTest, WhatCannotBeMendedIsTold) {
   Queue& queue = world.start();
   create(queue, {"a"});

@@ -84,33 +84,34 @@ Async<Result<TableDescription>> RemoteTables::describe_table(std::string table) 
 }
 
 Async<Result<TableDescription>> RemoteTables::describe(std::string table) {
-  auto request = table_request(table);
-  auto answer = co_await caller_.call("DescribeTable", std::move(request), Caller::Kind::kRead);
   Scheduler& scheduler = caller_.scheduler();
   const BootTime end = scheduler.clock().boot() + kLongestContradiction;
-  for (milliseconds look = kFirstLook; answer && !description_of(*answer); look *= 2) {
-    if (scheduler.clock().boot() >= end) break;
+  for (milliseconds look = kFirstLook;; look *= 2) {
+    auto request = table_request(table);
+    auto answer = co_await caller_.call("DescribeTable", std::move(request), Caller::Kind::kRead);
+    if (!answer) {
+      if (answer.error().code == ErrorCode::kResourceNotFound) forget(table);
+      co_return fail(answer.error());
+    }
+    auto described = description_of(*answer);
+    if (described) co_return co_await with_ttl(std::move(described->table));
+    if (scheduler.clock().boot() >= end) co_return fail(described.error());
     co_await sleep_for(scheduler, look);
-    request = table_request(table);
-    answer = co_await caller_.call("DescribeTable", std::move(request), Caller::Kind::kRead);
   }
-  if (!answer) {
-    if (answer.error().code == ErrorCode::kResourceNotFound) forget(table);
-    co_return fail(answer.error());
-  }
-  auto described = description_of(*answer);
-  if (!described) co_return fail(described.error());
-  auto ttl_question = table_request(table);
-  auto ttl_answer = co_await caller_.call("DescribeTimeToLive", std::move(ttl_question), Caller::Kind::kRead);
+}
+
+Async<Result<TableDescription>> RemoteTables::with_ttl(TableDescription table) {
+  auto request = table_request(table.definition.name);
+  auto answer = co_await caller_.call("DescribeTimeToLive", std::move(request), Caller::Kind::kRead);
   // Some engines have no ttl.
-  if (!ttl_answer && ttl_answer.error().code != ErrorCode::kUnknownOperation) co_return fail(ttl_answer.error());
-  if (ttl_answer) {
-    auto ttl = ttl_of(*ttl_answer);
+  if (!answer && answer.error().code != ErrorCode::kUnknownOperation) co_return fail(answer.error());
+  if (answer) {
+    auto ttl = ttl_of(*answer);
     if (!ttl) co_return fail(ttl.error());
-    described->table.definition.ttl_attribute = std::move(*ttl);
+    table.definition.ttl_attribute = std::move(*ttl);
   }
-  keys_.know(described->table.definition);
-  co_return std::move(described->table);
+  keys_.know(table.definition);
+  co_return table;
 }
 
 // Sends a change and waits until the table shows it: an engine may answer before that, and describe the table as it was
@@ -158,7 +159,7 @@ Async<Result<std::optional<TableDescription>>> RemoteTables::when(std::string ta
       is_building = seen && !seen->indexes_ready;
       still = seen && seen->status == "ACTIVE" && seen->indexes_ready;
       if (still) {
-        auto described = co_await describe(table);
+        auto described = co_await with_ttl(std::move(seen->table));
         if (described && shown(described->definition)) co_return std::move(*described);
         if (!described) error = described.error();
       }
@@ -300,7 +301,8 @@ Async<Result<void>> RemoteTables::set_indexes(TableDefinition now, TableDefiniti
   for (const IndexDefinition& index : wanted.indexes) {
     if (has_same_index(now, index)) continue;
     auto request = add_index_request(wanted, index);
-    Shown made = [name = index.name](const TableDefinition& there) { return there.index(name) != nullptr; };
+    // Another daemon may make another index of this name meanwhile.
+    Shown made = [index](const TableDefinition& there) { return has_same_index(there, index); };
     auto done = co_await change_table("UpdateTable", std::move(request), wanted.name, std::move(made));
     if (!done) co_return fail(refusal_of_index(done.error()));
   }

@@ -94,6 +94,7 @@ class RemoteTables final : public Tables {
 
   using Shown = std::function<bool(const TableDefinition&)>;
   Async<Result<TableDescription>> describe(std::string table);  // Does not set `seen_`.
+  Async<Result<TableDescription>> with_ttl(TableDescription table);
   void forget(const std::string& table);
   Async<Result<void>> make_changes(TableDefinition now, TableDefinition wanted);
   Async<Result<void>> change(const char* operation, std::string body);

@@ -23,6 +23,17 @@ Item pause_key(const std::string& queue, int64_t slot) {
   return key;
 }
 
+// A former owner of the queue may write late, and the next one may use the same slot by then. So each write requires
+// that the slot is as its writer knows it; null: free.
+template <class Write>
+void require(Write& write, const Pause* known, const Pause* own) {
+  write.condition = known ? "since = :known" : "attribute_not_exists(since)";
+  if (known) write.placeholders.values.set(":known", Value::number(epoch_ms(known->since)));
+  if (own == nullptr) return;
+  write.condition += " OR since = :own";  // It is sent again if no answer comes.
+  write.placeholders.values.set(":own", Value::number(epoch_ms(own->since)));
+}
+
 std::optional<Error> wrong_pause(const PauseInput& input) {
   const bool named = input.of != Pause::Of::kQueue;
   const std::string kind(pause_kind_name(input.of));
@@ -40,7 +51,7 @@ std::optional<Error> wrong_pause(const PauseInput& input) {
 
 }  // namespace
 
-// Runs before anything is taken.
+// Runs before anything is taken, and again when the store has other pauses than were known.
 Async<Result<void>> Pausing::load_pauses() {
   QueryInput query;
   query.table = ShedLog::kTable;
@@ -122,10 +133,20 @@ Async<Result<Pause>> Pausing::pause_now(PauseInput input, Actor actor) {
   put.item = pause_key(table_, *slot);
   for (auto& [name, value] : pause_item(pause)) put.item.set(name, std::move(value));
   put.cause = Cause::kQueue;
+  require(put, core_.pauses.find(pause.of, pause.name), &pause);
   AuditLine line{"pause", std::move(actor), table_, {}, {}, {}};
   line.detail = pause_subject(pause.of, pause.name, table_) + " " + pause_in_words(pause);
   auto written = co_await write_pause(std::move(put), std::move(line));
-  if (!written) co_return fail(written.error());
+  if (!written) {
+    const bool is_refused = written.error().code == ErrorCode::kTransactionCanceled;
+    if (!is_refused && written.error().code != ErrorCode::kUnknownOutcome) co_return fail(written.error());
+    const auto read = co_await load_pauses();
+    const Pause* there = core_.pauses.find(pause.of, pause.name);
+    const bool is_done = read && there && epoch_ms(there->since) == epoch_ms(pause.since) && there->by == pause.by;
+    if (!is_done && !is_refused) co_return fail(written.error());
+    if (!is_done)
+      co_return fail(ErrorCode::kUnavailable, "the pauses of queue '" + table_ + "' have changed: try again");
+  }
   // The next owner may have read the pauses before this write. The client asks again, and asks that one.
   if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));
   log_.info(
@@ -149,6 +170,8 @@ Async<Result<void>> Pausing::resume_now(Pause::Of of, std::string name, Actor ac
   gone.table = ShedLog::kTable;
   gone.key = pause_key(table_, core_.pauses.slot_for(of, name).value_or(0));
   gone.cause = Cause::kQueue;
+  require(gone, pause, nullptr);
+  gone.condition += " OR attribute_not_exists(since)";
   auto written = co_await write_pause(std::move(gone), std::move(line));
   if (!written) co_return fail(written.error());
   if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));

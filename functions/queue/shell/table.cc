@@ -7,6 +7,7 @@
 #include "functions/queue/attributes.h"
 #include "functions/queue/shell/parts.h"
 #include "functions/table_built.h"
+#include "tables/index_difference.h"
 #include "tables/traits.h"
 
 namespace freshet {
@@ -37,8 +38,7 @@ void add_sparse_index(TableDefinition& definition, std::string_view name, std::s
 }
 
 bool is_status_index(const IndexDefinition& index) {
-  return index.keys.partition.name == attribute::kStatus && index.keys.sort &&
-         index.keys.sort->name == attribute::kCreated;
+  return index.keys == queue_index(index.name, attribute::kStatus, attribute::kCreated).keys;
 }
 
 // Adds what a queue needs to the definition. `follows_stream`: the queue reads the table's stream (Follower).
@@ -91,12 +91,15 @@ Result<std::string> QueueTable::status_index(const TableDefinition& definition) 
     short_one = index.name;
   }
   if (short_one.empty()) {
-    return invalid("queue '" + definition.name + "': an index on taskStatus, taskCreated is missing");
+    const IndexDefinition* other = definition.index(kStatusIndex);
+    const IndexDefinition wanted = queue_index(kStatusIndex, attribute::kStatus, attribute::kCreated);
+    return invalid("queue '" + definition.name + "': an index on taskStatus, taskCreated is missing" +
+                   (other ? "; '" + other->name + "' has " + index_difference(*other, wanted) : ""));
   }
   return invalid("queue '" + definition.name + "': index '" + short_one + "' must project ALL attributes");
 }
 
-Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, std::string table) {
+Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, EventLog log, std::string table) {
   if (auto ok = fits(services.tables, table); !ok) co_return fail(ok.error());
   auto described = co_await services.tables.describe_table(table);
   if (!described) co_return fail(described.error());
@@ -115,7 +118,7 @@ Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, std:
   auto index = status_index(wanted);
   if (!index) co_return fail(index.error());
   std::string name = wanted.name;
-  co_await table_built(services, std::move(name));
+  co_await table_built(services, log, std::move(name));
   co_return Prepared{std::move(wanted), std::move(*index), std::move(described->id)};
 }
 
@@ -144,7 +147,7 @@ Async<void> QueueTable::mend(TableDescription there) {
 }
 
 Async<void> QueueTable::become_queue_again() {
-  auto prepared = co_await prepare(services_, table_);
+  auto prepared = co_await prepare(services_, log_, table_);
   if (!prepared) {
     // The next look around tries again.
     if (prepared.error().code != ErrorCode::kResourceNotFound) lose_table(prepared.error());

@@ -22,7 +22,7 @@ class QueueTable : QueuePart {
 
   // Checks that the table can be a queue and adds what a queue needs. Errors: kResourceNotFound; kValidation, which
   // names what is missing.
-  static Async<Result<Prepared>> prepare(Services& services, std::string table);
+  static Async<Result<Prepared>> prepare(Services& services, EventLog log, std::string table);
   // At startup: finds the newest creation time that Freshet gave to a task.
   Async<Result<void>> recover_created();
 

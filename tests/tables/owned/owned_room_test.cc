@@ -19,18 +19,21 @@ class OwnedRoom : public ::testing::Test {
     ASSERT_FALSE(last);
     EXPECT_EQ(last.error().code, ErrorCode::kThroughputExceeded);
   }
-  Async<void> create_later(std::string id) {
+  Async<void> create_later(std::string id, size_t bytes = 0) {
     PutItemInput put;
     put.table = "Things";
     put.item = OwnedWorld::thing(id, "PENDING", 1);
+    if (bytes > 0) put.item.set("payload", Value(std::string(bytes, 'x')));
     put.only_new = true;
     const auto answer = co_await world_.owned.put_item(std::move(put));
     ++(answer ? made_ : refused_);
+    if (answer) order_ += id + " ";
   }
 
   OwnedWorld world_{1, {}, seconds(4), kLittle};
   int made_ = 0;
   int refused_ = 0;
+  std::string order_;  // The ids of those that were made.
 };
 
 TEST_F(OwnedRoom, WorkInHandCanBeEndedWithoutRoom) {
@@ -65,6 +68,25 @@ TEST_F(OwnedRoom, WritesThatAreUnderWayTakeRoom) {
   EXPECT_GT(refused_, 20);
   EXPECT_EQ(made_ + refused_, 40);
   EXPECT_LE(most, kLittle);
+}
+
+TEST_F(OwnedRoom, SmallCreatesDoNotPassALargeOneThatWaits) {
+  Result<WriteOutput> last;
+  // Full, of writes that may be forgotten one after the other.
+  for (int i = 0; i < 100 && last; ++i) {
+    last = world_.create("fill" + std::to_string(i), "PENDING", 100 + i);
+    world_.pass(milliseconds(200));
+  }
+  ASSERT_FALSE(last);
+  world_.pass(milliseconds(1000));
+  Scope scope;
+  scope.spawn(create_later("large", 200));
+  for (int i = 0; i < 60; ++i) {
+    scope.spawn(create_later("s" + std::to_string(i)));
+    world_.pass(milliseconds(50));
+  }
+  EXPECT_EQ(order_.substr(0, order_.find(' ')), "large") << order_;
+  EXPECT_GT(made_, 1);
 }
 
 TEST_F(OwnedRoom, WhatAClientHasChangedMakesNothingWait) {

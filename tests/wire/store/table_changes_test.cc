@@ -232,6 +232,18 @@ TEST_F(TableChangesTest, AStreamThatWasMadeWithoutAnAnswerIsMade) {
   EXPECT_EQ(altered->definition.stream, StreamView::kKeysOnly);
 }
 
+TEST_F(TableChangesTest, EachLookAtATableIsOneDescription) {
+  state.exists = true;
+  ASSERT_TRUE(wait(tables.describe_table("T")));
+  EXPECT_EQ(calls["DescribeTable"], 1);
+  calls.clear();
+  wanted.stream = StreamView::kKeysOnly;
+  ASSERT_TRUE(wait(tables.alter_table(wanted)));
+  EXPECT_EQ(calls["DescribeTable"], 4)
+      << "before the change, until the table is active, after the change, as the result";
+  EXPECT_EQ(calls["DescribeTimeToLive"], 4);
+}
+
 TEST_F(TableChangesTest, ADescriptionThatComesLateIsWaitedFor) {
   state.exists = true;
   late_looks = 6;
