@@ -170,8 +170,9 @@ Complaints check_includes(std::string_view path, std::string_view source) {
       R"(^(boost/(asio|beast)|nlohmann/json\.hpp|simdjson|yaml-cpp|spdlog|openssl|CLI|prometheus)\b)");
   const std::string_view folder = folder_of(path);
   const auto place = place_of(folder);
-  // Nobody but app/ itself includes its headers, and the simulator is a program of its own.
-  const bool light = path.ends_with(".h") && folder != "app" && !path.starts_with("tests/sim/machine/");
+  // Nobody but app/ itself includes its headers, and each simulator is a program of its own.
+  const bool is_simulator = path.starts_with("tests/sim/machine/") || path.starts_with("tests/sim/fleet/");
+  const bool light = path.ends_with(".h") && folder != "app" && !is_simulator;
   Complaints complaints;
   int number = 0;
   for (const std::string_view line : lines_of(source)) {
