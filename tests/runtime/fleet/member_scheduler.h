@@ -17,7 +17,9 @@ class MemberScheduler final : public Scheduler {
   MemberScheduler(SimLoop& world, double rate) : world_(world), clock_(world.clock(), rate) {}
 
   void post(Work work) override {
-    world_.post([this, work = std::move(work)]() mutable { run_or_keep(std::move(work)); });
+    world_.post([this, alive = alive(), work = std::move(work)]() mutable {
+      if (!alive.expired()) run_or_keep(std::move(work));
+    });
   }
   TimerId call_at(BootTime when, Work work) override {
     const TimerId id = ++last_;
@@ -42,7 +44,11 @@ class MemberScheduler final : public Scheduler {
   void pause() { paused_ = true; }
   void resume() {
     paused_ = false;
-    for (Work& work : std::exchange(kept_, {})) world_.post(std::move(work));
+    for (Work& work : std::exchange(kept_, {})) {
+      world_.post([alive = alive(), work = std::move(work)]() mutable {
+        if (!alive.expired()) work();
+      });
+    }
   }
   bool is_paused() const { return paused_; }
 
@@ -66,6 +72,7 @@ class MemberScheduler final : public Scheduler {
     const double rate_;
   };
 
+  std::weak_ptr<const bool> alive() const { return alive_; }
   void run_or_keep(Work work) {
     if (paused_) {
       kept_.push_back(std::move(work));
@@ -88,6 +95,8 @@ class MemberScheduler final : public Scheduler {
   std::map<TimerId, TimerId> outer_;
   std::vector<Work> kept_;
   bool paused_ = false;
+  // The world still has posted work of a member that is killed.
+  const std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace freshet
