@@ -201,7 +201,7 @@ class TaskRoute final : public Route {
   }
 
   std::unique_ptr<Exchange> create(const HttpRequest& request, Target& target, Result<tasks::CreateRequest> input) {
-    if (input) tasks::name_tasks(*input, header(request.headers, tasks::kNewTaskId));
+    if (input && desk_.create_elsewhere) tasks::name_tasks(*input, header(request.headers, tasks::kNewTaskId));
     return start(target, std::move(input), tasks::create);
   }
 
