@@ -178,7 +178,7 @@ Async<void> QueueUnits::open(std::string queue, uint64_t number) {
 }
 
 void QueueUnits::notify_others() {
-  if (FRESHET_PLANTED("fleet-nobody-told")) return;
+  if (FRESHET_PLANTED("fleet-free-queue-unannounced")) return;
   for (std::string& url : others()) {
     if (nudges_ < kMostNudges) scope_.spawn(notify(std::move(url)));
   }

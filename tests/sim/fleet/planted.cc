@@ -26,7 +26,7 @@ const std::vector<PlantedFault>& planted_faults() {
       {"fleet-fence-from-the-answer", false, "a member times its lease from the answer to its heartbeat"},
       {"fleet-nothing-levelled", false, "a member that joins gets no queues of others"},
       {"fleet-queue-left-open", false, "a member goes on with a queue that it has given up"},
-      {"fleet-nobody-told", false, "nobody is told that a queue is free"},
+      {"fleet-free-queue-unannounced", false, "a member that gives a queue up does not say so to the others"},
       {"fleet-own-settle-taken-for-foreign", false, "a settlement that is sent again is refused"},
       {"fleet-overtaken-taken-for-done", false, "a write without an answer counts as done although another one was"},
       {"fleet-rev-unchecked", false, "a change of a task does not look whether the last write is unchanged",

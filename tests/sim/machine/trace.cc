@@ -45,6 +45,7 @@ void Trace::note(std::string_view line) {
 }
 
 void Trace::write(LogLevel level, std::string_view line) {
+  logged_bytes_ += line.size();
   constexpr std::string_view kEvent = "\"event\":\"";
   if (const size_t at = line.find(kEvent); at != std::string_view::npos) {
     const size_t begin = at + kEvent.size();

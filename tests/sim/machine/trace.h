@@ -23,6 +23,7 @@ class Trace final : public LogSink {
   void note(std::string_view line);
   // The daemon's log. Each event's name counts as seen.
   void write(LogLevel level, std::string_view line) override;
+  uint64_t logged_bytes() const { return logged_bytes_; }  // All that the daemon has logged.
 
   // Counts something that must happen now and then, or the simulation does not test what it should.
   void saw(const std::string& what) { ++seen_[what]; }
@@ -34,6 +35,7 @@ class Trace final : public LogSink {
   const std::deque<std::string>& last() const { return last_; }
 
  private:
+  uint64_t logged_bytes_ = 0;
   const bool print_;
   const Clock* clock_ = nullptr;
   uint64_t hash_ = 14695981039346656037ull;
