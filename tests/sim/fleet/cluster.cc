@@ -112,6 +112,13 @@ void Cluster::start_member(Member& member) {
   start(*member.node);
 }
 
+// Not if it has started and died once more by then.
+void Cluster::restart_later(Member& member, milliseconds after) {
+  later(after, [this, &member, death = ++member.deaths] {
+    if (member.deaths == death) start_member(member);
+  });
+}
+
 void Cluster::later(milliseconds after, std::function<void()> work) {
   later_.emplace(now() + after, std::move(work));
 }
@@ -136,7 +143,7 @@ void Cluster::look_at_ends() {
     units_.died(node.name(), now());
     node.kill();
     const auto wait = was_asked ? member.restart_in : draw(100, 1'000);
-    later(wait, [this, &member] { start_member(member); });
+    restart_later(member, wait);
   }
   if (engine_->has_ended()) verdict_.broken("the engine ends by itself", engine_->refusal());
 }
@@ -238,7 +245,7 @@ void Cluster::kill_member(FleetNode& node, milliseconds until_restart) {
   units_.died(node.name(), now());
   member.looks_at_turn.reset();
   node.kill();
-  later(until_restart, [this, &member] { start_member(member); });
+  restart_later(member, until_restart);
 }
 
 void Cluster::stop_member(FleetNode& node, milliseconds until_restart) {

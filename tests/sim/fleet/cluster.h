@@ -66,6 +66,7 @@ class Cluster {
     uint16_t port = 0;
     int folders = 1;
     milliseconds restart_in{0};             // After a life that ends by itself.
+    uint64_t deaths = 0;                    // A restart belongs to one of them.
     std::optional<uint64_t> looks_at_turn;  // After a pause: the turns by which it has seen the time.
   };
 
@@ -76,6 +77,7 @@ class Cluster {
   void run_later();
   void start(FleetNode& node);
   void start_member(Member& member);
+  void restart_later(Member& member, milliseconds after);
   void look_at_ends();
   void look_at_pauses();
   bool turn_all();
