@@ -49,7 +49,7 @@ struct ShardRecords {
 
 class EngineStreams;
 
-// What stands before a remote engine's tables inherits this, too, if their streams may be read.
+// The tables before a remote engine inherit this, too, if its streams may be read.
 class HasEngineStreams {
  public:
   virtual ~HasEngineStreams() = default;

@@ -57,7 +57,7 @@ class ShardCheckpoints {
   std::map<std::string, Stored> marks_;  // By shard.
 };
 
-// What is stored, by reader.
+// All that is stored, by reader.
 Async<Result<std::map<std::string, ShardCheckpoints>>> load_checkpoints(Tables& tables);
 
 }  // namespace freshet

@@ -35,7 +35,7 @@ struct ShardedParts {
   EventLog log;
 };
 
-// Who reads what.
+// A reader, and the table whose stream it reads.
 struct ShardReader {
   std::string id;  // The mapping's.
   std::string table;

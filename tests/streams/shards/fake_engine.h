@@ -39,7 +39,7 @@ class FakeEngine final : public EngineStreams {
     versions.assign(static_cast<size_t>(items), 0);
   }
 
-  // What happens to the table.
+  // Changes of the table and of its stream.
   void write(int item) {
     Shard& shard = *std::find_if(tree.begin(), tree.end(),
                                  [&](const Shard& one) { return !one.closed && one.items.contains(item); });
@@ -87,7 +87,7 @@ class FakeEngine final : public EngineStreams {
   uint64_t last_number() const { return last_number_; }
   static std::string text(uint64_t number) { return std::to_string(100'000'000 + number); }
 
-  // What the engine answers.
+  // The engine's answers.
   Async<Result<EngineStream>> stream_of(std::string) override {
     co_await way();
     if (auto error = fault()) co_return fail(std::move(*error));

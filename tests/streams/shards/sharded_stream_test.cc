@@ -1,4 +1,4 @@
-// What a reader of an engine's stream does in each case; shards_property_test.cc has what holds in all of them.
+// A reader of an engine's stream, case by case; shards_property_test.cc has the rules that hold in all of them.
 #include "streams/shards/sharded_stream.h"
 
 #include <gmock/gmock.h>
