@@ -130,7 +130,7 @@ Async<void> ShardedStream::watch() {
 void ShardedStream::finish_if_over() {
   if (stream_.open || !plan_.all_over()) return;
   end_ = order_.next();
-  tell(readers_);
+  wake(readers_);
 }
 
 void ShardedStream::lost(const std::string& shard, std::string_view reason) const {
@@ -158,9 +158,9 @@ Async<void> ShardedStream::follow(std::string shard) {
   order_.end(shard);
   plan_.over(shard);
   begin();
-  tell(readers_);
+  wake(readers_);
   lists_soon_ = kListsSoon;
-  tell(ends_);
+  wake(ends_);
 }
 
 Async<ShardedStream::Found> ShardedStream::read_once(const std::string& shard, Place& place) {
@@ -225,7 +225,7 @@ void ShardedStream::take(const std::string& shard, Place& place, ShardRecords pa
     order_.add(shard, std::move(record));
   }
   if (passes_last) order_.pass(shard, place.after);
-  tell(readers_);
+  wake(readers_);
 }
 
 // Handing on.
@@ -241,11 +241,11 @@ Async<Result<StreamPage>> ShardedStream::read(ReadStreamInput input) {
   }
 }
 
-// A waiter that is told, or whose time is over, stops waiting.
+// A waiter that is woken, or whose time is over, stops waiting.
 Async<void> ShardedStream::news(std::vector<Promise<bool>>& waiters, BootTime until) {
   std::erase_if(waiters, [](const Promise<bool>& one) { return one.is_set(); });
-  Promise<bool> told(parts_.scheduler);
-  waiters.push_back(told);
+  Promise<bool> woken(parts_.scheduler);
+  waiters.push_back(woken);
   struct Cancel {
     Scheduler& scheduler;
     TimerId id = 0;
@@ -254,11 +254,11 @@ Async<void> ShardedStream::news(std::vector<Promise<bool>>& waiters, BootTime un
     }
   };
   Cancel timer{parts_.scheduler};
-  if (until != BootTime::max()) timer.id = parts_.scheduler.call_at(until, [told] { told.set(true); });
-  co_await told.future();
+  if (until != BootTime::max()) timer.id = parts_.scheduler.call_at(until, [woken] { woken.set(true); });
+  co_await woken.future();
 }
 
-void ShardedStream::tell(std::vector<Promise<bool>>& waiters) {
+void ShardedStream::wake(std::vector<Promise<bool>>& waiters) {
   for (const Promise<bool>& waiter : std::exchange(waiters, {})) waiter.set(true);
 }
 
@@ -281,7 +281,7 @@ void ShardedStream::merge(std::vector<std::pair<std::string, ShardMark>> marks) 
 
 Async<Result<void>> ShardedStream::save(uint64_t processed, std::vector<WriteInput> with) {
   merge(order_.processed(processed));
-  tell(rooms_);
+  wake(rooms_);
   if (!saving_) co_return co_await store_marks(std::move(with));
   // The marks go with the save that comes after this one and the one in progress.
   auto written = co_await write_together(parts_.tables, std::move(with));

@@ -101,7 +101,7 @@ class ShardedStream {
 
   bool has_room() const { return order_.bytes() < kMostBytes && order_.next() - order_.oldest() < kMostRecords; }
   Async<void> news(std::vector<Promise<bool>>& waiters, BootTime until);
-  static void tell(std::vector<Promise<bool>>& waiters);
+  static void wake(std::vector<Promise<bool>>& waiters);
   void merge(std::vector<std::pair<std::string, ShardMark>> marks);
   Async<Result<void>> store_marks(std::vector<WriteInput> with);
   Async<Result<void>> remove_unneeded();
