@@ -282,8 +282,9 @@ void ShardedStream::merge(std::vector<std::pair<std::string, ShardMark>> marks) 
 Async<Result<void>> ShardedStream::save(uint64_t processed, std::vector<WriteInput> with) {
   merge(order_.processed(processed));
   wake(rooms_);
-  if (!saving_) co_return co_await store_marks(std::move(with));
-  // The marks go with the save that comes after this one and the one in progress.
+  // One save stores marks at a time. The next one stores those of all that wait.
+  while (saving_) co_await news(savers_, BootTime::max());
+  if (!unsaved_.empty() || !unneeded_.empty()) co_return co_await store_marks(std::move(with));
   auto written = co_await write_together(parts_.tables, std::move(with));
   co_return written;
 }
@@ -291,11 +292,14 @@ Async<Result<void>> ShardedStream::save(uint64_t processed, std::vector<WriteInp
 // A group of marks is stored wholly or not at all, and before the next: a child's mark never without its parent's.
 Async<Result<void>> ShardedStream::store_marks(std::vector<WriteInput> with) {
   struct Saving {
-    bool& flag;
-    explicit Saving(bool& f) : flag(f) { flag = true; }
-    ~Saving() { flag = false; }
+    ShardedStream& stream;
+    explicit Saving(ShardedStream& s) : stream(s) { stream.saving_ = true; }
+    ~Saving() {
+      stream.saving_ = false;
+      wake(stream.savers_);
+    }
   };
-  const Saving saving(saving_);
+  const Saving saving(*this);
   for (bool more = true; more;) {
     const size_t count = std::min(unsaved_.size(), kMarksAWrite);
     const std::vector<std::pair<std::string, ShardMark>> group(unsaved_.begin(),

@@ -122,7 +122,8 @@ class ShardedStream {
   int lists_soon_ = 0;                  // The number of lists that follow soon.
   std::vector<Promise<bool>> readers_;  // Wait for records,
   std::vector<Promise<bool>> rooms_;    // for room,
-  std::vector<Promise<bool>> ends_;     // for the end of a shard.
+  std::vector<Promise<bool>> ends_;     // for the end of a shard,
+  std::vector<Promise<bool>> savers_;   // for the end of a save.
   Scope work_;                          // The last member, so that it is destroyed first.
 };
 

@@ -224,6 +224,22 @@ TEST(ShardedStream, OnlyOneOfTwoReadersStoresWhatFollowsAPosition) {
   EXPECT_EQ(saved.error().code, ErrorCode::kConditionalCheckFailed);
 }
 
+TEST(ShardedStream, OfTwoSavesAtOnceTheMarksOfBothAreStored) {
+  ShardWorld world;
+  world.begin();
+  world.engine.write(0);
+  world.read();
+  const uint64_t between = world.next;
+  world.engine.write(1);
+  world.read();
+  auto first = world.stream->save(between, {});
+  auto second = world.stream->save(world.next, {});
+  world.must(std::move(second));
+  const auto stored = world.must(load_checkpoints(*world.tables));
+  EXPECT_EQ(stored.at("m").find("shard-1000")->after, FakeEngine::text(2));
+  world.must(std::move(first));
+}
+
 TEST(ShardedStream, AReaderThatIsGoneLeavesNothing) {
   ShardWorld world;
   world.begin();
