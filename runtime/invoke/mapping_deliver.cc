@@ -56,8 +56,8 @@ Async<void> MappingLane::deliver(std::vector<Pending> records) {
       co_await after_error(parts);
     }
   }
-  // Records after the last one were filtered out, so they are processed as well.
-  if (buffer_.empty()) place().next = read_from_;
+  // Records between the last one and the next were filtered out or are another lane's.
+  place().next = next_of_own();
   last_error_.clear();
 }
 

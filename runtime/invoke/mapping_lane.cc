@@ -79,8 +79,20 @@ Async<void> MappingLane::run() {
     if (buffer_.empty() || clock().boot() - saved_at_ >= kSaveEvery) co_await save();
     co_await let_others_in(parts_.scheduler);
   }
+  if (how == End::kStopped) co_await pass_others();
   co_await save();
   end(how);
+}
+
+// Marks of shards are at the place of the lane that is furthest behind. A lane that stops with all its records
+// processed therefore passes those that the others have processed since its last batch began.
+Async<void> MappingLane::pass_others() {
+  while (shared_.shards && place().next == read_from_) {
+    const uint64_t before = read_from_;
+    const auto broken = co_await read_page(BootTime{});
+    if (broken || read_from_ == before) co_return;
+    place().next = next_of_own();
+  }
 }
 
 // Reads until a batch is complete or a window has ended. Returns how the lane ends, or empty.

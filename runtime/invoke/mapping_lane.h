@@ -111,6 +111,7 @@ class MappingLane {
   Async<void> run();
   Async<std::optional<End>> fill();
   Async<std::optional<End>> read_page(BootTime wait_until);
+  Async<void> pass_others();
   Async<bool> same_stream();
   std::optional<uint64_t> stream_end() const { return shared_.shards ? shared_.shards->end() : shared_.stream_end; }
   Async<void> take(StreamPage page);
@@ -118,6 +119,8 @@ class MappingLane {
   bool passes(const ChangeRecord& record, size_t& done);  // Adds the work of its filters to `done`.
   std::vector<Pending> cut_batch();
   bool batch_is_due() const;
+  // The next record to deliver, once all that were taken from the buffer are processed.
+  uint64_t next_of_own() const { return buffer_.empty() ? read_from_ : buffer_.front().record.sequence; }
   Async<void> rest(nanoseconds time);
   void end(End how);
 
