@@ -243,7 +243,7 @@ struct Lanes : ShardedMappings {
   }
 
   Random random;
-  std::vector<milliseconds> times;  // Of each invocation.
+  std::vector<milliseconds> times;  // Each invocation's.
 };
 
 TEST(ShardedLanes, ItemsKeepTheirOrderAndARestartLosesNothing) {
