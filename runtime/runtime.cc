@@ -16,6 +16,7 @@
 #include "runtime/invoke/http_host.h"
 #include "runtime/invoke/native_host.h"
 #include "runtime/invoke/schedules.h"
+#include "streams/shards/sharded_streams.h"
 #include "streams/stream_reader.h"
 #include "streams/system_table.h"
 #include "streams/topic_service.h"
@@ -75,12 +76,16 @@ struct Runtime::Parts {
         streams(ports.tables, ports.scheduler.clock(), options.account),
         schedules({ports.tables, ports.scheduler, ports.random, invoker, options.account, options.log, wall}) {
     invoker.events().set_destinations(destinations);
+    auto* engine = dynamic_cast<HasEngineStreams*>(&ports.tables);
+    if (!engine || !engine->engine_streams()) return;
+    shards.emplace(ShardedParts{*engine->engine_streams(), ports.tables, ports.scheduler, options.log});
   }
   ~Parts() { end_all(); }  // Handlers may use any of the other members.
 
   void end_all() {
     schedules.end_all();
     mappings.clear();
+    if (shards) shards->clear();
     invoker.end_all();
     process_host.end_all();
   }
@@ -108,11 +113,13 @@ struct Runtime::Parts {
   }
 
   MappingParts mapping_parts() {
-    return {ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log, wall};
+    ShardedStreams* const sharded = shards ? &*shards : nullptr;
+    return {ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log, wall, sharded};
   }
   EventSourceMapping& add_mapping(MappingDefinition definition, std::optional<MappingPosition> position);
   Async<Result<std::optional<MappingPosition>>> first_position(MappingDefinition mapping);
   Result<void> can_be_read(const MappingDefinition& mapping) const;
+  Result<void> fits_engine(const MappingDefinition& mapping, const FunctionDefinition& function) const;
   Async<Result<void>> load_mappings();
   bool busy() const;
   void remove_endpoints(const std::string& subscription_arn) {
@@ -136,6 +143,7 @@ struct Runtime::Parts {
   Services services;
   Destinations destinations;
   StreamReader streams;
+  std::optional<ShardedStreams> shards;  // Set if the tables are in a remote engine whose streams may be read.
   std::map<std::string, std::unique_ptr<EventSourceMapping>> mappings;
   Schedules schedules;
   std::multiset<std::string> leaving;  // Folders of code that were left, until that is durable.
@@ -153,13 +161,26 @@ EventSourceMapping& Runtime::Parts::add_mapping(MappingDefinition definition, st
   return *place;
 }
 
-// One stream in the order of the writes, with whole images.
+// One stream in the order of the writes, with whole images; or shards, which their reader puts in order.
 Result<void> Runtime::Parts::can_be_read(const MappingDefinition& mapping) const {
+  if (shards) return {};
   const std::string who = "the event source mapping of table '" + mapping.table + "'";
   return require_traits(ports.tables.traits(), who, {Trait::kSingleStream, Trait::kFullImages});
 }
 
+Result<void> Runtime::Parts::fits_engine(const MappingDefinition& mapping, const FunctionDefinition& function) const {
+  if (!shards) return {};
+  const auto others = std::count_if(mappings.begin(), mappings.end(), [&](const auto& one) {
+    return one.first != mapping.id && one.second->definition().table == mapping.table;
+  });
+  return EventSourceMapping::check_on_engine(mapping, function, static_cast<size_t>(others));
+}
+
 Async<Result<void>> Runtime::Parts::load_mappings() {
+  if (shards) {
+    auto loaded = co_await shards->load();
+    if (!loaded) co_return loaded;
+  }
   auto positions = co_await load_positions(ports.tables);
   if (!positions) co_return fail(std::move(positions.error()));
   auto items = co_await load_system_items(ports.tables, std::string(kMappingKind));
@@ -181,9 +202,16 @@ Async<Result<std::optional<MappingPosition>>> Runtime::Parts::first_position(Map
     co_return std::optional<MappingPosition>();
   }
   if (auto fits = can_be_read(mapping); !fits) co_return fail(std::move(fits.error()));
+  const bool latest = mapping.starting_position == StartingPosition::kLatest;
+  if (shards) {
+    ShardReader reader{mapping.id, mapping.table};
+    auto opened = co_await shards->open_new(std::move(reader), latest);
+    if (!opened) co_return fail(std::move(opened.error()));
+    co_return std::optional(
+        position_at((*opened)->stream().label, (*opened)->oldest(), mapping.parallelization_factor));
+  }
   auto stream = co_await streams.stream_of(mapping.table);
   if (!stream) co_return fail(std::move(stream.error()));
-  const bool latest = mapping.starting_position == StartingPosition::kLatest;
   co_return std::optional(
       position_at(stream->label, latest ? stream->bounds.next : stream->bounds.oldest, mapping.parallelization_factor));
 }
@@ -441,6 +469,7 @@ Async<Result<std::string>> Runtime::put_mapping_now(MappingDefinition mapping) {
   if (!function) co_return fail(ErrorCode::kNotFound, fmt::format("There is no function \"{}\"", mapping.function));
   mapping.function = function->name;
   if (mapping.id.empty()) mapping.id = p.ports.random.uuid();
+  if (auto fits = p.fits_engine(mapping, *function); !fits) co_return fail(std::move(fits.error()));
   const std::string id = mapping.id;
   mapping.modified_ms = 0;
   if (const auto known = p.mappings.find(id); known != p.mappings.end()) {
@@ -453,8 +482,12 @@ Async<Result<std::string>> Runtime::put_mapping_now(MappingDefinition mapping) {
   if (!position) co_return fail(std::move(position.error()));
   std::vector<WriteInput> writes;
   if (*position) writes = position_writes(id, **position, 0);
+  if (*position && p.shards) {
+    for (WriteInput& write : p.shards->start_writes(id)) writes.push_back(std::move(write));
+  }
   writes.emplace_back(put_system_item(to_item(mapping)));
   auto written = co_await write_together(p.ports.tables, std::move(writes));
+  if (!written && *position && p.shards) p.shards->close(id);
   if (!written) co_return fail(std::move(written.error()));
   if (const auto known = p.mappings.find(id); known != p.mappings.end()) {
     known->second->change(std::move(mapping), std::move(*position));
@@ -475,8 +508,12 @@ Async<Result<void>> Runtime::remove_mapping_now(std::string id) {
   }
   std::vector<WriteInput> writes = position_removals(id);
   writes.emplace_back(delete_system_item(kMappingKind, id));
+  if (p.shards) {
+    for (WriteInput& write : p.shards->removals(id)) writes.push_back(std::move(write));
+  }
   auto written = co_await write_together(p.ports.tables, std::move(writes));
   if (written) p.mappings.erase(id);
+  if (written && p.shards) p.shards->forget(id);
   co_return written;
 }
 

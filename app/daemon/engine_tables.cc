@@ -12,10 +12,12 @@
 #include "functions/queue/attributes.h"
 #include "runtime/invoke/codec.h"
 #include "runtime/invoke/mapping_position.h"
+#include "streams/shards/engine_streams.h"
 #include "streams/system_table.h"
 #include "tables/owned/owned_tables.h"
 #include "tables/owned/split_tables.h"
 #include "wire/http/client.h"
+#include "wire/store/remote_streams.h"
 #include "wire/store/remote_tables.h"
 
 namespace freshet {
@@ -37,7 +39,9 @@ struct EngineParts {
         http(make_http_client(client_options(parts), parts.io_threads, parts.world.clock(), parts.loop, parts.loop)),
         keys(remote::keys_from(places_of(parts.world), *http, parts.loop)),
         caller(caller_options(parts), *http, *keys, parts.loop, parts.random),
+        stream_caller(remote::streams_caller_options(caller_options(parts)), *http, *keys, parts.loop, parts.random),
         engine(caller, parts.random, remote_options(parts)),
+        streams(caller, stream_caller),
         memory(std::move(recent)),
         owned(engine, *memory, parts.loop, owned_options(parts)),
         daemon(parts) {
@@ -96,13 +100,15 @@ struct EngineParts {
   std::unique_ptr<HttpClient> http;
   std::unique_ptr<remote::AccessKeySource> keys;
   remote::Caller caller;
+  remote::Caller stream_caller;
   remote::RemoteTables engine;
+  remote::RemoteStreams streams;
   std::unique_ptr<EmbeddedTables> memory;
   OwnedTables owned;
   DaemonParts& daemon;
 };
 
-class EngineTables final : private EngineParts, public SplitTables {
+class EngineTables final : private EngineParts, public SplitTables, public HasEngineStreams {
  public:
   EngineTables(DaemonParts& parts, std::unique_ptr<EmbeddedTables> recent)
       : EngineParts(parts, std::move(recent)),
@@ -110,6 +116,8 @@ class EngineTables final : private EngineParts, public SplitTables {
                     parts.options.fleet ? std::set<std::string>{kQueueStates} : std::set<std::string>()) {}
 
   Tables& itself() { return engine; }
+  // The daemons of a fleet do not share what they have read.
+  EngineStreams* engine_streams() override { return daemon.options.fleet ? nullptr : &streams; }
 };
 
 // The daemon's own store answers at once.

@@ -54,6 +54,19 @@ Result<void> EventSourceMapping::check(const MappingDefinition& d) {
   return {};
 }
 
+Result<void> EventSourceMapping::check_on_engine(const MappingDefinition& definition,
+                                                 const FunctionDefinition& function, size_t others) {
+  const std::string who = "the event source mapping of table '" + definition.table + "': ";
+  if (definition.tumbling_window > seconds(0)) return invalid(who + "tumbling windows are not served on an engine");
+  const std::string& handler = function.handler;
+  const bool counts = handler == "trigger" || handler == "count_states" || handler == "capture_changes";
+  if (function.host == "native" && counts) {
+    return invalid(who + "the built-in function " + handler + " does not read the streams of an engine");
+  }
+  if (others < ShardedStreams::kReaders) return {};
+  return fail(ErrorCode::kLimitExceeded, who + "two others read it, and an engine's shard has at most two readers");
+}
+
 EventSourceMapping::EventSourceMapping(MappingParts parts, MappingDefinition definition,
                                        std::optional<MappingPosition> position)
     : parts_(std::move(parts)) {
@@ -100,6 +113,7 @@ bool EventSourceMapping::any_lane(bool (MappingLane::*what)() const) const {
 
 std::string EventSourceMapping::last_error() const {
   if (!attach_error_.empty()) return attach_error_;
+  if (shared_.shards && !shared_.shards->trouble().empty()) return shared_.shards->trouble();
   for (const auto& lane : lanes_) {
     if (!lane->last_error().empty()) return lane->last_error();
   }
@@ -131,7 +145,8 @@ Async<void> EventSourceMapping::run() {
   for (int tries = 0;;) {
     apply_change();
     if (paused_ || !shared_.definition.enabled) break;
-    const bool attached = co_await attach();
+    auto attaching = parts_.shards ? attach_to_shards() : attach();
+    const bool attached = co_await attaching;
     if (next_ || paused_) continue;
     if (!attached) {
       resting_ = true;
@@ -141,6 +156,10 @@ Async<void> EventSourceMapping::run() {
     }
     tries = 0;
     co_await work();
+  }
+  if (parts_.shards && !paused_) {
+    shared_.shards.reset();
+    parts_.shards->close(shared_.definition.id);
   }
   running_ = false;
 }
@@ -154,7 +173,7 @@ Async<void> EventSourceMapping::work() {
   Promise<bool> over(parts_.scheduler);
   lanes_over_ = over;
   lanes_running_ = count;
-  stream_over_ = shared_.stream_end.has_value();
+  stream_over_ = shared_.stream_end || shared_.shards;
   for (size_t i = 0; i < count; ++i) {
     lanes_.push_back(std::make_unique<MappingLane>(parts_, shared_, i, [this](End how) { lane_ended(how); }));
   }
@@ -238,12 +257,46 @@ Async<bool> EventSourceMapping::attach() {
   shared_.source = stream->source;
   shared_.stream_end = stream->closed ? std::optional(stream->bounds.next) : std::nullopt;
   has_position_ = true;
-  if (before != shared_.position) {
-    std::vector<WriteInput> writes = position_writes(shared_.definition.id, shared_.position, shared_.stale_parts);
-    // Positions that are not written now are written by the lanes, or found again.
-    co_await write_together(parts_.tables, std::move(writes));
-    shared_.stale_parts = state_parts(shared_.position.lanes.front());
+  MappingPosition old = before;
+  co_await keep_position(std::move(old));
+  co_return true;
+}
+
+Async<void> EventSourceMapping::keep_position(MappingPosition before) {
+  if (before == shared_.position) co_return;
+  std::vector<WriteInput> writes = position_writes(shared_.definition.id, shared_.position, shared_.stale_parts);
+  // Positions that are not written now are written by the lanes, or found again.
+  co_await write_together(parts_.tables, std::move(writes));
+  shared_.stale_parts = state_parts(shared_.position.lanes.front());
+}
+
+// The same for a remote engine, whose streams have shards. Numbers of records mean nothing beyond an open stream: where
+// each shard was read to is stored beside them, and lanes begin together.
+Async<bool> EventSourceMapping::attach_to_shards() {
+  const MappingDefinition& definition = shared_.definition;
+  const MappingPosition before = shared_.position;
+  uint64_t highest = 1;
+  for (const LanePosition& lane : before.lanes) highest = std::max(highest, lane.next);
+  ShardReader reader{definition.id, definition.table};
+  ShardedStreams::Place place{before.label, before.ended, highest};
+  auto stream = co_await parts_.shards->attach(std::move(reader), std::move(place));
+  if (!stream) {
+    attach_error_ = stream.error().message;
+    co_return false;
   }
+  attach_error_.clear();
+  const EngineStream& facts = (*stream)->stream();
+  const size_t count = definition.parallelization_factor;
+  if (shared_.shards == *stream) {
+    shared_.position = before.with_lanes(count);
+  } else {
+    shared_.position = position_at(facts.label, (*stream)->oldest(), count);
+  }
+  shared_.shards = std::move(*stream);
+  shared_.source = {parts_.account, facts.arn, facts.view};
+  has_position_ = true;
+  MappingPosition old = before;
+  co_await keep_position(std::move(old));
   co_return true;
 }
 

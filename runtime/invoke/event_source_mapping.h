@@ -26,6 +26,10 @@ class EventSourceMapping {
  public:
   // kValidation for numbers out of range and bad filters.
   static Result<void> check(const MappingDefinition& definition);
+  // The same for a table in a remote engine: kValidation for what only the embedded store's streams have,
+  // kLimitExceeded if `others`, the number of mappings that read the table already, is too high.
+  static Result<void> check_on_engine(const MappingDefinition& definition, const FunctionDefinition& function,
+                                      size_t others);
 
   // `definition` has been checked. Without a position it starts where the definition says.
   EventSourceMapping(MappingParts parts, MappingDefinition definition, std::optional<MappingPosition> position);
@@ -52,6 +56,8 @@ class EventSourceMapping {
 
   Async<void> run();
   Async<bool> attach();
+  Async<bool> attach_to_shards();
+  Async<void> keep_position(MappingPosition before);
   Async<std::optional<std::string>> next_stream();
   Async<std::optional<std::string>> open_stream();
   void log_lost_stream() const;

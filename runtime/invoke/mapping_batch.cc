@@ -78,23 +78,43 @@ std::string window_members(const WindowEvent& event) {
   return out;
 }
 
-size_t first_failed(const std::string& response, std::span<const uint64_t> sequences) {
+namespace {
+
+// `place_of` returns the index of the record that an identifier names, or `count`.
+template <class PlaceOf>
+size_t first_failed_in(const std::string& response, size_t count, PlaceOf place_of) {
   JsonDocument document;
   const auto parsed = document.parse(response);
-  if (!parsed || !parsed->is(JsonKind::kObject)) return sequences.size();
+  if (!parsed || !parsed->is(JsonKind::kObject)) return count;
   const auto failures = parsed->find("batchItemFailures");
-  if (!failures) return sequences.size();
+  if (!failures) return count;
   if (!failures->is(JsonKind::kArray)) return 0;
-  size_t first = sequences.size();
+  size_t first = count;
   for (const JsonView failure : *failures) {
     const auto identifier = failure.string_or("itemIdentifier");
-    const auto sequence = identifier ? parse_sequence_number(*identifier) : std::nullopt;
-    if (!sequence) return 0;
-    const auto found = std::ranges::lower_bound(sequences, *sequence);
-    if (found == sequences.end() || *found != *sequence) return 0;
-    first = std::min(first, static_cast<size_t>(found - sequences.begin()));
+    const size_t place = identifier ? place_of(*identifier) : count;
+    if (place == count) return 0;
+    first = std::min(first, place);
   }
   return first;
+}
+
+}  // namespace
+
+size_t first_failed(const std::string& response, std::span<const uint64_t> sequences) {
+  return first_failed_in(response, sequences.size(), [&](std::string_view identifier) {
+    const auto sequence = parse_sequence_number(identifier);
+    if (!sequence) return sequences.size();
+    const auto found = std::ranges::lower_bound(sequences, *sequence);
+    const bool is_there = found != sequences.end() && *found == *sequence;
+    return is_there ? static_cast<size_t>(found - sequences.begin()) : sequences.size();
+  });
+}
+
+size_t first_failed_of(const std::string& response, std::span<const std::string> numbers) {
+  return first_failed_in(response, numbers.size(), [&](std::string_view identifier) {
+    return static_cast<size_t>(std::ranges::find(numbers, identifier) - numbers.begin());
+  });
 }
 
 std::string dropped_batch_document(const DroppedBatch& batch) {
@@ -115,11 +135,11 @@ std::string dropped_batch_document(const DroppedBatch& batch) {
   }
   fmt::format_to(std::back_inserter(out), R"("version":"1.0","timestamp":"{}","DDBStreamBatchInfo":{{)",
                  iso8601(batch.at));
-  text("shardId", kShardId);
+  text("shardId", batch.shard);
   out += ',';
-  text("startSequenceNumber", sequence_number(batch.first));
+  text("startSequenceNumber", batch.first);
   out += ',';
-  text("endSequenceNumber", sequence_number(batch.last));
+  text("endSequenceNumber", batch.last);
   fmt::format_to(std::back_inserter(out),
                  R"(,"approximateArrivalOfFirstRecord":"{}","approximateArrivalOfLastRecord":"{}","batchSize":{},)",
                  iso8601(batch.first_at), iso8601(batch.last_at), batch.size);

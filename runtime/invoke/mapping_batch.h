@@ -16,6 +16,9 @@ namespace freshet {
 // record of the batch fails all of it (0); one without the member, or null, fails none.
 size_t first_failed(const std::string& response, std::span<const uint64_t> sequences);
 
+// The same for a batch whose sequence numbers are an engine's texts.
+size_t first_failed_of(const std::string& response, std::span<const std::string> numbers);
+
 // Reads a response {"state": {...}}: that object as JSON. Empty if there is none, which is an error of the function.
 std::optional<std::string> state_of_response(const std::string& response);
 
@@ -36,8 +39,9 @@ struct DroppedBatch {
   std::string function_arn;
   int attempts = 0;
   std::string stream_arn;
-  uint64_t first = 0;
-  uint64_t last = 0;
+  std::string shard;
+  std::string first;  // Sequence numbers.
+  std::string last;
   WallTime first_at{};
   WallTime last_at{};
   size_t size = 0;

@@ -8,6 +8,7 @@
 #include "runtime/invoke/http_host.h"
 #include "runtime/invoke/mapping_batch.h"
 #include "runtime/invoke/mapping_lane.h"
+#include "streams/shards/named_records.h"
 
 namespace freshet {
 
@@ -21,6 +22,18 @@ constexpr milliseconds kWindowGrace{1000};
 nanoseconds retry_wait(int times) {
   const int doublings = std::clamp(times - 1, 0, 20);
   return std::min<nanoseconds>(kFirstRetry * (int64_t{1} << doublings), kLongestDeliveryRetry);
+}
+
+std::string number_in(const ChangeRecord& record, const MappingShared& shared) {
+  return shared.shards ? number_of(record, *shared.shards) : sequence_number(record.sequence);
+}
+
+// No native function reads an engine's stream, so its records are text at once.
+Payload payload_of(std::vector<ChangeRecord> records, std::string more, const MappingShared& shared) {
+  if (!shared.shards) return Payload(StreamBatch{std::move(records), shared.source, std::move(more)});
+  std::string event = named_stream_event(records, shared.source, *shared.shards);
+  event.insert(event.size() - 1, more);
+  return Payload(std::move(event));
 }
 
 }  // namespace
@@ -50,8 +63,7 @@ Async<void> MappingLane::deliver(std::vector<Pending> records) {
 
 Async<MappingLane::Tried> MappingLane::invoke(std::vector<ChangeRecord> records, std::string more) {
   InvokeWishes wishes{false, parts_.invoker.cause_of(definition().table, records)};
-  StreamBatch batch{std::move(records), shared_.source, std::move(more)};
-  Payload payload(std::move(batch));
+  Payload payload = payload_of(std::move(records), std::move(more), shared_);
   std::string function = definition().function;
   auto outcome = co_await parts_.invoker.invoke_trusted(std::move(function), std::move(payload), std::move(wishes));
   delivered_any_ = true;
@@ -88,8 +100,12 @@ bool MappingLane::take_answer(Part& part, const std::string& payload) {
   size_t good = part.records.size();
   if (definition().report_item_failures) {
     std::vector<uint64_t> sequences;
-    for (const Pending& pending : part.records) sequences.push_back(pending.record.sequence);
-    good = first_failed(payload, sequences);
+    std::vector<std::string> numbers;
+    for (const Pending& pending : part.records) {
+      sequences.push_back(pending.record.sequence);
+      numbers.push_back(number_in(pending.record, shared_));
+    }
+    good = shared_.shards ? first_failed_of(payload, numbers) : first_failed(payload, sequences);
   }
   if (windowed()) {
     auto state = state_of_response(payload);
@@ -105,7 +121,7 @@ bool MappingLane::take_answer(Part& part, const std::string& payload) {
   if (part.records.empty()) return true;
   failing_ = true;
   last_error_ =
-      fmt::format("The function reported record {} as failed", sequence_number(part.records.front().record.sequence));
+      fmt::format("The function reported record {} as failed", number_in(part.records.front().record, shared_));
   if (good > 0) part.attempts = 0;
   return false;
 }
@@ -152,21 +168,41 @@ Async<void> MappingLane::give_up(std::vector<Pending> records, std::string condi
                                              {"records", records.size()},
                                              {"error", last_error_}});
   if (!definition().on_failure.target.empty()) {
-    DroppedBatch dropped{.at = clock().wall(),
-                         .condition = std::move(condition),
-                         .function_arn = function_arn(parts_.account, function_name(definition().function)),
-                         .attempts = attempts,
-                         .stream_arn = shared_.source.arn,
-                         .first = records.front().record.sequence,
-                         .last = records.back().record.sequence,
-                         .first_at = records.front().record.at,
-                         .last_at = records.back().record.at,
-                         .size = records.size(),
-                         .error = last_error_};
-    std::string document = dropped_batch_document(dropped);
-    co_await send_description(std::move(document));
+    std::vector<DroppedBatch> batches = descriptions_of(records);
+    for (DroppedBatch& dropped : batches) {
+      dropped.condition = condition;
+      dropped.attempts = attempts;
+      std::string document = dropped_batch_document(dropped);
+      co_await send_description(std::move(document));
+    }
   }
   delivered(records.back());
+}
+
+// One for each shard, because numbers belong to a shard.
+std::vector<DroppedBatch> MappingLane::descriptions_of(const std::vector<Pending>& records) const {
+  std::vector<DroppedBatch> batches;
+  for (const Pending& pending : records) {
+    const ShardOrder::Name* name = shared_.shards ? shared_.shards->name(pending.record.sequence) : nullptr;
+    const std::string shard(name ? std::string_view(name->shard) : kShardId);
+    auto batch = std::find_if(batches.begin(), batches.end(), [&](const auto& one) { return one.shard == shard; });
+    if (batch == batches.end()) {
+      DroppedBatch first;
+      first.at = clock().wall();
+      first.function_arn = function_arn(parts_.account, function_name(definition().function));
+      first.stream_arn = shared_.source.arn;
+      first.shard = shard;
+      first.first = number_in(pending.record, shared_);
+      first.first_at = pending.record.at;
+      first.error = last_error_;
+      batches.push_back(std::move(first));
+      batch = batches.end() - 1;
+    }
+    batch->last = number_in(pending.record, shared_);
+    batch->last_at = pending.record.at;
+    ++batch->size;
+  }
+  return batches;
 }
 
 Async<void> MappingLane::send_description(std::string document) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/let_others_in.h"
+#include "streams/shards/named_records.h"
 #include "streams/system_table.h"
 
 namespace freshet {
@@ -88,9 +89,9 @@ Async<std::optional<MappingLane::End>> MappingLane::fill() {
     const bool full = buffer_.size() >= definition().batch_size || buffer_bytes_ >= kMaxBatchBytes;
     if (full || window_is_over()) co_return std::nullopt;
     BootTime wait_until{};  // Do not wait: take what is there.
-    if (shared_.stream_end) {
+    if (stream_end()) {
       // A closed stream gets no more records.
-      if (read_from_ >= *shared_.stream_end && buffer_.empty() && !place().window) co_return End::kStreamOver;
+      if (read_from_ >= *stream_end() && buffer_.empty() && !place().window) co_return End::kStreamOver;
     } else if (buffer_.empty()) {
       wait_until = saved_ != place() ? saved_at_ + kSaveSkipped : BootTime::max();
     } else if (!batch_is_due()) {
@@ -101,8 +102,8 @@ Async<std::optional<MappingLane::End>> MappingLane::fill() {
     const auto broken = co_await read_page(wait_until);
     if (broken) co_return broken;
     const bool early = read_from_ == before && clock().boot() < wait_until;
-    if (shared_.stream_end && read_from_ >= *shared_.stream_end && !buffer_.empty()) co_return std::nullopt;
-    if (shared_.stream_end && read_from_ == before) {
+    if (stream_end() && read_from_ >= *stream_end() && !buffer_.empty()) co_return std::nullopt;
+    if (stream_end() && read_from_ == before) {
       co_await rest(kEarlyAnswer);  // Its window may end by the clock meanwhile.
     } else if (early) {
       // A store may answer early: a failed store always does, and so does one whose stream is gone.
@@ -123,6 +124,7 @@ bool MappingLane::batch_is_due() const {
 }
 
 Async<bool> MappingLane::same_stream() {
+  if (shared_.shards) co_return true;
   std::string table = definition().table;
   auto stream = co_await parts_.streams.stream_of(std::move(table));
   co_return stream && stream->label == shared_.position.label;
@@ -137,7 +139,8 @@ Async<std::optional<MappingLane::End>> MappingLane::read_page(BootTime wait_unti
   read.wait_until = wait_until;
   for (size_t kind = 0; kind < passing_.size(); ++kind) read.skip.kinds[kind] = passing_[kind] == false;
   resting_ = true;
-  auto page = co_await parts_.tables.read_stream(std::move(read));
+  auto reading = shared_.shards ? shared_.shards->read(std::move(read)) : parts_.tables.read_stream(std::move(read));
+  auto page = co_await reading;
   resting_ = false;
   if (!page) {
     last_error_ = page.error().message;
@@ -179,7 +182,8 @@ bool MappingLane::is_mine(const ChangeRecord& record) const {
 bool MappingLane::passes(const ChangeRecord& record, size_t& done) {
   if (filters_.empty()) return true;
   const auto evaluate = [&] {
-    const Map value = stream_record_value(record, shared_.source, filters_see_items_);
+    const Map value = shared_.shards ? named_record_value(record, shared_.source, filters_see_items_, *shared_.shards)
+                                     : stream_record_value(record, shared_.source, filters_see_items_);
     if (filters_see_items_) done += size_of(record) / 64;
     return std::any_of(filters_.begin(), filters_.end(), [&](const Pattern& filter) {
       MatchWork work(kMaxMatchWork);
@@ -226,7 +230,10 @@ Async<void> MappingLane::save() {
     LanePosition position = place();
     std::vector<WriteInput> writes = lane_writes(definition().id, shared_.position, index_, shared_.stale_parts);
     const size_t parts = state_parts(position);
-    auto written = co_await write_together(parts_.tables, std::move(writes));
+    const uint64_t processed = shared_.position.next();
+    auto writing = shared_.shards ? shared_.shards->save(processed, std::move(writes))
+                                  : write_together(parts_.tables, std::move(writes));
+    auto written = co_await writing;
     if (!written) break;
     if (windowed()) shared_.stale_parts = parts;
     saved_ = std::move(position);

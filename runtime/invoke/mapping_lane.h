@@ -31,8 +31,10 @@
 #include "runtime/invoke/definitions.h"
 #include "runtime/invoke/destinations.h"
 #include "runtime/invoke/function_invoker.h"
+#include "runtime/invoke/mapping_batch.h"
 #include "runtime/invoke/mapping_position.h"
 #include "streams/pattern.h"
+#include "streams/shards/sharded_streams.h"
 #include "streams/stream_reader.h"
 
 namespace freshet {
@@ -47,6 +49,7 @@ struct MappingParts {
   Account account;
   EventLog log;
   WallGuard& wall;
+  ShardedStreams* shards = nullptr;  // Set if the tables are in a remote engine: then their streams have shards.
 };
 
 // The state that the lanes of one mapping share: constant while there are lanes, except for each lane's own position.
@@ -55,6 +58,7 @@ struct MappingShared {
   MappingPosition position;
   StreamSource source;
   std::optional<uint64_t> stream_end;  // For a closed stream: no record has this number or a higher one.
+  ShardedStreamPtr shards;             // Null: the stream is one of the tables.
   size_t stale_parts = 0;              // The number of stored parts of the window's last written state.
 };
 
@@ -108,6 +112,7 @@ class MappingLane {
   Async<std::optional<End>> fill();
   Async<std::optional<End>> read_page(BootTime wait_until);
   Async<bool> same_stream();
+  std::optional<uint64_t> stream_end() const { return shared_.shards ? shared_.shards->end() : shared_.stream_end; }
   Async<void> take(StreamPage page);
   bool is_mine(const ChangeRecord& record) const;
   bool passes(const ChangeRecord& record, size_t& done);  // Adds the work of its filters to `done`.
@@ -124,6 +129,7 @@ class MappingLane {
   Async<void> after_error(std::deque<Part>& parts);
   Async<void> drop_old(Part& part);
   Async<void> give_up(std::vector<Pending> records, std::string condition, int attempts);
+  std::vector<DroppedBatch> descriptions_of(const std::vector<Pending>& records) const;
   Async<void> send_description(std::string document);
   Async<void> wait_retry(int times, const Part& part);
   void delivered(const Pending& last) { place().next = last.record.sequence + 1; }

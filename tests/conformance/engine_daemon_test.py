@@ -18,6 +18,8 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -26,7 +28,7 @@ import dynamodb_local  # noqa: E402
 import engines_test  # noqa: E402
 import extenddb  # noqa: E402
 import ordered_test  # noqa: E402
-from daemon import Daemon, Refused, check_books  # noqa: E402
+from daemon import SLOWER, Daemon, Refused, check_books  # noqa: E402
 from engine_commands_test import BINARY, Between, freshet  # noqa: E402
 
 TASKS = 300
@@ -73,6 +75,89 @@ class Handler:
         self.over.set()
         self.server.shutdown()
         self.server.server_close()
+
+
+class Function:
+    """A function over HTTP for the time of a `with`: keeps the records that it gets. While `fails` is set, it fails."""
+
+    def __init__(self):
+        self.records, self.batches, self.fails = [], [], threading.Event()
+        function = self
+
+        class Answer(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                failed = function.fails.is_set() or function.refuses(event)
+                if not failed:
+                    function.batches.append(len(event["Records"]))
+                    function.records += event["Records"]
+                self.send_response(500 if failed else 200)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, *unused):
+                pass
+
+        self.refuses = lambda event: False
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        self.server.handle_error = lambda *unused: None
+        self.url = f"http://127.0.0.1:{self.server.server_port}/f"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *unused):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def versions(self):
+        """By item: its versions, in the order in which they came."""
+        came = collections.defaultdict(list)
+        for record in list(self.records):
+            image = record["dynamodb"].get("NewImage")
+            came[record["dynamodb"]["Keys"]["id"]["S"]].append(int(image["v"]["N"]) if image else 0)
+        return came
+
+    def template(self, place, **more):
+        event = {"Stream": {"Fn::GetAtt": ["Orders", "StreamArn"]}, "StartingPosition": "TRIM_HORIZON", "BatchSize": 10, **more}
+        table = {"TableName": "Orders", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+                 "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+                 "StreamSpecification": {"StreamViewType": "NEW_AND_OLD_IMAGES"}}
+        function = {"Runtime": "http", "Handler": self.url, "Events": {"Change": {"Type": "DynamoDB", "Properties": event}}}
+        path = place / "template.json"
+        path.write_text(json.dumps({"Resources": {"Orders": {"Type": "AWS::DynamoDB::Table", "Properties": table},
+                                                  "Seen": {"Type": "AWS::Serverless::Function", "Properties": function}}}))
+        return path
+
+
+class Trimming(http.server.BaseHTTPRequestHandler):
+    """Stands before an engine: it says that nothing is kept behind a sequence number, as it would a day later."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        status, answer = 400, b'{"__type":"com.amazonaws.dynamodb.v20120810#TrimmedDataAccessException","message":"trimmed"}'
+        if b"AFTER_SEQUENCE_NUMBER" not in body:
+            headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
+            request = urllib.request.Request(self.server.engine, data=body, headers=headers)
+            try:
+                with urllib.request.urlopen(request) as response:
+                    status, answer = response.status, response.read()
+            except urllib.error.HTTPError as error:
+                status, answer = error.code, error.read()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/x-amz-json-1.0")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *unused):
+        pass
 
 
 class EngineDaemon(unittest.TestCase):
@@ -237,6 +322,112 @@ class EngineDaemon(unittest.TestCase):
             with self.assertRaises(Refused) as refused:
                 daemon.dynamodb(operation, **members)
             self.assertIn("ask the engine itself", str(refused.exception))
+
+    def reader(self, template, *options, name="streams", url=None):
+        daemon = self.daemon(name, "--create-tables", *options, template, url=url)
+        daemon.template = None
+        return daemon
+
+    def change(self, daemon, item, version):
+        daemon.dynamodb("PutItem", TableName="Orders", Item={"id": {"S": item}, "v": {"N": str(version)}})
+
+    def wait_for(self, daemon, done, seconds=60):
+        end = time.monotonic() + seconds * SLOWER
+        while not done():
+            self.assertIsNone(daemon.process.poll(), daemon.log_tail())
+            self.assertLess(time.monotonic(), end, daemon.log_tail())
+            time.sleep(0.02)
+
+    def test_a_function_gets_each_change_in_order(self):
+        items, versions = [f"i-{i}" for i in range(8)], 12
+        with Function() as function:
+            daemon = self.reader(function.template(self.place)).start()
+            for version in range(1, versions + 1):
+                for item in items:
+                    self.change(daemon, item, version)
+            daemon.dynamodb("DeleteItem", TableName="Orders", Key={"id": {"S": items[0]}})
+            self.wait_for(daemon, lambda: len(function.records) >= versions * len(items) + 1)
+            every = list(range(1, versions + 1))
+            self.assertEqual(function.versions(), {item: every + ([0] if item == items[0] else []) for item in items})
+            self.assertLessEqual(max(function.batches), 10)
+            first = function.records[0]
+            self.assertEqual((first["eventName"], first["eventSource"]), ("INSERT", "aws:dynamodb"))
+            self.assertEqual(len({record["eventID"] for record in function.records}), len(function.records))
+            self.assertTrue(first["eventSourceARN"].startswith("arn:"), first)
+            self.assertGreater(len(first["dynamodb"]["SequenceNumber"]), 10)
+            self.assertEqual({record["eventName"] for record in function.records}, {"INSERT", "MODIFY", "REMOVE"})
+
+    def test_a_restart_goes_on_where_it_stopped(self):
+        with Function() as function:
+            template = function.template(self.place)
+            daemon = self.reader(template).start()
+            for version in range(1, 11):
+                self.change(daemon, "a", version)
+            self.wait_for(daemon, lambda: len(function.records) >= 10)
+            self.assertEqual(daemon.stop(), 0)
+            other = self.daemon("other", "--create-tables").start()  # It only writes.
+            for version in range(11, 21):
+                self.change(other, "a", version)
+            self.end(other)
+            daemon = self.reader(template).start()
+            self.wait_for(daemon, lambda: len(function.records) >= 20)
+            self.change(daemon, "a", 21)
+            self.wait_for(daemon, lambda: len(function.records) >= 21)
+            self.assertEqual(function.versions(), {"a": list(range(1, 22))}, "each once: the stop was a clean one")
+            function.fails.set()
+            for version in range(22, 32):
+                self.change(daemon, "a", version)
+            time.sleep(1)
+            daemon.kill()
+            function.fails.clear()
+            daemon = self.reader(template).start()
+            self.wait_for(daemon, lambda: function.versions()["a"][-1] == 31)
+            came = function.versions()["a"]
+            self.assertEqual(sorted(set(came)), list(range(1, 32)))
+            self.assertEqual(came[21:], list(range(22, 32)), "what was not processed came after the kill")
+            self.assertNotIn("STREAM_RECORDS_LOST", daemon.log_path.read_text())
+
+    def test_a_restart_after_a_trim_goes_on_with_a_warning(self):
+        between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Trimming)
+        between.engine = self.url
+        between.daemon_threads = True
+        threading.Thread(target=between.serve_forever, daemon=True).start()
+        self.addCleanup(between.server_close)
+        self.addCleanup(between.shutdown)
+        with Function() as function:
+            template = function.template(self.place)
+            daemon = self.reader(template).start()
+            self.change(daemon, "a", 1)
+            self.wait_for(daemon, lambda: len(function.records) >= 1)
+            self.assertEqual(daemon.stop(), 0)
+            daemon = self.reader(template, url=f"http://127.0.0.1:{between.server_port}").start()
+            self.change(daemon, "a", 2)
+            self.wait_for(daemon, lambda: function.versions()["a"][-1] == 2)
+            line, = [line for line in daemon.log_path.read_text().splitlines() if "STREAM_RECORDS_LOST" in line]
+            self.assertEqual(json.loads(line)["table"], "Orders")
+
+    def test_settings_of_a_mapping_hold_on_an_engine(self):
+        with Function() as function:
+            fewer = {"StartingPosition": "LATEST", "MaximumRetryAttempts": 2, "BisectBatchOnFunctionError": True,
+                     "FilterCriteria": {"Filters": [{"Pattern": json.dumps({"eventName": ["INSERT"]})}]}}
+            writer = self.reader(function.template(self.place), name="writer").start()
+            self.change(writer, "before", 1)
+            self.wait_for(writer, lambda: function.records)
+            self.end(writer)
+            function.records.clear()
+            function.refuses = lambda event: any("poison" in record["dynamodb"]["Keys"]["id"]["S"] for record in event["Records"])
+            daemon = self.reader(function.template(self.place, **fewer)).start()
+            for version in (1, 2):
+                for item in ("a", "poison", "b", "c"):
+                    self.change(daemon, item, version)
+            self.wait_for(daemon, lambda: set(function.versions()) >= {"a", "b", "c"} and "STREAM_RECORDS_DROPPED" in daemon.log_path.read_text())
+            self.assertEqual(function.versions(), {"a": [1], "b": [1], "c": [1]}, "inserts only, from the start of the mapping on")
+
+    def test_what_no_mapping_of_an_engine_has_is_refused(self):
+        with Function() as function:
+            self.check(self.reader(function.template(self.place, TumblingWindowInSeconds=10)), "tumbling windows are not served on an engine")
+            fleet = self.reader(function.template(self.place), "--fleet", name="fleet")
+            self.check(fleet, "the event source mapping of table 'Orders'")
 
     def check(self, daemon, text):
         with self.assertRaises(RuntimeError) as ended:

@@ -79,7 +79,8 @@ Async<Caller::Sent> Caller::send(std::string operation, std::string body) {
   request.target = "/";
   request.headers.emplace_back("Host", url->host_header);
   request.headers.emplace_back("Content-Type", "application/x-amz-json-1.0");
-  request.headers.emplace_back("X-Amz-Target", "DynamoDB_20120810." + operation);
+  const bool names_service = operation.find('.') != std::string::npos;
+  request.headers.emplace_back("X-Amz-Target", names_service ? operation : "DynamoDB_20120810." + operation);
   request.body = std::move(body);
   const SignatureScope scope{options_.region, "dynamodb"};
   sign_request(request, sent.key, scope, scheduler_.clock().wall());

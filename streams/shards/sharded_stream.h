@@ -1,0 +1,129 @@
+// One reader of a stream of a remote engine: finds the shards, reads each of them after its parents, and hands on all
+// records in one order with numbers of its own (shard_order.h). The changes of an item are in order.
+//
+// At least once: a reader that starts again goes on behind the marks that it stored, and numbers what follows anew, so
+// a number means nothing beyond the life of this object. Iterators that have expired are made again. Where the engine
+// no longer keeps changes that were not read, the event STREAM_RECORDS_LOST reports that, and reading goes on with the
+// oldest change that is kept.
+//
+// It holds at most kMostRecords records or about kMostBytes that are not processed, and a page of each shard more.
+// Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that it returned.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/async.h"
+#include "base/log.h"
+#include "streams/shards/engine_streams.h"
+#include "streams/shards/shard_checkpoints.h"
+#include "streams/shards/shard_order.h"
+#include "streams/shards/shard_plan.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+// All must outlive the streams.
+struct ShardedParts {
+  EngineStreams& engine;
+  Tables& tables;  // The marks are in its system table.
+  Scheduler& scheduler;
+  EventLog log;
+};
+
+// A reader, and the table whose stream it reads.
+struct ShardReader {
+  std::string id;  // The mapping's.
+  std::string table;
+};
+
+class ShardedStream {
+ public:
+  static constexpr size_t kMostRecords = 10'000;
+  static constexpr size_t kMostBytes = 4u << 20;
+
+  // `first`: the number of the first record; above all that the reader used before.
+  ShardedStream(const ShardedParts& parts, ShardReader reader, EngineStream stream, ShardCheckpoints checkpoints,
+                uint64_t first);
+  ShardedStream(const ShardedStream&) = delete;
+  ShardedStream& operator=(const ShardedStream&) = delete;
+
+  // Lists the shards and begins to read. `latest`: only what is changed from now on. Call it once, first. Errors are
+  // those of the engine; then nothing is read.
+  Async<Result<void>> open(bool latest);
+
+  // See Tables::read_stream(); table, label and skip are ignored.
+  Async<Result<StreamPage>> read(ReadStreamInput input);
+  // Stores `with` and that everything before `processed` is processed, which is then forgotten.
+  Async<Result<void>> save(uint64_t processed, std::vector<WriteInput> with);
+
+  uint64_t oldest() const { return order_.oldest(); }
+  // The stream was switched off, and all of it was handed on: no record has this number or a higher one.
+  std::optional<uint64_t> end() const { return end_; }
+  const EngineStream& stream() const { return stream_; }
+  const std::string& table() const { return reader_.table; }
+  ShardCheckpoints& checkpoints() { return checkpoints_; }
+  const std::string& trouble() const { return trouble_; }  // Why the engine cannot be read now, or empty.
+  size_t reading() const { return plan_.reading(); }       // The number of shards that are being read.
+  size_t bytes() const { return order_.bytes(); }
+
+  // The engine's names of records that are not processed.
+  const ShardOrder::Name* name(uint64_t sequence) const { return order_.name(sequence); }
+
+ private:
+  // Where a shard is read.
+  struct Place {
+    std::string iterator;  // Empty: get one.
+    std::string after;     // The number of the last record that was read; empty: none.
+    bool fresh = false;    // No mark was stored: what is older than the start is passed over.
+    int failures = 0;      // In a row.
+    int empty_pages = 0;   // In a row.
+  };
+  enum class Found { kRecords, kFailure, kEnd };
+
+  Async<Result<std::vector<ListedShard>>> list();
+  Async<Result<void>> take_latest(std::vector<ListedShard> all);
+  void take_list(const std::vector<ListedShard>& all);
+  void begin();
+  Async<void> watch();
+  void finish_if_over();
+
+  Async<void> follow(std::string shard);
+  Async<Found> read_once(const std::string& shard, Place& place);
+  Found failed(const std::string& shard, Place& place, const Error& error);
+  void take(const std::string& shard, Place& place, ShardRecords page);
+  bool is_too_old(const ChangeRecord& record) const;
+  void lost(const std::string& shard, std::string_view reason) const;
+
+  bool has_room() const { return order_.bytes() < kMostBytes && order_.next() - order_.oldest() < kMostRecords; }
+  Async<void> news(std::vector<Promise<bool>>& waiters, BootTime until);
+  static void tell(std::vector<Promise<bool>>& waiters);
+  void merge(std::vector<std::pair<std::string, ShardMark>> marks);
+  Async<Result<void>> store_marks(std::vector<WriteInput> with);
+  Async<Result<void>> remove_unneeded();
+
+  const ShardedParts& parts_;
+  const ShardReader reader_;
+  EngineStream stream_;
+  ShardCheckpoints checkpoints_;
+  ShardOrder order_;
+  ShardPlan plan_;
+  std::map<std::string, std::string> latest_;  // By shard: iterators that open() got.
+  std::optional<uint64_t> end_;
+  std::string trouble_;
+  std::vector<std::pair<std::string, ShardMark>> unsaved_;
+  std::vector<std::string> unneeded_;  // Shards whose marks are to be removed.
+  bool saving_ = false;
+  BootTime listed_at_{};
+  int lists_soon_ = 0;                  // The number of lists that follow soon.
+  std::vector<Promise<bool>> readers_;  // Wait for records,
+  std::vector<Promise<bool>> rooms_;    // for room,
+  std::vector<Promise<bool>> ends_;     // for the end of a shard.
+  Scope work_;                          // The last member, so that it is destroyed first.
+};
+
+}  // namespace freshet

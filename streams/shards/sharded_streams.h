@@ -1,0 +1,64 @@
+// The readers of a remote engine's streams, by id: opens them, remembers what they have stored, and removes it. At most
+// kReaders of them read one table, because an engine allows no more readers of a shard.
+//
+// Loop thread. The parts must outlive it, and it must outlive every Async that it returned.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "streams/shards/sharded_stream.h"
+
+namespace freshet {
+
+using ShardedStreamPtr = std::shared_ptr<ShardedStream>;
+
+class ShardedStreams {
+ public:
+  static constexpr size_t kReaders = 2;
+
+  explicit ShardedStreams(ShardedParts parts) : parts_(std::move(parts)) {}
+  ShardedStreams(const ShardedStreams&) = delete;
+  ShardedStreams& operator=(const ShardedStreams&) = delete;
+
+  // Loads what was stored. Call it once, first.
+  Async<Result<void>> load();
+
+  // Opens a stream for a new reader, or for one that changes its table; `latest`: it begins with what is changed from
+  // now on. The result has begun to read. Store its start_writes() together with the reader.
+  Async<Result<ShardedStreamPtr>> open_new(ShardReader reader, bool latest);
+  // The writes that store the start of a reader just opened, and remove what it had stored before.
+  std::vector<WriteInput> start_writes(const std::string& id) const;
+
+  // Where a reader goes on.
+  struct Place {
+    std::string label;   // The stream's.
+    bool ended = false;  // That stream is over, and all of it is processed: go on with the table's next stream.
+    uint64_t next = 1;   // The reader has not used this number or a higher one.
+  };
+  // Returns the reader's open stream, or opens it. A stream that is gone is followed by the table's latest one; the
+  // event STREAM_RECORDS_LOST reports that. kResourceNotFound if the table has no stream to read.
+  Async<Result<ShardedStreamPtr>> attach(ShardReader reader, Place place);
+  // The reader stops for now. Whoever still holds its stream may go on until then.
+  void close(const std::string& id);
+  // The reader is gone: the writes that remove what it has stored. Call forget() once they are made.
+  std::vector<WriteInput> removals(const std::string& id) const;
+  void forget(const std::string& id);
+  void clear() { open_.clear(); }
+
+ private:
+  Async<Result<ShardedStreamPtr>> begin(ShardReader reader, EngineStream stream, ShardCheckpoints marks, uint64_t first,
+                                        bool latest);
+  Async<Result<ShardedStreamPtr>> go_on(ShardReader reader, EngineStream stream, uint64_t first);
+  ShardCheckpoints new_start(const std::string& id, const std::string& label, bool latest) const;
+
+  const ShardedParts parts_;
+  std::map<std::string, ShardCheckpoints> stored_;  // By reader, of those that are not open.
+  std::map<std::string, ShardCheckpoints> before_;  // By reader: what start_writes() removes.
+  std::map<std::string, ShardedStreamPtr> open_;    // By reader.
+};
+
+}  // namespace freshet

@@ -1,0 +1,257 @@
+// A reader of an engine's stream, case by case; shards_property_test.cc has the rules that hold in all of them.
+#include "streams/shards/sharded_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "streams/shards/named_records.h"
+#include "tests/streams/shards/shard_world.h"
+
+namespace freshet {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Texts = std::vector<std::string>;
+
+ListedShard listed(std::string id, std::vector<std::string> parents = {}) {
+  return {std::move(id), std::move(parents), false};
+}
+
+TEST(ShardPlan, AChildWaitsForAllOfItsParents) {
+  ShardPlan plan;
+  plan.listed({listed("a"), listed("b"), listed("c", {"a", "b"})});
+  EXPECT_THAT(plan.begin(), ElementsAre("a", "b"));
+  EXPECT_THAT(plan.begin(), IsEmpty()) << "each shard has one reader";
+  plan.over("a");
+  EXPECT_THAT(plan.begin(), IsEmpty());
+  plan.over("b");
+  EXPECT_THAT(plan.begin(), ElementsAre("c"));
+  EXPECT_FALSE(plan.all_over());
+  plan.over("c");
+  EXPECT_TRUE(plan.all_over());
+}
+
+TEST(ShardPlan, AParentThatIsGoneIsNotWaitedFor) {
+  ShardPlan plan;
+  plan.known("a", false);
+  const auto gone = plan.listed({listed("b", {"a"}), listed("d", {"c"})});
+  EXPECT_THAT(gone.lost, ElementsAre("a"));
+  EXPECT_THAT(plan.begin(), ElementsAre("b", "d"));
+}
+
+TEST(ShardPlan, AShardThatWasReadIsForgottenOnlyAfterManyListsWithoutIt) {
+  ShardPlan plan;
+  plan.known("a", true);
+  for (int i = 1; i < ShardPlan::kAbsences; ++i) EXPECT_THAT(plan.listed({}).forgotten, IsEmpty());
+  plan.listed({listed("a")});
+  EXPECT_THAT(plan.begin(), IsEmpty()) << "it is not read again";
+  for (int i = 1; i < ShardPlan::kAbsences; ++i) EXPECT_THAT(plan.listed({}).forgotten, IsEmpty());
+  EXPECT_THAT(plan.listed({}).forgotten, ElementsAre("a"));
+  EXPECT_FALSE(plan.knows("a"));
+}
+
+TEST(ShardPlan, AShardThatIsBeingReadIsNotLost) {
+  ShardPlan plan;
+  plan.listed({listed("a")});
+  EXPECT_THAT(plan.begin(), ElementsAre("a"));
+  EXPECT_THAT(plan.listed({}).lost, IsEmpty());
+  EXPECT_EQ(plan.reading(), 1u);
+}
+
+TEST(ShardOrder, MarksAreInTheOrderOfTheLastRecords) {
+  ShardOrder order(7);
+  const auto record = [](std::string number) { return ShardRecord{{}, std::move(number), {}}; };
+  order.add("parent", record("1"));
+  order.add("other", record("5"));
+  order.add("parent", record("2"));
+  order.end("parent");
+  order.add("child", record("9"));
+  EXPECT_EQ(order.next(), 12u);
+  EXPECT_EQ(order.page(7, 2, 1 << 20).next, 10u - 1);
+  using Marks = std::vector<std::pair<std::string, ShardMark>>;
+  EXPECT_EQ(order.processed(9), (Marks{{"parent", {"1", false}}, {"other", {"5", false}}}));
+  EXPECT_EQ(order.processed(12), (Marks{{"parent", {"2", true}}, {"child", {"9", false}}}));
+  EXPECT_EQ(order.bytes(), 0u);
+}
+
+TEST(ShardedStream, AllPagesOfTheListAreRead) {
+  ShardWorld world(1, 8);
+  for (size_t i : {0u, 1u, 2u, 3u, 4u}) world.engine.split(i);
+  for (int item = 0; item < 8; ++item) world.engine.write(item);
+  world.begin();
+  EXPECT_EQ(world.read().size(), 8u) << "six shards are open, behind five closed ones, three on a page";
+}
+
+TEST(ShardedStream, LatestBeginsWithWhatIsChangedFromNowOn) {
+  ShardWorld world;
+  world.engine.write(0);
+  world.begin(true);
+  world.engine.write(0);
+  EXPECT_EQ(world.texts(world.read()), (Texts{"i0:2"}));
+}
+
+// The engine has no number for "now", so the start is known by its time until a record comes.
+TEST(ShardedStream, LatestIsStillThatAfterARestart) {
+  ShardWorld world;
+  world.engine.write(0);
+  world.sim.run_for(seconds(120));
+  world.begin(true);
+  world.restart();
+  world.engine.write(1);
+  world.attach();
+  EXPECT_EQ(world.texts(world.read()), (Texts{"i1:1"}));
+}
+
+TEST(ShardedStream, ARestartGoesOnWhereItStopped) {
+  ShardWorld world;
+  for (int item = 0; item < 3; ++item) world.engine.write(item);
+  world.begin();
+  EXPECT_EQ(world.read().size(), 3u);
+  world.save();
+  world.engine.write(0);
+  world.read();  // Not saved.
+  world.engine.write(1);
+  world.restart();
+  world.attach();
+  EXPECT_EQ(world.texts(world.read()), (Texts{"i0:2", "i1:2"}));
+  EXPECT_EQ(world.log.count("STREAM_RECORDS_LOST"), 0u);
+}
+
+TEST(ShardedStream, AnExpiredIteratorIsMadeAgain) {
+  ShardWorld world;
+  world.begin();
+  world.engine.write(0);
+  EXPECT_EQ(world.read().size(), 1u);
+  world.engine.expire_next = true;
+  world.engine.write(1);
+  EXPECT_EQ(world.texts(world.read()), (Texts{"i1:1"})) << "behind what was read before";
+  EXPECT_EQ(world.log.count("STREAM_ITERATOR_EXPIRED"), 1u);
+}
+
+TEST(ShardedStream, ARestartLongAfterTheRetentionPassesTheTrimWithAWarning) {
+  ShardWorld world;
+  world.engine.write(0);
+  world.begin();
+  world.read();
+  world.save();
+  world.restart();
+  world.engine.write(1);
+  world.engine.write(2);
+  world.engine.trim(world.engine.last_number() - 1);
+  world.attach();
+  EXPECT_EQ(world.texts(world.read()), (Texts{"i2:1"}));
+  EXPECT_EQ(world.log.count("STREAM_RECORDS_LOST"), 1u);
+}
+
+TEST(ShardedStream, AShardThatIsGoneIsPassedWithAWarning) {
+  ShardWorld world;
+  world.engine.write(0);
+  world.begin();
+  world.read();
+  world.save();
+  world.restart();
+  world.engine.write(1);
+  world.engine.split(0);
+  world.engine.trim(world.engine.last_number());
+  world.engine.write(2);
+  world.attach();
+  EXPECT_EQ(world.texts(world.read()), (Texts{"i2:1"}));
+  EXPECT_EQ(world.log.count("STREAM_RECORDS_LOST"), 1u);
+  world.save();
+  EXPECT_FALSE(world.stream->checkpoints().find("shard-1000")) << "its mark is of no use";
+}
+
+TEST(ShardedStream, AStreamThatIsSwitchedOffIsReadToItsEnd) {
+  ShardWorld world;
+  world.begin();
+  world.engine.write(0);
+  world.engine.switch_off();
+  EXPECT_EQ(world.read().size(), 1u);
+  EXPECT_EQ(world.stream->end(), world.next);
+}
+
+TEST(ShardedStream, AnEngineInTroubleIsAskedLessAndLess) {
+  ShardWorld world;
+  world.begin();
+  world.engine.refuses = Error{ErrorCode::kLimitExceeded, "too many", nullptr};
+  world.read(std::chrono::minutes(10));
+  EXPECT_EQ(world.stream->trouble(), "too many");
+  EXPECT_LT(world.engine.reads, 40);
+  EXPECT_EQ(world.log.count("STREAM_READ_FAILED"), 2u) << "the first of twenty failures is logged";
+  world.engine.refuses.reset();
+  world.engine.write(0);
+  EXPECT_EQ(world.read(seconds(60)).size(), 1u);
+  EXPECT_EQ(world.stream->trouble(), "");
+}
+
+TEST(ShardedStream, AQuietShardIsReadOnceASecond) {
+  ShardWorld world;
+  world.begin();
+  world.read(std::chrono::minutes(10));
+  EXPECT_GT(world.engine.reads, 500);
+  EXPECT_LT(world.engine.reads, 610);
+  EXPECT_LT(world.engine.lists, 15);
+}
+
+TEST(ShardedStream, ItHoldsNoMoreThanItsRoom) {
+  ShardWorld world;
+  world.begin();
+  for (int i = 0; i < 15'000; ++i) world.engine.write(0);
+  world.sim.run_for(std::chrono::hours(2));
+  const size_t held = ShardedStream::kMostRecords;
+  EXPECT_GE(world.stream->bytes(), held * 300);
+  EXPECT_LE(world.read(seconds(0)).size(), held + 10);
+  world.save();
+  EXPECT_GT(world.read(std::chrono::hours(1)).size(), 4'900u) << "there is room again";
+}
+
+TEST(ShardedStream, OnlyOneOfTwoReadersStoresWhatFollowsAPosition) {
+  ShardWorld world;
+  world.begin();
+  world.engine.write(0);
+  world.read();
+  world.save();
+  ShardedStreams other({world.engine, *world.tables, world.sim, EventLog()});
+  world.must(other.load());
+  ShardedStreamPtr second = world.must(other.attach({"m", "T"}, {"L", false, world.next}));
+  world.engine.write(0);
+  world.read();
+  world.save();
+  world.sim.run_for(seconds(10));
+  const auto saved = world.wait(second->save(world.next + 1, {}));
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().code, ErrorCode::kConditionalCheckFailed);
+}
+
+TEST(ShardedStream, AReaderThatIsGoneLeavesNothing) {
+  ShardWorld world;
+  world.begin();
+  world.engine.write(0);
+  world.read();
+  world.save();
+  world.must(write_together(*world.tables, world.streams->removals("m")));
+  world.streams->forget("m");
+  EXPECT_THAT(world.must(load_checkpoints(*world.tables)), IsEmpty());
+  for (const char* kind : {"shard-reader", "shard-mark"}) {
+    EXPECT_THAT(world.must(load_system_items(*world.tables, kind)), IsEmpty());
+  }
+}
+
+TEST(ShardedStream, RecordsHaveTheEnginesNames) {
+  ShardWorld world;
+  world.engine.write(0);
+  world.begin();
+  const std::vector<ChangeRecord> records = world.read();
+  const StreamSource source{{}, "arn", StreamView::kNewImage};
+  const std::string event = named_stream_event(records, source, *world.stream);
+  EXPECT_NE(event.find(R"("SequenceNumber":"100000001",)"), std::string::npos) << event;
+  EXPECT_NE(event.find(R"({"eventID":"e100000001",)"), std::string::npos) << event;
+  const Map value = named_record_value(records.front(), source, true, *world.stream);
+  EXPECT_EQ(value.string_or("eventID"), "e100000001");
+  EXPECT_EQ(value.find("dynamodb")->get_if<Map>()->string_or("SequenceNumber"), "100000001");
+  EXPECT_EQ(number_of(records.front(), *world.stream), "100000001");
+}
+
+}  // namespace
+}  // namespace freshet
