@@ -58,8 +58,8 @@ void Cluster::make_fault() {
     trace_.note("!! " + name);
     static const std::set<std::string> kOfMembers = {"kill",       "term",        "pause", "no-engine",
                                                      "no-members", "wrong-clock", "move"};
-    static const std::set<std::string> kOfEngine = {"throttle", "engine-error", "lost-answer", "late-write",
-                                                    "index-lag"};
+    static const std::set<std::string> kOfEngine = {"throttle",   "engine-error", "lost-answer",
+                                                    "late-write", "index-lag",    "slow-engine"};
     if (kOfEngine.contains(name)) return make_engine_fault(name);
     if (!kOfMembers.contains(name)) return make_network_fault(name);
     if (Member* member = any_up()) make_member_fault(name, *member);
@@ -162,6 +162,7 @@ void Cluster::make_engine_fault(const std::string& name) {
   if (name == "engine-error") rates.error_before = rates.error_after = 20 + share / 2;
   if (name == "lost-answer") rates.lost = 10 + share / 2;
   if (name == "late-write") rates.late = 10 + share;
+  if (name == "slow-engine") rates.slow = 200 + share;
   later(time, [this] { engine_faults_.rates = {}; });
 }
 

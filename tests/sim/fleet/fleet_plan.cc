@@ -38,6 +38,10 @@ constexpr FaultKind kKinds[] = {
     {"index-lag", 30, 30, 150},     // An index is far behind for a while.
 };
 
+// Calls of the engine take long for a while. It is drawn apart from the others, so that the seeds that have it not are
+// what they were before there was such a fault.
+constexpr FaultKind kSlowEngine = {"slow-engine", 15, 30, 200};
+
 // The kind of a run: a mixture of everything, or one thing alone.
 enum class Mood { kMixed, kCalm, kMoves, kOneFault };
 
@@ -74,6 +78,14 @@ void draw_faults(FleetRunPlan& plan, Mood mood, Random& random, const std::set<s
   }
 }
 
+void draw_slow_engine(FleetRunPlan& plan, Mood mood, const std::set<std::string>& without) {
+  Random random(plan.seed * 1'099'511'628'211 + 7);
+  const int chance = mood == Mood::kMoves ? 50 : mood == Mood::kMixed ? kSlowEngine.chance : 0;
+  const bool drawn = random.below(100) < static_cast<uint64_t>(chance);
+  const int rate = draw_between(random, kSlowEngine.least, kSlowEngine.most);
+  if (drawn && !without.contains(kSlowEngine.name)) plan.faults[kSlowEngine.name] = rate;
+}
+
 }  // namespace
 
 FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without) {
@@ -94,6 +106,7 @@ FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without
   plan.lags = draw_lags(random);
   if (without.contains("lag")) plan.lags.clear();
   draw_faults(plan, mood, random, without);
+  draw_slow_engine(plan, mood, without);
   if (plan.lags.empty()) plan.faults.erase("index-lag");
   return plan;
 }
