@@ -34,8 +34,9 @@ class Caller {
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
-  // Returns the body of the answer to an operation ("PutItem"). Errors are those of the store; kUnavailable or kTimeout
-  // if it cannot be reached, or does not answer a read.
+  // Returns the body of the answer to an operation ("PutItem"), or to one of another service, with that one's name
+  // before it ("DynamoDBStreams_20120810.GetRecords"). Errors are those of the store; kUnavailable or kTimeout if it
+  // cannot be reached, or does not answer a read.
   Async<Result<std::string>> call(std::string operation, std::string body, Kind kind);
 
   // Waits before the next attempt, longer each time, with full jitter. `tries`: the failed attempts, at least 1.
