@@ -72,7 +72,9 @@ Async<void> judge_create(Exam& exam, Pair pair) {
 
 }  // namespace
 
+// A member that joined a moment ago creates nothing before its clock has been compared.
 Async<void> kill_owner(Exam& exam) {
+  co_await sleep_for(exam.stage.caller.scheduler(), kSettled);
   const Pair pair = draw_owner(exam);
   if (!pair.owner) co_return;
   exam.cluster.kill_member(*pair.owner, milliseconds(8'000));

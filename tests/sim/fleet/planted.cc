@@ -10,7 +10,7 @@ const std::vector<PlantedFault>& planted_faults() {
       {"fleet-dead-at-half-lease", false, "a member counts as dead at half its lease", "no-engine"},
       {"fleet-holder-ignored", false, "a unit is started although another member holds it", "move"},
       {"fleet-second-read-left-out", false, "a unit is started by a read from before the write that holds it",
-       "move slow-engine"},
+       "deploy slow-engine"},
       {"fleet-plan-unconditional", false, "an old leader's plan replaces a newer one"},
       {"fleet-shared-name", false, "two members have one name"},
       {"fleet-lost-write-taken-for-done", false, "a write without an answer that was not done counts as done"},
