@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/fleet/forwarded_take.h"
+#include "app/fleet/silent_owners.h"
 #include "base/points.h"
 #include "wire/http/target.h"
 #include "wire/service/api_route.h"
@@ -87,8 +88,8 @@ void sort_queues(Json& list) {
 // A request is parsed for the member's own route only once it is known to stay here.
 class ForwardExchange final : public Exchange {
  public:
-  ForwardExchange(HttpRequest request, Route& here, QueueUnits& units, MemberCalls& calls)
-      : request_(std::move(request)), here_(here), units_(units), calls_(calls) {}
+  ForwardExchange(HttpRequest request, Route& here, QueueUnits& units, MemberCalls& calls, SilentOwners& silent)
+      : request_(std::move(request)), here_(here), units_(units), calls_(calls), silent_(silent) {}
 
   Async<void> run() override {
     const bool was_passed_on = !header(request_.headers, kForwardedBy).empty();
@@ -113,14 +114,21 @@ class ForwardExchange final : public Exchange {
   }
   Async<void> pass_on(std::string queue, std::string url, bool creates) {
     if (creates) request_.headers.emplace_back(tasks::kNewTaskId, units_.new_id());
+    if (creates && silent_.is_silent(queue, units_.owner_sign(queue), now())) {
+      FRESHET_REACHED("a create does not wait for an owner that was silent");
+      co_await create_here();
+      if (answer_) co_return;  // Else it is for the owner alone.
+    }
     auto passing = is_take(request_)
                        ? pass_take_on(request_, queue, url, units_, calls_)
                        : calls_.pass_on(request_, url, units_.id(), creates ? kLongestCreate : kLongestAnswer);
     auto answer = co_await passing;
     if (answer) {
       answer_ = std::move(*answer);
+      silent_.answered(queue);
       co_return;
     }
+    if (creates && answer.error().code == ErrorCode::kTimeout) silent_.silent(queue, units_.owner_sign(queue), now());
     answer_ = no_answer(queue, url, answer.error());
     if (creates) co_await create_here();
   }
@@ -133,6 +141,7 @@ class ForwardExchange final : public Exchange {
     HttpResponse mine = inner_->respond();
     if (mine.status < 429) answer_ = std::move(mine);
   }
+  BootTime now() const { return units_.scheduler().clock().boot(); }
   Async<void> list() {
     auto here = answer_here();
     co_await here;
@@ -154,6 +163,7 @@ class ForwardExchange final : public Exchange {
   Route& here_;
   QueueUnits& units_;
   MemberCalls& calls_;
+  SilentOwners& silent_;
   std::unique_ptr<Exchange> inner_;
   std::optional<HttpResponse> answer_;
 };
@@ -165,7 +175,7 @@ class ForwardRoute final : public Route {
 
   bool matches(const HttpRequest& request) const override { return here_->matches(request); }
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
-    return std::make_unique<ForwardExchange>(std::move(request), *here_, units_, calls_);
+    return std::make_unique<ForwardExchange>(std::move(request), *here_, units_, calls_, silent_);
   }
   bool changes(const HttpRequest& request) const override { return here_->changes(request); }
   bool is_slow() const override { return here_->is_slow(); }
@@ -174,6 +184,7 @@ class ForwardRoute final : public Route {
   const std::unique_ptr<Route> here_;
   QueueUnits& units_;
   MemberCalls& calls_;
+  SilentOwners silent_;
 };
 
 std::string_view state_of(const QueueUnits& units) {

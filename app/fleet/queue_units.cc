@@ -91,6 +91,13 @@ QueueUnits::Place QueueUnits::place_of(const std::string& queue) const {
   return {Place::Is::kThere, owner->url};
 }
 
+OwnerSign QueueUnits::owner_sign(const std::string& queue) const {
+  const FleetCore* fleet = core();
+  const MemberBeat* owner = fleet ? fleet->owner(unit_of(queue)) : nullptr;
+  if (!owner) return {};
+  return {fleet->view().plan->version, owner->id, owner->epoch, owner->beat};
+}
+
 bool QueueUnits::may_create(const std::string& queue) const {
   const FleetCore* fleet = core();
   if (!fleet || !settings_.contains(queue) || !fleet_->is_accepted()) return false;

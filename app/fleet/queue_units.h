@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/fleet/member_calls.h"
+#include "app/fleet/silent_owners.h"
 #include "base/async.h"
 #include "base/log.h"
 #include "functions/queue/creation_elsewhere.h"
@@ -60,6 +61,8 @@ class QueueUnits final : private FleetHooks {
   Async<bool> leave(BootTime deadline);
 
   Place place_of(const std::string& queue) const;
+  // Empty if nobody serves it.
+  OwnerSign owner_sign(const std::string& queue) const;
   // True if this member may create tasks of the queue although it does not serve it: the queue is one of the fleet's,
   // and this member's clock is right, as the tasks are ordered by it.
   bool may_create(const std::string& queue) const;

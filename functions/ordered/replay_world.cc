@@ -17,8 +17,8 @@ std::unique_ptr<EmbeddedTables> open_store(Scheduler& scheduler, Random& random)
 }  // namespace
 
 std::string_view write_name(const Record& record) {
-  constexpr std::string_view kNames[] = {"put", "delete", "update"};
-  return kNames[record.write.index()];
+  constexpr std::string_view kWriteNames[] = {"put", "delete", "update"};
+  return kWriteNames[record.write.index()];
 }
 
 ReplayWorld::ReplayWorld(const Settings& settings, const KeySchema& keys, WallTime start, uint64_t seed)

@@ -1,7 +1,6 @@
 #include "functions/queue/queues.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "functions/queue/served_elsewhere.h"
 
@@ -134,8 +133,9 @@ void Queues::drain() {
 
 Async<bool> Queues::all_returned(BootTime deadline) {
   const auto held = [this] {
-    const auto holds = [](const auto& queue) { return queue->held() > 0; };
-    return std::ranges::any_of(std::views::values(queues_), holds) || std::ranges::any_of(closed_, holds);
+    const auto holds = [](const std::shared_ptr<Queue>& queue) { return queue->held() > 0; };
+    return std::ranges::any_of(queues_, [&](const auto& named) { return holds(named.second); }) ||
+           std::ranges::any_of(closed_, holds);
   };
   while (held() && services_.scheduler.clock().boot() < deadline) {
     co_await sleep_for(services_.scheduler, kHeldLook);

@@ -205,12 +205,13 @@ bool read_three(const HttpHeaders& headers, const std::string& prefix, WallTime 
 }  // namespace
 
 std::optional<milliseconds> retry_after(std::string_view text, WallTime now) {
-  constexpr int64_t kLongest = 30 * 24 * 3600;
+  constexpr int64_t kLongestWait = 30 * 24 * 3600;
   int64_t wait = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wait);
   if (end == text.data() + text.size() && !text.starts_with('-')) {
-    if (error == std::errc()) return milliseconds(std::min(wait, kLongest) * 1000);
-    if (error == std::errc::result_out_of_range) return milliseconds(kLongest * 1000);  // Seconds, beyond any number.
+    if (error == std::errc()) return milliseconds(std::min(wait, kLongestWait) * 1000);
+    if (error == std::errc::result_out_of_range)
+      return milliseconds(kLongestWait * 1000);  // Seconds, beyond any number.
   }
   auto date = http_date(text);
   if (!date) return {};

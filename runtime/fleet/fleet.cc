@@ -156,6 +156,7 @@ void Fleet::obey(FleetCore::Orders orders) {
     hooks_.start(unit);
   }
   if (orders.plan && !writing_plan_) scope_.spawn(write_plan_of(core_, std::move(*orders.plan), orders.plan_seen));
+  if (!orders.release.empty() && !releasing_) scope_.spawn(release(std::move(orders.release)));
   if (!orders.forget.empty()) scope_.spawn(forget(std::move(orders.forget)));
   if (orders.look_again) next_read_ = now();
   note_left();
@@ -243,6 +244,16 @@ Async<void> Fleet::forget(std::vector<MemberBeat> members) {
     auto forgotten = co_await forget_member(tables_, std::move(member));
     note(forgotten);
   }
+}
+
+// If one of these writes fails, the next read shows it, and it is written again.
+Async<void> Fleet::release(std::vector<MemberUnits> all) {
+  releasing_ = true;
+  for (auto& units : all) {
+    auto released = co_await release_units(tables_, std::move(units));
+    note(released);
+  }
+  releasing_ = false;
 }
 
 void Fleet::note(const Result<void>& written) {

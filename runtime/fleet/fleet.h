@@ -84,6 +84,7 @@ class Fleet {
   Async<void> write_units_of(std::shared_ptr<FleetCore> core, MemberUnits units);
   Async<void> write_plan_of(std::shared_ptr<FleetCore> core, FleetPlan plan, uint64_t seen);
   Async<void> forget(std::vector<MemberBeat> members);
+  Async<void> release(std::vector<MemberUnits> all);
   void note(const Result<void>& written);
   void note_left();
   void check_membership();
@@ -110,6 +111,7 @@ class Fleet {
   bool writing_units_ = false;
   size_t written_holds_ = 0;
   bool writing_plan_ = false;
+  bool releasing_ = false;
   bool beginning_ = false;
   bool leaving_ = false;
   bool leaving_announced_ = false;  // The store has a heartbeat that says so.

@@ -186,6 +186,10 @@ void FleetCore::lead(Orders& orders, BootTime now) {
     for (const auto& [id, seen] : seen_) {
       if (now - seen.since >= kForgetAfter) orders.forget.push_back(view_.members.at(id));
     }
+    for (const auto& [id, units] : view_.units) {
+      const bool is_left = id != me_.id && !is_alive(id) && !units.holds.empty();
+      if (is_left && !FRESHET_PLANTED("fleet-dead-holds-kept")) orders.release.push_back(units);
+    }
     if (plan.owners == view_.plan->owners) return;
   } else {
     plan.leader = me_.id;
@@ -212,18 +216,22 @@ bool FleetCore::may_claim(BootTime now) {
   if (!leaderless_since_) leaderless_since_ = now;
   if (!is_accepted_ && is_another_accepted()) return now - *leaderless_since_ >= me_.lease;
   for (const auto& [id, member] : view_.members) {
-    if (may_have_units(member)) return id == me_.id || now - *leaderless_since_ >= me_.lease / 3;
+    if (!may_have_units(member)) continue;
+    if (is_accepted_ && id != me_.id && !is_accepted(member)) continue;
+    return id == me_.id || now - *leaderless_since_ >= me_.lease / 3;
   }
   return false;
 }
 
-// A member offers no units before its clock has been found right.
+// Another member offers no units before its clock has been found right.
+bool FleetCore::is_accepted(const MemberBeat& member) const {
+  const auto units = view_.units.find(member.id);
+  return units != view_.units.end() && units->second.epoch == member.epoch && !units->second.serves.empty();
+}
+
 bool FleetCore::is_another_accepted() const {
   return std::any_of(view_.members.begin(), view_.members.end(), [this](const auto& entry) {
-    const MemberBeat& member = entry.second;
-    const auto units = view_.units.find(member.id);
-    if (member.id == me_.id || !may_have_units(member) || units == view_.units.end()) return false;
-    return units->second.epoch == member.epoch && !units->second.serves.empty();
+    return entry.first != me_.id && may_have_units(entry.second) && is_accepted(entry.second);
   });
 }
 

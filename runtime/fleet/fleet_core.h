@@ -9,8 +9,13 @@
 //
 // Clocks need not show the same time. Their speeds may differ by a third.
 //
-// Liveness. If the leader is dead, leaving or of an earlier life, the first living member by id takes the leadership.
-// If it has not done so one heartbeat later, any other member does. The leader writes the plan.
+// Liveness. If the leader is dead, leaving or of an earlier life, the first living member by id takes the leadership;
+// of those whose clocks have been found right, if there are any. If it has not done so one heartbeat later, any other
+// member does. The leader writes the plan.
+//
+// A member that begins a new life keeps the units that the plan gives it, and serves them once its clock has been
+// compared with the leader's. If it was the leader, it waits for a new one, so the others do not leave the lead to it.
+// It cannot tell at once which of the others are dead. So the leader empties what those hold that it has found dead.
 //
 // Loop thread.
 #pragma once
@@ -47,7 +52,10 @@ class FleetCore {
     std::optional<FleetPlan> plan{};
     uint64_t plan_seen = 0;
     std::vector<MemberBeat> forget{};  // Members that have been silent for kForgetAfter.
-    bool look_again = false;           // Read the fleet again at once.
+    // Empty what these dead members hold. They stopped before they counted as dead, and would write anew before they
+    // serve again.
+    std::vector<MemberUnits> release{};
+    bool look_again = false;  // Read the fleet again at once.
   };
 
   static constexpr seconds kForgetAfter{3600};
@@ -113,6 +121,7 @@ class FleetCore {
   void begin_units(Orders& orders);
   void lead(Orders& orders, BootTime now);
   bool may_claim(BootTime now);
+  bool is_accepted(const MemberBeat& member) const;
   bool is_another_accepted() const;
   bool is_held_by_another(const std::string& unit) const;
   bool may_have_units(const MemberBeat& member) const;

@@ -113,6 +113,32 @@ int OrderedItems::compare_ties(const Entry& a, const Entry& b) const {
   return compare_keys(key_of(a.item, main_keys_), key_of(b.item, main_keys_));
 }
 
+void OrderedItems::sort_by_words(std::vector<Load>& loads) {
+  std::stable_sort(loads.begin(), loads.end(), [](const Load& a, const Load& b) {
+    return a.entry.hash != b.entry.hash ? a.entry.hash < b.entry.hash : a.entry.prefix < b.entry.prefix;
+  });
+}
+
+std::span<OrderedItems::Load> OrderedItems::first_run(std::span<Load> loads) {
+  const Entry& first = loads.front().entry;
+  const auto end = std::find_if(loads.begin() + 1, loads.end(), [&](const Load& load) {
+    return load.entry.hash != first.hash || load.entry.prefix != first.prefix;
+  });
+  return loads.first(static_cast<size_t>(end - loads.begin()));
+}
+
+bool OrderedItems::have_one_key(std::span<const Load> run) const {
+  if (run.size() == 1) return true;
+  const KeyView key = key_of(run.front().entry.item, keys_);
+  return std::all_of(run.begin() + 1, run.end(),
+                     [&](const Load& load) { return compare_keys(key_of(load.entry.item, keys_), key) == 0; });
+}
+
+void OrderedItems::sort_by_key(std::span<Load> run) const {
+  const Order order{this};
+  std::stable_sort(run.begin(), run.end(), [&](const Load& a, const Load& b) { return order(a.entry, b.entry) < 0; });
+}
+
 const ItemRef* OrderedItems::find(const KeyView& key) const {
   return place(key).item();
 }

@@ -121,10 +121,17 @@ class OrderedItems {
   Load load(const ItemRef& item, bool gone) const { return {entry(key_of(item, keys_), item), gone}; }
   template <class Changed>
   void apply(std::vector<Load>& loads, Changed&& changed) {
-    const Order order{this};
-    std::stable_sort(loads.begin(), loads.end(),
-                     [&](const Load& a, const Load& b) { return order(a.entry, b.entry) < 0; });
-    for (auto& load : loads) apply(load, changed);
+    sort_by_words(loads);
+    for (std::span<Load> rest(loads); !rest.empty();) {
+      const std::span<Load> run = first_run(rest);
+      if (have_one_key(run)) {
+        apply_versions(run, changed);
+      } else {
+        sort_by_key(run);
+        for (Load& load : run) apply_versions(std::span(&load, 1), changed);
+      }
+      rest = rest.subspan(run.size());
+    }
     loads.clear();
   }
   // Fills an empty secondary index: indexed() makes each entry, fill() takes all of them.
@@ -153,17 +160,29 @@ class OrderedItems {
   bool holds(const Entry& entry, std::string_view partition) const;
 
  private:
+  // Loads are sorted by hash and prefix first, which needs no look into the items: a log has most keys once, or many
+  // versions of one key. A run is what has both words in common.
+  static void sort_by_words(std::vector<Load>& loads);
+  static std::span<Load> first_run(std::span<Load> loads);
+  bool have_one_key(std::span<const Load> run) const;
+  void sort_by_key(std::span<Load> run) const;
+  // Applies the versions of one key, the oldest first. The tree sees the last one only.
   template <class Changed>
-  void apply(Load& load, Changed& changed) {
-    const auto place = set_.place(load.entry);
-    if (place.found()) changed(place->item, load.gone ? ItemRef() : load.entry.item);
-    if (place.found() && load.gone) {
-      set_.erase(place);
+  void apply_versions(std::span<Load> versions, Changed& changed) {
+    const auto place = set_.place(versions.front().entry);
+    const ItemRef none;
+    const ItemRef* now = place.found() ? &place->item : nullptr;
+    for (const Load& load : versions) {
+      const ItemRef* next = load.gone ? nullptr : &load.entry.item;
+      if (now || next) changed(now ? *now : none, next ? *next : none);
+      now = next;
+    }
+    if (place.found() && now) {
+      place->item = std::move(versions.back().entry.item);
     } else if (place.found()) {
-      place->item = std::move(load.entry.item);
-    } else if (!load.gone) {
-      changed(ItemRef(), load.entry.item);
-      set_.insert(place, std::move(load.entry));
+      set_.erase(place);
+    } else if (now) {
+      set_.insert(place, std::move(versions.back().entry));
     }
     ++version_;
   }

@@ -52,6 +52,9 @@ void TtlOrder::fill(std::vector<Entry> entries) {
 }
 
 TtlOrder::Set::const_iterator TtlOrder::first(int64_t now) const {
+  // Hardly ever is something that old.
+  const auto oldest = set_.begin();
+  if (oldest == set_.end() || oldest->expires >= now - kFiveYears) return oldest;
   return set_.lower_bound(Entry{now - kFiveYears, 0, {}});
 }
 

@@ -99,6 +99,15 @@ FleetPlan plan_in(const Item& item) {
   return plan;
 }
 
+Item item_of(const MemberUnits& units) {
+  Item item = key_of(units_id(units.id));
+  item.set("epoch", number(units.epoch));
+  item.set("rev", number(units.rev));
+  item.set("serves", list_of(units.serves));
+  item.set("holds", list_of(units.holds));
+  return item;
+}
+
 PutItemInput put_of(Item item) {
   PutItemInput put;
   put.table = kFleetTable;
@@ -200,12 +209,7 @@ Async<Result<void>> write_beat(Tables& tables, MemberBeat beat) {
 }
 
 Async<Result<void>> write_units(Tables& tables, MemberUnits units) {
-  Item item = key_of(units_id(units.id));
-  item.set("epoch", number(units.epoch));
-  item.set("rev", number(units.rev));
-  item.set("serves", list_of(units.serves));
-  item.set("holds", list_of(units.holds));
-  PutItemInput input = put_of(std::move(item));
+  PutItemInput input = put_of(item_of(units));
   input.condition = "attribute_not_exists(id) OR epoch < :e OR (epoch = :e AND rev < :r)";
   input.placeholders.values.set(":e", number(units.epoch));
   input.placeholders.values.set(":r", number(units.rev));
@@ -213,6 +217,15 @@ Async<Result<void>> write_units(Tables& tables, MemberUnits units) {
     input.condition.clear();
     input.placeholders = {};
   }
+  return put(tables, std::move(input));
+}
+
+Async<Result<void>> release_units(Tables& tables, MemberUnits units) {
+  units.holds.clear();
+  PutItemInput input = put_of(item_of(units));
+  input.condition = "epoch = :e AND rev = :r";
+  input.placeholders.values.set(":e", number(units.epoch));
+  input.placeholders.values.set(":r", number(units.rev));
   return put(tables, std::move(input));
 }
 

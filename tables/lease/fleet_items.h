@@ -76,6 +76,9 @@ Async<Result<void>> write_units(Tables& tables, MemberUnits units);
 Async<Result<void>> write_plan(Tables& tables, FleetPlan plan, uint64_t seen);
 // Removes the items of a member, if this is still its last heartbeat.
 Async<Result<void>> forget_member(Tables& tables, MemberBeat beat);
+// Empties what a dead member holds, so that members that begin later need not find out by themselves that it is dead.
+// `units`: as it was read; kConditionalCheckFailed if the member has written it since.
+Async<Result<void>> release_units(Tables& tables, MemberUnits units);
 
 // Reads all items, each at some time between the call and the answer: together they are no snapshot.
 Async<Result<FleetView>> read_fleet(Tables& tables);

@@ -253,6 +253,7 @@ Result<void> SegmentLog::start_segment(uint64_t batch_bytes) {
   if (!first) {
     if (auto left = leave_open_segment(syncs); !left) return left;
   }
+  if (FRESHET_PLANTED("left-segment-kept-open")) static_cast<void>(file_.release());
   file_ = std::move(*file);
   written_end_ = kSegmentHeaderBytes;
   segments_.push_back({id, last_sequence_ + 1, kSegmentHeaderBytes, allocated});

@@ -98,6 +98,11 @@ void append_content(std::string& out, const Value& value) {
 // --- Checking ---
 
 bool read_varint(std::string_view& in, size_t& value) {
+  if (!in.empty() && static_cast<unsigned char>(in[0]) < 0x80) [[likely]] {
+    value = static_cast<unsigned char>(in[0]);
+    in.remove_prefix(1);
+    return true;
+  }
   value = 0;
   for (size_t i = 0; i < kMaxVarintBytes && i < in.size(); ++i) {
     auto byte = static_cast<unsigned char>(in[i]);

@@ -119,6 +119,30 @@ TEST_F(ForwardRouteTest, ACreateIsWrittenHereIfTheOwnerDoesNotAnswer) {
   EXPECT_EQ(items(), 4u);
 }
 
+TEST_F(ForwardRouteTest, ASilentOwnerIsNotWaitedForByEachCreate) {
+  join();
+  int asked = 0;
+  world.http.answer = [&](const HttpRequest& request) -> Result<HttpResponse> {
+    if (request.target == kTasks) ++asked;
+    return fail(ErrorCode::kTimeout, "no answer");
+  };
+  EXPECT_EQ(post(kTasks, R"({"taskId":"a"})").status, 200);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(post(kTasks, R"({"tasks":[{"taskId":"b"},{}]})").status, 200);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(items(), 3u);
+  EXPECT_EQ(post(kTasks, R"({"taskId":"c","key":"k"})").status, 503) << "only the owner may create it";
+  EXPECT_EQ(asked, 2);
+  world.pass(milliseconds(1'500));  // The owner's heartbeat comes.
+  EXPECT_EQ(post(kTasks, R"({"taskId":"d"})").status, 200);
+  EXPECT_EQ(asked, 3);
+  HttpResponse good;
+  good.body = "from the owner";
+  world.http.answer = [&](const HttpRequest&) { return good; };
+  EXPECT_EQ(post(kTasks, R"({"taskId":"e","key":"k"})").body, good.body);
+  EXPECT_EQ(post(kTasks, R"({"taskId":"e"})").body, good.body) << "it has answered";
+}
+
 // The owner has written the task, and died before it answered.
 TEST_F(ForwardRouteTest, ATaskWithoutAnIdIsTheSameWhoeverWritesIt) {
   join();

@@ -28,6 +28,11 @@ struct Content {
   }
 };
 
+// A call as texts have it.
+std::string named(const char* what, const std::string& path) {
+  return std::string(what) + " " + path;
+}
+
 std::string parent(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
@@ -184,11 +189,14 @@ class SimFile final : public File {
  private:
   bool alive() const { return incarnation_ == files_.incarnation_; }
 
-  Result<void> call(const std::string& what, bool writes = false) {
-    if (auto ok = files_.call(what + " " + path_); !ok) return ok;
-    if (!alive()) return fail(ErrorCode::kIo, "cannot " + what + " " + path_ + ": opened before the restart");
-    if (writes && !writable_) return fail(ErrorCode::kIo, "cannot " + what + " " + path_ + ": opened for reading");
+  Result<void> call(const char* what, bool writes = false) {
+    if (auto ok = files_.call(what, path_); !ok) return ok;
+    if (!alive()) return cannot(what, ": opened before the restart");
+    if (writes && !writable_) return cannot(what, ": opened for reading");
     return {};
+  }
+  tl::unexpected<Error> cannot(const char* what, const char* why) const {
+    return fail(ErrorCode::kIo, "cannot " + named(what, path_) + why);
   }
 
   // Where the disk puts them.
@@ -229,7 +237,7 @@ class SimFileLock final : public FileLock {
     }
   }
   Result<void> check() override {
-    if (auto ok = files_.call("look at " + path_); !ok) return ok;
+    if (auto ok = files_.call("look at", path_); !ok) return ok;
     const auto found = files_.names_.find(path_);
     const bool there = inode_ ? found != files_.names_.end() : files_.directories_.contains(path_);
     if (!there) return fail(ErrorCode::kNotFound, "cannot look at " + path_ + ": no such file");
@@ -249,11 +257,13 @@ class SimFileLock final : public FileLock {
 SimFiles::SimFiles(uint64_t seed) : random_(seed) {}
 SimFiles::~SimFiles() = default;
 
-Result<void> SimFiles::call(const std::string& what) {
-  if (on_call_) on_call_(what);
+Result<void> SimFiles::call(const char* what, const std::string& path) {
+  if (on_call_) on_call_(named(what, path));
   ++calls_;
-  if (crashed()) return fail(ErrorCode::kIo, "cannot " + what + ": simulated crash");
-  if (call_fails_ && call_fails_(what)) return fail(call_error_, "cannot " + what + ": simulated fault");
+  if (crashed()) return fail(ErrorCode::kIo, "cannot " + named(what, path) + ": simulated crash");
+  if (call_fails_ && call_fails_(named(what, path))) {
+    return fail(call_error_, "cannot " + named(what, path) + ": simulated fault");
+  }
   return {};
 }
 
@@ -280,7 +290,7 @@ void SimFiles::change_directory(DirectoryChange change) {
 
 Result<std::unique_ptr<File>> SimFiles::open(const std::string& path, OpenMode mode) {
   const bool create = mode == OpenMode::kCreate;
-  if (auto ok = call("open " + path); !ok) return fail(std::move(ok.error()));
+  if (auto ok = call("open", path); !ok) return fail(std::move(ok.error()));
   auto found = names_.find(path);
   if (create) {
     if (found != names_.end()) return fail(ErrorCode::kIo, "cannot create " + path + ": it exists");
@@ -296,7 +306,7 @@ Result<std::unique_ptr<File>> SimFiles::open(const std::string& path, OpenMode m
 }
 
 Result<void> SimFiles::create_directories(const std::string& path) {
-  if (auto ok = call("create directory " + path); !ok) return ok;
+  if (auto ok = call("create directory", path); !ok) return ok;
   if (directories_.contains(parent(path)) && !directories_.contains(path)) unsynced_directories_.insert(path);
   for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
     directories_.insert(path.substr(0, end));
@@ -306,7 +316,7 @@ Result<void> SimFiles::create_directories(const std::string& path) {
 }
 
 Result<std::vector<std::string>> SimFiles::list(const std::string& directory) {
-  if (auto ok = call("list " + directory); !ok) return fail(std::move(ok.error()));
+  if (auto ok = call("list", directory); !ok) return fail(std::move(ok.error()));
   if (!directories_.contains(directory)) {
     return fail(ErrorCode::kNotFound, "cannot list " + directory + ": no such directory");
   }
@@ -321,7 +331,7 @@ Result<std::vector<std::string>> SimFiles::list(const std::string& directory) {
 }
 
 Result<void> SimFiles::remove(const std::string& path) {
-  if (auto ok = call("remove " + path); !ok) return ok;
+  if (auto ok = call("remove", path); !ok) return ok;
   auto found = names_.find(path);
   if (found == names_.end()) return fail(ErrorCode::kNotFound, "cannot remove " + path + ": no such file");
   change_directory({parent(path), path, "", found->second});
@@ -329,7 +339,7 @@ Result<void> SimFiles::remove(const std::string& path) {
 }
 
 Result<void> SimFiles::rename(const std::string& from, const std::string& to) {
-  if (auto ok = call("rename " + from); !ok) return ok;
+  if (auto ok = call("rename", from); !ok) return ok;
   auto found = names_.find(from);
   if (found == names_.end()) return fail(ErrorCode::kNotFound, "cannot rename " + from + ": no such file");
   change_directory({parent(to), from, to, found->second});
@@ -337,7 +347,7 @@ Result<void> SimFiles::rename(const std::string& from, const std::string& to) {
 }
 
 Result<void> SimFiles::sync_directory(const std::string& directory) {
-  if (auto ok = call("sync directory " + directory); !ok) return ok;
+  if (auto ok = call("sync directory", directory); !ok) return ok;
   std::vector<DirectoryChange> others;
   for (DirectoryChange& change : changes_) {
     if (change.directory == directory) {
@@ -352,7 +362,7 @@ Result<void> SimFiles::sync_directory(const std::string& directory) {
 }
 
 Result<std::unique_ptr<FileLock>> SimFiles::lock(const std::string& path) {
-  if (auto ok = call("lock " + path); !ok) return fail(std::move(ok.error()));
+  if (auto ok = call("lock", path); !ok) return fail(std::move(ok.error()));
   if (!names_.contains(path)) change_directory({parent(path), "", path, std::make_shared<Inode>()});
   const auto inode = names_.at(path);
   if (!locks_.insert(inode).second) return fail(ErrorCode::kConflict, path + " is locked by another process");
@@ -360,7 +370,7 @@ Result<std::unique_ptr<FileLock>> SimFiles::lock(const std::string& path) {
 }
 
 Result<std::unique_ptr<FileLock>> SimFiles::lock_directory(const std::string& directory) {
-  if (auto ok = call("lock " + directory); !ok) return fail(std::move(ok.error()));
+  if (auto ok = call("lock", directory); !ok) return fail(std::move(ok.error()));
   if (!locked_directories_.insert(directory).second) {
     return fail(ErrorCode::kConflict, directory + " is locked by another process");
   }
@@ -368,7 +378,7 @@ Result<std::unique_ptr<FileLock>> SimFiles::lock_directory(const std::string& di
 }
 
 Result<uint64_t> SimFiles::free_bytes(const std::string& directory) {
-  if (auto ok = call("look at the space of " + directory); !ok) return fail(std::move(ok.error()));
+  if (auto ok = call("look at the space of", directory); !ok) return fail(std::move(ok.error()));
   return disk_bytes_ - std::min(disk_bytes_, bytes_allocated());
 }
 

@@ -114,8 +114,8 @@ class SimFiles final : public Files {
     std::shared_ptr<Inode> inode;
   };
 
-  // Counts a call; an error if the machine has crashed.
-  Result<void> call(const std::string& what);
+  // Counts a call; an error if the machine has crashed. `what` and `path` are what fail_calls() names together.
+  Result<void> call(const char* what, const std::string& path);
   static void apply(const DirectoryChange& change, Names& names);
   void change_directory(DirectoryChange change);
   Result<void> claim(Inode& inode, uint64_t bytes, const std::string& path);

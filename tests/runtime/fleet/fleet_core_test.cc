@@ -138,6 +138,7 @@ TEST(FleetCore, AnotherDaemonWithItsNameEndsIt) {
 TEST(FleetCore, TheFirstLivingMemberTakesALeadershipThatIsFree) {
   Pair pair;
   pair.view.plan->leader = "c";
+  pair.view.units["a"] = {"a", 1, 1, {"u"}, {}};
   const auto orders = pair.saw(0, 10);
   ASSERT_TRUE(orders.plan);
   EXPECT_EQ(orders.plan->leader, "a");
@@ -146,6 +147,41 @@ TEST(FleetCore, TheFirstLivingMemberTakesALeadershipThatIsFree) {
   FleetCore second(member("b"), at(0));
   EXPECT_FALSE(second.saw(pair.view, at(0), at(10)).plan);
   EXPECT_TRUE(second.saw(pair.view, at(1000), at(1010)).plan) << "a has had its time";
+}
+
+// It would have to wait until another one leads, as its clock has not been compared yet.
+TEST(FleetCore, ALeaderThatStartsAgainIsNotWaitedFor) {
+  FleetCore core(member("b"), at(0));
+  core.serve({"u"});
+  FleetView view;
+  view.members = {{"a", member("a")}, {"b", member("b")}};
+  view.units["a"] = {"a", 1, 1, {"u"}, {"u"}};
+  view.plan = FleetPlan{"a", 1, 1, 1, {{"u", "a"}}};
+  EXPECT_FALSE(core.saw(view, at(0), at(10)).plan);
+  view.members["a"].epoch = 2;
+  const auto orders = core.saw(view, at(300), at(310));
+  ASSERT_TRUE(orders.plan);
+  EXPECT_EQ(orders.plan->leader, "b");
+  EXPECT_EQ(orders.plan->owners.at("u"), "a") << "the one that starts again keeps its units";
+}
+
+// A member that begins later would have to watch it for a whole lease.
+TEST(FleetCore, TheLeaderEmptiesWhatADeadMemberHolds) {
+  Pair pair;
+  pair.view.units["b"].holds = {"u"};
+  EXPECT_TRUE(pair.saw(0, 10).release.empty());
+  pair.write(20);
+  pair.core.beat_confirmed(at(3000));
+  EXPECT_TRUE(pair.saw(3009, 3020).release.empty()) << "it counts as alive until then";
+  const auto dead = pair.saw(3010, 3030);
+  ASSERT_EQ(dead.release.size(), 1u);
+  EXPECT_EQ(dead.release[0], pair.view.units["b"]) << "as it was read: that is the condition of the write";
+  pair.view.units["b"].holds.clear();
+  EXPECT_TRUE(pair.saw(3100, 3110).release.empty());
+  pair.view.plan->leader = "c";
+  pair.view.members["c"] = member("c");
+  pair.view.units["b"].holds = {"u"};
+  EXPECT_TRUE(pair.saw(3200, 3210).release.empty()) << "that is for the leader";
 }
 
 TEST(FleetCore, ALeaderOfAnEarlierLifeLeadsNoLonger) {

@@ -252,6 +252,28 @@ TEST(Fleet, ARestartTakesItsUnitsBackWithoutWaiting) {
   EXPECT_LT(world.until_served(units_named(2), seconds(5)), milliseconds(500));
 }
 
+// Whenever it comes again while others still wait for the end of its lease, and whether it was the leader or not.
+TEST(Fleet, ARestartWithinTheLeaseIsNoLongerThanADeath) {
+  for (const uint64_t seed : test_seeds(200)) {
+    SCOPED_TRACE(seed);
+    FleetWorld world(seed);
+    const int members = 2 + static_cast<int>(world.random.below(2));
+    world.start("gone", units_named(4));
+    for (int i = 0; i < members; ++i) world.start(std::string(1, static_cast<char>('a' + i)), units_named(4));
+    world.until_served(units_named(4), seconds(5));
+    world.pass(seconds(2));
+    world.kill("gone");  // The one that restarts does not know that it is dead, nor how long ago it died.
+    world.pass(seconds(5) + milliseconds(world.random.below(1000)));
+    const std::string id(1, static_cast<char>('a' + world.random.below(static_cast<uint64_t>(members))));
+    world.kill(id);
+    const milliseconds away(world.random.below(3000));
+    world.pass(away);
+    world.start(id, units_named(4));
+    EXPECT_LT(away + world.until_served(units_named(4), seconds(10)), seconds(4))
+        << id << " was away for " << away.count();
+  }
+}
+
 TEST(Fleet, TheFirstOfTwoDaemonsWithOneNameStops) {
   FleetWorld world(8);
   world.start("a", {"queue/0"});

@@ -50,6 +50,7 @@ class Cluster {
   const std::vector<uint16_t>& ports() const { return ports_; }
   const UnitsJudge& units() const { return units_; }
   SimClock& clock() { return clock_; }
+  EngineFaults& engine_faults() { return engine_faults_; }
   size_t members() const { return members_.size(); }
   FleetNode& member(size_t index) { return *members_[index].node; }
   FleetNode* member_named(const std::string& name);

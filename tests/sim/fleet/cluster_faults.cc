@@ -57,9 +57,9 @@ void Cluster::make_fault() {
     trace_.saw("fault " + name);
     trace_.note("!! " + name);
     static const std::set<std::string> kOfMembers = {"kill",       "term",        "pause", "no-engine",
-                                                     "no-members", "wrong-clock", "move"};
-    static const std::set<std::string> kOfEngine = {"throttle", "engine-error", "lost-answer", "late-write",
-                                                    "index-lag"};
+                                                     "no-members", "wrong-clock", "move",  "deploy"};
+    static const std::set<std::string> kOfEngine = {"throttle",   "engine-error", "lost-answer",
+                                                    "late-write", "index-lag",    "slow-engine"};
     if (kOfEngine.contains(name)) return make_engine_fault(name);
     if (!kOfMembers.contains(name)) return make_network_fault(name);
     if (Member* member = any_up()) make_member_fault(name, *member);
@@ -94,6 +94,12 @@ void Cluster::make_member_fault(const std::string& name, Member& member) {
       later(draw(0, 400), [this] {
         if (Member* next = faults_over_ ? nullptr : any_up()) stop_member(*next->node, draw(0, 500));
       });
+    }
+  }
+  if (name == "deploy") {  // All others begin again, so that units move more than once within moments.
+    for (Member& other : members_) {
+      const bool is_up = other.node->is_up() && !other.node->is_paused() && !other.node->is_stopping();
+      if (is_up && &other != &member) stop_member(*other.node, draw(0, 300));
     }
   }
   if (name == "pause") {
@@ -162,6 +168,7 @@ void Cluster::make_engine_fault(const std::string& name) {
   if (name == "engine-error") rates.error_before = rates.error_after = 20 + share / 2;
   if (name == "lost-answer") rates.lost = 10 + share / 2;
   if (name == "late-write") rates.late = 10 + share;
+  if (name == "slow-engine") rates.slow = 200 + share;
   later(time, [this] { engine_faults_.rates = {}; });
 }
 

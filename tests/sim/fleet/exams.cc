@@ -72,7 +72,9 @@ Async<void> judge_create(Exam& exam, Pair pair) {
 
 }  // namespace
 
+// A member that joined a moment ago creates nothing before its clock has been compared.
 Async<void> kill_owner(Exam& exam) {
+  co_await sleep_for(exam.stage.caller.scheduler(), kSettled);
   const Pair pair = draw_owner(exam);
   if (!pair.owner) co_return;
   exam.cluster.kill_member(*pair.owner, milliseconds(8'000));
@@ -80,6 +82,16 @@ Async<void> kill_owner(Exam& exam) {
   co_await judge_create(exam, pair);
   co_await judge_served(exam, killed, pair.other, kTakeOver, "a dead member's queue is served too late");
   co_await sleep_for(exam.stage.caller.scheduler(), milliseconds(8'000) + kSettled);
+}
+
+Async<void> restart_owner(Exam& exam) {
+  const Pair pair = draw_owner(exam);
+  if (!pair.owner || exam.stage.verdict.is_broken()) co_return;
+  const milliseconds away(static_cast<int64_t>(exam.random.below(static_cast<uint64_t>(kFleetLease.count()))));
+  exam.cluster.kill_member(*pair.owner, away);
+  const BootTime killed = exam.stage.caller.now();
+  co_await judge_served(exam, killed, pair.other, kTakeOver, "a restarted member's queue is served too late");
+  co_await sleep_for(exam.stage.caller.scheduler(), kFleetLease + kSettled);
 }
 
 Async<void> stop_owner(Exam& exam) {

@@ -112,13 +112,20 @@ Async<void> FaultyTables::write_late(Input input, Call<Answer, Input> call, mill
 template <class Answer, class Input>
 Async<Answer> FaultyTables::write(const std::string& table, Input input, Call<Answer, Input> call) {
   if (is_spared(table)) return (store_.*call)(std::move(input));
-  const Fault fault = faults_.draw(true);
+  const Fault fault = faults_.draw(true, table);
   if (fault == Fault::kNone) return carry_out(std::move(input), call);
   return faulty_write(std::move(input), call, fault);
 }
 
 template <class Answer, class Input>
 Async<Answer> FaultyTables::faulty_write(Input input, Call<Answer, Input> call, Fault fault) {
+  if (fault == Fault::kSlow) {
+    faults_.saw("engine is slow to write");
+    co_await sleep_for(loop_, faults_.draw_way());
+    Answer answer = carry_out(std::move(input), call);
+    co_await sleep_for(loop_, faults_.draw_way());
+    co_return answer;
+  }
   const size_t parts = parts_of(input);
   const Error error = error_of(fault, faults_.draw_delay().count() % 2 == 0);
   if (fault == Fault::kThrottled) faults_.saw("engine throttles a write");
@@ -129,7 +136,7 @@ Async<Answer> FaultyTables::faulty_write(Input input, Call<Answer, Input> call, 
   }
   if (fault == Fault::kLate) {
     faults_.saw("engine writes late");
-    scope_.spawn(write_late(std::move(input), call, faults_.draw_delay()));
+    scope_.spawn(write_late(std::move(input), call, faults_.late_by()));
   }
   if (fault == Fault::kLost || fault == Fault::kLate) co_await sleep_for(loop_, EngineFaults::kSilence);
   co_return failed<Answer>(error, parts);
@@ -138,14 +145,19 @@ Async<Answer> FaultyTables::faulty_write(Input input, Call<Answer, Input> call, 
 // An index that is not built in `from` yet is read in the store itself.
 template <class Answer, class Input>
 Async<Answer> FaultyTables::read(Tables& from, Input input, Call<Answer, Input> call, bool is_spared) {
-  const Fault fault = is_spared ? Fault::kNone : faults_.draw(false);
+  const Fault fault = is_spared ? Fault::kNone : faults_.draw(false, {});
   const size_t parts = parts_of(input);
-  if (fault == Fault::kNone) {
+  if (fault == Fault::kSlow) {
+    faults_.saw("engine is slow to read");
+    co_await sleep_for(loop_, faults_.draw_way());
+  }
+  if (fault == Fault::kNone || fault == Fault::kSlow) {
     Input again = &from == &store_ ? Input() : input;
     Answer answer = now_of((from.*call)(std::move(input)));
     if constexpr (requires { answer.error(); }) {
       if (&from != &store_ && !answer) answer = now_of((store_.*call)(std::move(again)));
     }
+    if (fault == Fault::kSlow) co_await sleep_for(loop_, faults_.draw_way());
     co_return answer;
   }
   faults_.saw(fault == Fault::kLost        ? "engine does not answer a read"

@@ -170,6 +170,10 @@ Async<void> do_task(FleetStage& stage, Random& random, std::string id, std::stri
 
 Async<void> work_on_tasks(FleetStage& stage, Random random, std::string name) {
   while (!stage.verdict.is_broken()) {
+    if (stage.resting) {
+      co_await pause_for(stage, random, milliseconds(100), milliseconds(300));
+      continue;
+    }
     Take take;
     take.queue = any_queue(stage, random);
     take.lease = stage.calm ? milliseconds(10'000) : draw_ms(random, 1'000, 8'000);

@@ -24,6 +24,7 @@ struct FleetStage {
   const std::vector<uint16_t>& ports;  // All members', dead or alive.
   const bool& calm;                    // Nothing new is created, and workers do their work well.
   int creators = 0;                    // That have not ended.
+  bool resting = false;                // Workers take nothing.
   uint64_t operations = 0;
 };
 

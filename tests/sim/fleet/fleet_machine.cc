@@ -7,6 +7,7 @@
 #include "tests/sim/fleet/cluster.h"
 #include "tests/sim/fleet/exams.h"
 #include "tests/sim/fleet/fleet_clients.h"
+#include "tests/sim/fleet/write_exams.h"
 #include "tests/sim/machine/points.h"
 #include "wire/http/client.h"
 
@@ -135,6 +136,8 @@ class FleetMachine {
     }
     co_await stop_owner(exam);
     co_await restart_with_wrong_clock(exam);
+    co_await restart_owner(exam);
+    co_await fail_writes(exam);
     const bool still = co_await is_done();
     if (!still && !verdict_.is_broken()) co_return verdict_.broken("a task comes back", unrested_);
     rested = true;

@@ -38,6 +38,11 @@ constexpr FaultKind kKinds[] = {
     {"index-lag", 30, 30, 150},     // An index is far behind for a while.
 };
 
+// Calls of the engine take long for a while, and all members but one begin again meanwhile. These are drawn apart from
+// the others, so that the seeds that have them not are what they were before there were such faults.
+constexpr FaultKind kSlowEngine = {"slow-engine", 15, 30, 200};
+constexpr FaultKind kDeploy = {"deploy", 50, 50, 200};
+
 // The kind of a run: a mixture of everything, or one thing alone.
 enum class Mood { kMixed, kCalm, kMoves, kOneFault };
 
@@ -74,6 +79,17 @@ void draw_faults(FleetRunPlan& plan, Mood mood, Random& random, const std::set<s
   }
 }
 
+void draw_slow_engine(FleetRunPlan& plan, Mood mood, const std::set<std::string>& without) {
+  Random random(plan.seed * 1'099'511'628'211 + 7);
+  const int chance = mood == Mood::kMoves ? 50 : mood == Mood::kMixed ? kSlowEngine.chance : 0;
+  const bool drawn = random.below(100) < static_cast<uint64_t>(chance);
+  const int rate = draw_between(random, kSlowEngine.least, kSlowEngine.most);
+  if (drawn && !without.contains(kSlowEngine.name)) plan.faults[kSlowEngine.name] = rate;
+  const bool deploys = random.below(100) < static_cast<uint64_t>(kDeploy.chance);
+  const int deploy_rate = draw_between(random, kDeploy.least, kDeploy.most);
+  if (drawn && deploys && !without.contains(kDeploy.name)) plan.faults[kDeploy.name] = deploy_rate;
+}
+
 }  // namespace
 
 FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without) {
@@ -94,6 +110,7 @@ FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without
   plan.lags = draw_lags(random);
   if (without.contains("lag")) plan.lags.clear();
   draw_faults(plan, mood, random, without);
+  draw_slow_engine(plan, mood, without);
   if (plan.lags.empty()) plan.faults.erase("index-lag");
   return plan;
 }

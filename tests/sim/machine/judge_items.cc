@@ -16,12 +16,13 @@ void ItemsJudge::begin(const std::string& key, uint64_t version, const std::stri
 }
 
 void ItemsJudge::pin(const std::string& key, Register& reg, uint64_t version, const std::string& value,
-                     const std::string& how) {
+                     const char* how) {
   verdict_.expect(reg.tries[version].contains(value), "a write appears that nobody made, or that was refused",
-                  name_of(key, version) + " has the value '" + value + "' (" + how + ")");
-  const auto [done, fresh] = reg.done.emplace(version, value);
-  verdict_.expect(fresh || done->second == value, "two writes took the place of one version",
-                  name_of(key, version) + " was '" + done->second + "' and is '" + value + "' (" + how + ")");
+                  [&] { return name_of(key, version) + " has the value '" + value + "' (" + how + ")"; });
+  const auto [at, fresh] = reg.done.try_emplace(version, value);
+  const std::string& done = at->second;
+  verdict_.expect(fresh || done == value, "two writes took the place of one version",
+                  [&] { return name_of(key, version) + " was '" + done + "' and is '" + value + "' (" + how + ")"; });
   reg.known = std::max(reg.known, version);
 }
 
@@ -33,7 +34,7 @@ void ItemsJudge::refused(const std::string& key, uint64_t version, const std::st
   Register& reg = registers_[key];
   const auto done = reg.done.find(version);
   verdict_.expect(done == reg.done.end() || done->second != value, "a refused write was done",
-                  name_of(key, version) + " '" + value + "' was refused, and has been seen");
+                  [&] { return name_of(key, version) + " '" + value + "' was refused, and has been seen"; });
   reg.tries[version].erase(value);
 }
 
@@ -41,7 +42,7 @@ void ItemsJudge::condition_failed(const std::string& key, uint64_t version, cons
   Register& reg = registers_[key];
   refused(key, version, value);
   verdict_.expect(!reg.tries[version].empty(), "a condition failed that holds",
-                  name_of(key, version) + ": no other try of it can have been done");
+                  [&] { return name_of(key, version) + ": no other try of it can have been done"; });
 }
 
 uint64_t ItemsJudge::known(const std::string& key) const {
@@ -50,9 +51,10 @@ uint64_t ItemsJudge::known(const std::string& key) const {
 }
 
 void ItemsJudge::observed(const std::string& key, uint64_t version, const std::string& value, uint64_t known) {
-  verdict_.expect(version >= known, "an acknowledged or seen write is lost",
-                  key + " is at version " + std::to_string(version) + ", and was at " + std::to_string(known) +
-                      " before the read was sent");
+  verdict_.expect(version >= known, "an acknowledged or seen write is lost", [&] {
+    return key + " is at version " + std::to_string(version) + ", and was at " + std::to_string(known) +
+           " before the read was sent";
+  });
   if (version > 0) pin(key, registers_[key], version, value, "read");
 }
 
@@ -62,18 +64,21 @@ uint64_t ItemsJudge::known_adds(const std::string& key) const {
 }
 
 void ItemsJudge::observed_count(const std::string& key, uint64_t value, uint64_t known) {
-  verdict_.expect(value >= known, "an acknowledged addition is lost",
-                  key + " is " + std::to_string(value) + ", and " + std::to_string(known) + " were acknowledged");
-  verdict_.expect(value <= counters_[key].begun, "an addition was done twice",
-                  key + " is " + std::to_string(value) + ", and " + std::to_string(counters_[key].begun) +
-                      " were sent and not refused");
+  verdict_.expect(value >= known, "an acknowledged addition is lost", [&] {
+    return key + " is " + std::to_string(value) + ", and " + std::to_string(known) + " were acknowledged";
+  });
+  const uint64_t begun = counters_[key].begun;
+  verdict_.expect(value <= begun, "an addition was done twice", [&] {
+    return key + " is " + std::to_string(value) + ", and " + std::to_string(begun) + " were sent and not refused";
+  });
 }
 
 void ItemsJudge::streamed(const std::string& key, uint64_t version, const std::string& value, bool begins_late) {
   Register& reg = registers_[key];
   const bool next = version == reg.streamed + 1 || (begins_late && version > reg.streamed);
-  verdict_.expect(next, "the stream has a gap, a double or a wrong order",
-                  key + ": version " + std::to_string(version) + " comes after " + std::to_string(reg.streamed));
+  verdict_.expect(next, "the stream has a gap, a double or a wrong order", [&] {
+    return key + ": version " + std::to_string(version) + " comes after " + std::to_string(reg.streamed);
+  });
   reg.streamed = version;
   pin(key, reg, version, value, "stream");
 }

@@ -66,7 +66,7 @@ class ItemsJudge {
     uint64_t begun = 0;
     uint64_t acknowledged = 0;
   };
-  void pin(const std::string& key, Register& reg, uint64_t version, const std::string& value, const std::string& how);
+  void pin(const std::string& key, Register& reg, uint64_t version, const std::string& value, const char* how);
 
   Verdict& verdict_;
   std::map<std::string, Register> registers_;

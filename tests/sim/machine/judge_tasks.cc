@@ -40,7 +40,8 @@ void TasksJudge::begin_create(const NewTask& task) {
   tasks_[task.id].facts = task;
   if (!task.replaces) return;
   // Should no answer come, it may have replaced them all the same.
-  for (Task* old : of_key_[task.key]) touch(*old, BootTime{});
+  OfKey& others = of_key_[task.key];
+  for (; others.touched < others.all.size(); ++others.touched) touch(*others.all[others.touched], BootTime{});
 }
 
 void TasksJudge::created(const std::string& id, const Span& span) {
@@ -70,11 +71,11 @@ void TasksJudge::created(const std::string& id, const Span& span) {
 }
 
 void TasksJudge::judge_new_of_key(Task& task, const Span& span) {
-  auto& all = of_key_[task.facts.key];
+  auto& all = of_key_[task.facts.key].all;
   if (!all.empty() && !redrives_ && !task.facts.replaces) {
     const Task& before = *all.back();
     verdict_.expect(!surely_lives(before), "two tasks of one key live at once",
-                    before.facts.id + " and " + task.facts.id + " of " + task.facts.key);
+                    [&] { return before.facts.id + " and " + task.facts.id + " of " + task.facts.key; });
   }
   for (Task* old : all) {
     if (!task.facts.replaces) break;
@@ -93,7 +94,8 @@ void TasksJudge::check_start(const Task& task, const Span& span) {
   // A delay is stored as a wall time, and ends earlier where that clock goes faster (docs/lifecycle.md).
   const milliseconds early = (nudged ? kSmallStep : milliseconds(2)) + wall_.ran_ahead(delayed, span.answered);
   verdict_.expect(redrives_ || runs_ || task.not_before <= span.answered + early || life_began_ >= delayed,
-                  "a task is started before its delay is over", id + ", which waits until " + ms(task.not_before));
+                  "a task is started before its delay is over",
+                  [&] { return id + ", which waits until " + ms(task.not_before); });
   const bool may_be_anew = redrives_ || ttl_is_over(task, span) || keep_is_over(task, span);
   verdict_.expect(may_be_anew || !task.cancelled || span.sent <= *task.cancelled, "a cancelled task is started", id);
   if (redrives_ || removals_ || task.replaced_by == nullptr || span.sent <= task.replaced) return;
@@ -108,15 +110,16 @@ void TasksJudge::check_start(const Task& task, const Span& span) {
 // A settlement says what the next attempt is. Takes without an answer may have come in between.
 void TasksJudge::check_attempt(Task& task, int attempt, const Span& span) {
   verdict_.expect(redrives_ || attempt <= most_attempts_, "a task has more attempts than it may",
-                  task.facts.id + ", attempt " + std::to_string(attempt));
+                  [&] { return task.facts.id + ", attempt " + std::to_string(attempt); });
   const auto next = std::exchange(task.next_attempt, std::nullopt);
   if (redrives_ || !next) return;
-  verdict_.expect(attempt >= *next, "an attempt is not counted",
-                  task.facts.id + ", attempt " + std::to_string(attempt) + " instead of " + std::to_string(*next));
+  const auto wrong = [&] {
+    return task.facts.id + ", attempt " + std::to_string(attempt) + " instead of " + std::to_string(*next);
+  };
+  verdict_.expect(attempt >= *next, "an attempt is not counted", wrong);
   bool others = unsure_until_ >= task.settled;
   for (const auto& [take, sent] : takes_) others = others || sent < span.answered - kShortestLease;
-  verdict_.expect(others || attempt == *next, "an attempt is counted twice",
-                  task.facts.id + ", attempt " + std::to_string(attempt) + " instead of " + std::to_string(*next));
+  verdict_.expect(others || attempt == *next, "an attempt is counted twice", wrong);
 }
 
 // Those that were certainly taken within some seconds.
@@ -128,7 +131,7 @@ void TasksJudge::check_rate(const Span& span) {
   // A burst of 20 ms at the least of one, and one that was due at the window's beginning.
   const double most = rate_ * std::chrono::duration<double>(kRateWindow).count() + rate_ / 50 + 3;
   verdict_.expect(static_cast<double>(rated_.size()) <= most, "more is started than RATE_LIMIT allows",
-                  std::to_string(rated_.size()) + " in 5 s at " + std::to_string(rate_) + " a second");
+                  [&] { return std::to_string(rated_.size()) + " in 5 s at " + std::to_string(rate_) + " a second"; });
 }
 
 bool TasksJudge::surely_lives(const Task& task) const {
@@ -192,9 +195,9 @@ void TasksJudge::judge(const Doubt& doubt) {
   for (const std::string& id : doubt.newer) {
     const Task& newer = tasks_.at(id);
     const bool was_taken = newer.touched && newer.touched_by < doubt.span.answered;
-    verdict_.expect(
-        was_taken, "a take does not give the newest task",
-        doubt.id + " was taken although " + id + " is newer and was waiting since " + ms(newer.created.answered));
+    verdict_.expect(was_taken, "a take does not give the newest task", [&] {
+      return doubt.id + " was taken although " + id + " is newer and was waiting since " + ms(newer.created.answered);
+    });
   }
 }
 
@@ -235,9 +238,10 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span) {
   const std::string giver = taken.lease.substr(0, taken.lease.rfind(':'));
   verdict_.expect(task.leases.insert(taken.lease).second, "a lease is handed out twice", taken.lease);
   verdict_.expect(task.lease.empty() || task.lease_giver != giver || span.answered >= task.lease_sure_until,
-                  "two leases of one task are valid at once",
-                  taken.id + " is taken at " + ms(span.answered) + ", and the lease before holds until " +
-                      ms(task.lease_sure_until));
+                  "two leases of one task are valid at once", [&] {
+                    return taken.id + " is taken at " + ms(span.answered) + ", and the lease before holds until " +
+                           ms(task.lease_sure_until);
+                  });
   const auto& deadline = task.facts.deadline;
   verdict_.expect(redrives_ || !deadline || last_disturbance_ >= span.sent || span.wall_sent < *deadline,
                   "a task is started after its deadline", taken.id);
@@ -405,9 +409,10 @@ void TasksJudge::seen(const std::string& id, const std::optional<std::string>& s
     verdict_.expect(!too_early, "an ended task is not kept as long as KEEP_MS says", id);
   } else {
     const bool may_change = !had_ended || removals_ || ttl_is_over(task, span);
-    verdict_.expect(may_change || *status == "SUCCESS", "a task that was SUCCESS has changed", id + " is " + *status);
+    const auto is = [&] { return id + " is " + *status; };
+    verdict_.expect(may_change || *status == "SUCCESS", "a task that was SUCCESS has changed", is);
     verdict_.expect(*status == "CANCELLED" || !stays_cancelled(task, span), "a task that was CANCELLED has changed",
-                    id + " is " + *status);
+                    is);
     // Delayed beyond its deadline, it can never start.
     const auto& deadline = task.facts.deadline;
     const milliseconds slack = seconds(1) + wall_.ran_ahead(task.created.sent, span.answered);
@@ -430,9 +435,10 @@ void TasksJudge::stats(const std::map<std::string, int64_t>& depth, const std::m
     balance[to] += count;
   }
   for (const auto& [state, count] : depth) {
-    verdict_.expect(balance[state] == count, "the books do not balance",
-                    state + ": " + std::to_string(balance[state]) + " came and did not go, " + std::to_string(count) +
-                        " are there");
+    const int64_t came = balance[state];
+    verdict_.expect(came == count, "the books do not balance", [&, what = state, there = count] {
+      return what + ": " + std::to_string(came) + " came and did not go, " + std::to_string(there) + " are there";
+    });
   }
 }
 
@@ -444,7 +450,7 @@ bool TasksJudge::created_after(BootTime time) const {
 void TasksJudge::at_rest(const std::map<std::string, std::string>& status_of_all, const Span& span) {
   for (const auto& [id, status] : status_of_all) {
     verdict_.expect(status != "PENDING" && status != "TAKEN" && status != "DELAYED", "a task is never done",
-                    id + " is still " + status);
+                    [&id = id, &status = status] { return id + " is still " + status; });
     seen(id, status, has_ended(id), span);
   }
   for (const std::string& id : acknowledged_) {

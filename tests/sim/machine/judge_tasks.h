@@ -227,7 +227,11 @@ class TasksJudge {
   seconds end_of_dead_{5};  // The time in which a start ends the leases of the daemon before.
   std::deque<Span> rated_;  // One for each task that was taken lately.
   BootTime life_began_{};
-  std::map<std::string, std::vector<Task*>> of_key_;  // The acknowledged tasks of each key, in their order.
+  struct OfKey {
+    std::vector<Task*> all;  // Acknowledged, in their order.
+    size_t touched = 0;      // So many of the first ones are touched.
+  };
+  std::map<std::string, OfKey> of_key_;
   bool surely_lives(const Task& task) const;
   bool may_be_gone(const Task& task) const;
   // True if less than `time` has certainly passed for the task, by a clock that nobody has set, even if the daemon does

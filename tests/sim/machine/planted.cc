@@ -113,6 +113,8 @@ std::vector<PlantedFault> written() {
       {"request-of-nobody-kept", kNew, "a request that waits stays when its client has hung up", "quiet-end"},
       {"answered-request-kept", kNew, "a request stays in memory when it is answered", "quiet-end"},
       {"answered-request-in-flight", kNew, "a request counts as in flight when it is answered", "quiet-end"},
+      {"closed-connection-kept", kNew, "a connection that is over stays open", "quiet-end"},
+      {"left-segment-kept-open", kNew, "the file of a segment stays open when the next one has begun", "quiet-end"},
       {"dead-letter-lost", kNew, "an event that failed is no dead letter", "destinations"},
   };
 }

@@ -20,6 +20,9 @@ constexpr int kLongestVisit = 120;            // Seconds.
 constexpr int kRounds = 60;
 constexpr int kMostTimes = 4;
 constexpr size_t kMostTimers = 25;
+// At rest a daemon has the open segment, perhaps one that is read, and the connection that asks for its figures.
+constexpr int64_t kMostFiles = 4;
+constexpr int64_t kMostConnections = 4;
 constexpr int64_t kMostGrowth = 12 << 10;  // Two hundred bytes a round.
 
 struct HeldAtRest {
@@ -118,6 +121,9 @@ HeldAtRest count(QuietWorld& quiet) {
   held.connections = static_cast<int64_t>(quiet.world.sim_network().connections());
   held.files = static_cast<int64_t>(quiet.world.sim_files().open_files());
   const int64_t data = static_cast<int64_t>(figures.store) + static_cast<int64_t>(quiet.world.sim_files().held_bytes());
+  verdict.expect(held.connections <= kMostConnections, "connections that nobody uses are open",
+                 std::to_string(held.connections));
+  verdict.expect(held.files <= kMostFiles, "files that nobody uses are open", std::to_string(held.files));
   held.memory = held_memory() - data;
   held.excused = data / 4 + 2 * static_cast<int64_t>(quiet.stage.caller.trace().logged_bytes());
   quiet.stage.caller.trace().note("   at rest: " + std::to_string(held.timers) + " timers, " +

@@ -19,7 +19,7 @@ constexpr uint32_t kSlowAddress = 0x7f000002;
 class SimPoller final : public Poller {
  public:
   explicit SimPoller(size_t& rung) : rung_(rung) {}
-  ~SimPoller() override { rung_ -= queue_.size(); }
+  ~SimPoller() override;
   Result<void> watch(Watchable& socket, SocketHandler& handler) override;
   size_t wait(BootTime, std::span<ReadySocket> ready) override {
     size_t filled = 0;
@@ -46,9 +46,12 @@ class SimPoller final : public Poller {
     std::erase(queue_, &watch);
     --rung_;
   }
+  void joined(class SimWatchable& socket) { sockets_.insert(&socket); }
+  void left(class SimWatchable& socket) { sockets_.erase(&socket); }
 
  private:
   size_t& rung_;
+  std::set<class SimWatchable*> sockets_;  // Those that it watches.
   std::deque<SimNetwork::Watch*> queue_;
 };
 
@@ -56,10 +59,14 @@ class SimPoller final : public Poller {
 class SimWatchable {
  public:
   virtual ~SimWatchable() {
-    if (poller_) poller_->forget(watch_);
+    if (!poller_) return;
+    poller_->forget(watch_);
+    poller_->left(*this);
   }
+  void poller_is_gone() { poller_ = nullptr; }
   void join(SimPoller& poller, SocketHandler& handler) {
     poller_ = &poller;
+    poller.joined(*this);
     watch_.handler = &handler;
     ring_first();
   }
@@ -74,6 +81,12 @@ class SimWatchable {
   SimPoller* poller_ = nullptr;
   SimNetwork::Watch watch_;
 };
+
+// A socket that nobody has closed outlives it.
+SimPoller::~SimPoller() {
+  rung_ -= queue_.size();
+  for (SimWatchable* socket : sockets_) socket->poller_is_gone();
+}
 
 class SimSocket final : public Socket, public SimWatchable {
  public:

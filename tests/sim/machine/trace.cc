@@ -37,7 +37,9 @@ void Trace::note(std::string_view line) {
   whole.reserve(kTimeWidth + 1 + line.size());
   append_time(whole, clock_ ? clock_->boot() : BootTime{});
   whole += line;
-  for (const char c : whole) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * kPrime;
+  uint64_t hash = hash_;
+  for (const char c : whole) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
+  hash_ = hash;
   ++lines_;
   if (print_) std::printf("%s\n", whole.c_str());
   last_.push_back(std::move(whole));
