@@ -62,7 +62,7 @@ bool is_utf8(std::string_view text) {
       if (word & 0x8080808080808080u) break;
       text.remove_prefix(sizeof word);
     }
-    // What is left of a short text is ASCII, too, as a rule.
+    // The rest of a short text is ASCII, too, as a rule.
     const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
     if (text.size() < sizeof word && std::all_of(text.begin(), text.end(), is_ascii)) break;
     const size_t n = utf8_sequence(text);

@@ -229,7 +229,7 @@ class TasksJudge {
   BootTime life_began_{};
   struct OfKey {
     std::vector<Task*> all;  // Acknowledged, in their order.
-    size_t touched = 0;      // So many of the first ones are touched.
+    size_t touched = 0;      // The number of the first ones that are touched.
   };
   std::map<std::string, OfKey> of_key_;
   bool surely_lives(const Task& task) const;
