@@ -186,10 +186,7 @@ void FleetCore::lead(Orders& orders, BootTime now) {
     for (const auto& [id, seen] : seen_) {
       if (now - seen.since >= kForgetAfter) orders.forget.push_back(view_.members.at(id));
     }
-    for (const auto& [id, units] : view_.units) {
-      const bool is_left = id != me_.id && !is_alive(id) && !units.holds.empty();
-      if (is_left && !FRESHET_PLANTED("fleet-dead-holds-kept")) orders.release.push_back(units);
-    }
+    if (!FRESHET_PLANTED("fleet-dead-holds-kept")) release_left(orders);
     if (plan.owners == view_.plan->owners) return;
   } else {
     plan.leader = me_.id;
@@ -198,6 +195,19 @@ void FleetCore::lead(Orders& orders, BootTime now) {
   }
   ++plan.version;
   orders.plan = std::move(plan);
+}
+
+// The items of a read are not of one moment: they may show what a member wrote when it came back, beside its heartbeat
+// of before. The next read shows it alive.
+void FleetCore::release_left(Orders& orders) {
+  std::map<std::string, MemberUnits> left;
+  for (const auto& [id, units] : view_.units) {
+    if (id == me_.id || is_alive(id) || units.holds.empty()) continue;
+    const auto before = left_.find(id);
+    if (before != left_.end() && before->second == units) orders.release.push_back(units);
+    left.emplace(id, units);
+  }
+  left_ = std::move(left);
 }
 
 const MemberBeat* FleetCore::leader() const {

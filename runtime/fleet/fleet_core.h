@@ -52,8 +52,8 @@ class FleetCore {
     std::optional<FleetPlan> plan{};
     uint64_t plan_seen = 0;
     std::vector<MemberBeat> forget{};  // Members that have been silent for kForgetAfter.
-    // Empty what these dead members hold. They stopped before they counted as dead, and would write anew before they
-    // serve again.
+    // Empty what these dead members hold, as two reads in a row have shown it. They stopped before they counted as
+    // dead, and would write anew before they serve again.
     std::vector<MemberUnits> release{};
     bool look_again = false;  // Read the fleet again at once.
   };
@@ -120,6 +120,7 @@ class FleetCore {
   void follow_plan(Orders& orders);
   void begin_units(Orders& orders);
   void lead(Orders& orders, BootTime now);
+  void release_left(Orders& orders);
   bool may_claim(BootTime now);
   bool is_accepted(const MemberBeat& member) const;
   bool is_another_accepted() const;
@@ -139,6 +140,7 @@ class FleetCore {
   BootTime read_begun_{};    // When the newest read began.
   FleetView view_;
   std::map<std::string, Seen> seen_;
+  std::map<std::string, MemberUnits> left_;  // Of dead members, as the read before showed them. By id.
   std::optional<BootTime> leaderless_since_;
 };
 

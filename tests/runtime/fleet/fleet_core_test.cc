@@ -173,7 +173,8 @@ TEST(FleetCore, TheLeaderEmptiesWhatADeadMemberHolds) {
   pair.write(20);
   pair.core.beat_confirmed(at(3000));
   EXPECT_TRUE(pair.saw(3009, 3020).release.empty()) << "it counts as alive until then";
-  const auto dead = pair.saw(3010, 3030);
+  EXPECT_TRUE(pair.saw(3010, 3030).release.empty()) << "it may have written this when it came back";
+  const auto dead = pair.saw(3040, 3060);
   ASSERT_EQ(dead.release.size(), 1u);
   EXPECT_EQ(dead.release[0], pair.view.units["b"]) << "as it was read: that is the condition of the write";
   pair.view.units["b"].holds.clear();
@@ -182,6 +183,21 @@ TEST(FleetCore, TheLeaderEmptiesWhatADeadMemberHolds) {
   pair.view.members["c"] = member("c");
   pair.view.units["b"].holds = {"u"};
   EXPECT_TRUE(pair.saw(3200, 3210).release.empty()) << "that is for the leader";
+}
+
+// One read shows its old heartbeat and what it holds anew.
+TEST(FleetCore, AMemberThatComesBackKeepsWhatItHolds) {
+  Pair pair;
+  pair.view.units["b"].holds = {"u"};
+  pair.saw(0, 10);
+  pair.write(20);
+  pair.core.beat_confirmed(at(3000));
+  pair.view.units["b"].rev = 7;
+  EXPECT_TRUE(pair.saw(3010, 3030).release.empty());
+  pair.view.units["b"].rev = 8;
+  EXPECT_TRUE(pair.saw(3040, 3060).release.empty()) << "it has written since";
+  ++pair.view.members["b"].beat;
+  EXPECT_TRUE(pair.saw(3070, 3090).release.empty()) << "it lives";
 }
 
 TEST(FleetCore, ALeaderOfAnEarlierLifeLeadsNoLonger) {
