@@ -21,8 +21,8 @@ constexpr milliseconds kListSoon{1000};
 constexpr milliseconds kListEvery{60'000};
 constexpr int kListsSoon = 5;  // After the end of a shard: its children may be listed a little later.
 constexpr int kFailuresALine = 20;
-// Times of records are whole seconds or minutes of the engine's clock.
-constexpr seconds kStartMargin{60};
+// Times of records are of the engine's clock, which may differ from the daemon's as much as a signature tolerates.
+constexpr seconds kStartMargin{15 * 60};
 constexpr size_t kMarksAWrite = limits::kMaxTransactionActions / 2;
 
 milliseconds doubled(milliseconds first, int times, milliseconds longest) {
@@ -144,7 +144,6 @@ Async<void> ShardedStream::follow(std::string shard) {
   Place place;
   const ShardMark* mark = checkpoints_.find(shard);
   if (mark) place.after = mark->after;
-  place.fresh = !mark;
   if (auto iterator = latest_.extract(shard)) place.iterator = std::move(iterator.mapped());
   for (bool ended = false; !ended;) {
     while (!has_room()) co_await news(rooms_, BootTime::max());
@@ -172,6 +171,7 @@ Async<ShardedStream::Found> ShardedStream::read_once(const std::string& shard, P
     auto iterator = co_await parts_.engine.iterator(std::move(arn), std::move(id), start, std::move(after));
     if (!iterator) co_return failed(shard, place, iterator.error());
     place.iterator = std::move(*iterator);
+    place.by_time = start == ShardStart::kHorizon && !checkpoints_.find(shard);
   }
   std::string iterator = place.iterator;
   auto page = co_await parts_.engine.records(std::move(iterator));
@@ -219,9 +219,9 @@ bool ShardedStream::is_too_old(const ChangeRecord& record) const {
 void ShardedStream::take(const std::string& shard, Place& place, ShardRecords page) {
   if (page.records.empty()) return;
   place.after = page.records.back().number;
-  const bool passes_last = place.fresh && is_too_old(page.records.back().record);
+  const bool passes_last = place.by_time && is_too_old(page.records.back().record);
   for (ShardRecord& record : page.records) {
-    if (place.fresh && is_too_old(record.record)) continue;
+    if (place.by_time && is_too_old(record.record)) continue;
     order_.add(shard, std::move(record));
   }
   if (passes_last) order_.pass(shard, place.after);

@@ -79,9 +79,10 @@ class ShardedStream {
   struct Place {
     std::string iterator;  // Empty: get one.
     std::string after;     // The number of the last record that was read; empty: none.
-    bool fresh = false;    // No mark was stored: what is older than the start is passed over.
-    int failures = 0;      // In a row.
-    int empty_pages = 0;   // In a row.
+    // Read from the oldest change that is kept, and without a mark: what is older than the start is passed over.
+    bool by_time = false;
+    int failures = 0;     // In a row.
+    int empty_pages = 0;  // In a row.
   };
   enum class Found { kRecords, kFailure, kEnd };
 

@@ -96,11 +96,45 @@ TEST(ShardedStream, LatestBeginsWithWhatIsChangedFromNowOn) {
 TEST(ShardedStream, LatestIsStillThatAfterARestart) {
   ShardWorld world;
   world.engine.write(0);
-  world.sim.run_for(seconds(120));
+  world.sim.run_for(std::chrono::minutes(20));
   world.begin(true);
   world.restart();
   world.engine.write(1);
   world.attach();
+  EXPECT_EQ(world.texts(world.read()), (Texts{"i1:1"}));
+}
+
+// What is new is known by the iterator, and not by the time.
+TEST(ShardedStream, LatestLosesNothingWhereTheEnginesClockIsBehind) {
+  ShardWorld world;
+  world.engine.behind = std::chrono::hours(5);
+  world.begin(true);
+  world.engine.write(0);
+  EXPECT_EQ(world.texts(world.read()), (Texts{"i0:1"}));
+}
+
+TEST(ShardedStream, AfterLatestShardsThatFollowAndRestartsBearWhatASignatureBears) {
+  ShardWorld world;
+  world.engine.behind = std::chrono::minutes(10);
+  world.begin(true);
+  world.engine.split(0);
+  world.engine.write(0);
+  EXPECT_EQ(world.texts(world.read()), (Texts{"i0:1"}));
+  world.restart();
+  world.engine.write(3);
+  world.attach();
+  EXPECT_THAT(world.texts(world.read()), testing::UnorderedElementsAre("i0:1", "i3:1"));
+}
+
+TEST(ShardedStream, LatestIsStillThatWhereItsIteratorExpiresBeforeTheFirstChange) {
+  ShardWorld world;
+  world.engine.write(0);
+  world.sim.run_for(std::chrono::minutes(20));
+  world.begin(true);
+  world.engine.expire_next = true;
+  world.read();
+  EXPECT_EQ(world.log.count("STREAM_ITERATOR_EXPIRED"), 1u);
+  world.engine.write(1);
   EXPECT_EQ(world.texts(world.read()), (Texts{"i1:1"}));
 }
 
