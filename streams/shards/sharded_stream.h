@@ -62,6 +62,8 @@ class ShardedStream {
   Async<Result<void>> save(uint64_t processed, std::vector<WriteInput> with);
 
   uint64_t oldest() const { return order_.oldest(); }
+  // Nothing comes at `from` or behind it before more is processed.
+  bool is_full_at(uint64_t from) const { return !has_room() && from >= order_.next(); }
   // The stream was switched off, and all of it was handed on: no record has this number or a higher one.
   std::optional<uint64_t> end() const { return end_; }
   const EngineStream& stream() const { return stream_; }
