@@ -146,8 +146,7 @@ Async<void> ShardedStream::follow(std::string shard) {
   if (mark) place.after = mark->after;
   if (auto iterator = latest_.extract(shard)) place.iterator = std::move(iterator.mapped());
   for (bool ended = false; !ended;) {
-    while (!has_room()) co_await news(rooms_, BootTime::max());
-    const Found found = co_await read_once(shard, place);
+    const Found found = co_await read_in_turn(shard, place);
     milliseconds wait = kAfterRecords;
     if (found == Found::kFailure) wait = doubled(kFirstRetry, place.failures - 1, kLongestRetry);
     if (place.empty_pages > 0) wait = std::max(wait, doubled(kFirstIdle, place.empty_pages - 1, kLongestIdle));
@@ -160,6 +159,39 @@ Async<void> ShardedStream::follow(std::string shard) {
   wake(readers_);
   lists_soon_ = kListsSoon;
   wake(ends_);
+}
+
+// Whoever waits for room keeps its turn, so that no shard is passed over.
+Async<ShardedStream::Found> ShardedStream::read_in_turn(const std::string& shard, Place& place) {
+  co_await turn();
+  struct Turn {
+    ShardedStream& stream;
+    ~Turn() { stream.end_turn(); }
+  };
+  const Turn mine{*this};
+  while (!has_room()) co_await news(rooms_, BootTime::max());
+  co_return co_await read_once(shard, place);
+}
+
+Async<void> ShardedStream::turn() {
+  if (turns_ < kMostPages) {
+    ++turns_;
+    co_return;
+  }
+  Promise<bool> mine(parts_.scheduler);
+  queue_.push_back(mine);
+  co_await mine.future();
+}
+
+// Hands the turn to the first that waits.
+void ShardedStream::end_turn() {
+  if (queue_.empty()) {
+    --turns_;
+    return;
+  }
+  const Promise<bool> first = std::move(queue_.front());
+  queue_.pop_front();
+  first.set(true);
 }
 
 Async<ShardedStream::Found> ShardedStream::read_once(const std::string& shard, Place& place) {

@@ -6,10 +6,12 @@
 // no longer keeps changes that were not read, the event STREAM_RECORDS_LOST reports that, and reading goes on with the
 // oldest change that is kept.
 //
-// It holds at most kMostRecords records or about kMostBytes that are not processed, and a page of each shard more.
+// It holds kMostRecords entries or about kMostBytes that are not processed, and at most kMostPages pages more: so many
+// shards are read at a time, and the others have their turns after them. A page is about 1 MB of the engine's JSON.
 // Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that it returned.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,6 +47,7 @@ class ShardedStream {
  public:
   static constexpr size_t kMostRecords = 10'000;
   static constexpr size_t kMostBytes = 4u << 20;
+  static constexpr size_t kMostPages = 4;
 
   // `first`: the number of the first record; above all that the reader used before.
   ShardedStream(const ShardedParts& parts, ShardReader reader, EngineStream stream, ShardCheckpoints checkpoints,
@@ -96,6 +99,9 @@ class ShardedStream {
   void finish_if_over();
 
   Async<void> follow(std::string shard);
+  Async<Found> read_in_turn(const std::string& shard, Place& place);
+  Async<void> turn();
+  void end_turn();
   Async<Found> read_once(const std::string& shard, Place& place);
   Found failed(const std::string& shard, Place& place, const Error& error);
   void take(const std::string& shard, Place& place, ShardRecords page);
@@ -123,6 +129,8 @@ class ShardedStream {
   bool saving_ = false;
   BootTime listed_at_{};
   int lists_soon_ = 0;                  // The number of lists that follow soon.
+  size_t turns_ = 0;                    // The number of shards that have their turn.
+  std::deque<Promise<bool>> queue_;     // Those that wait for theirs.
   std::vector<Promise<bool>> readers_;  // Wait for records,
   std::vector<Promise<bool>> rooms_;    // for room,
   std::vector<Promise<bool>> ends_;     // for the end of a shard,

@@ -241,6 +241,24 @@ TEST(ShardedStream, ItHoldsNoMoreThanItsRoom) {
   EXPECT_GT(world.read(std::chrono::hours(1)).size(), 4'900u) << "there is room again";
 }
 
+TEST(ShardedStream, FewPagesAreInFlightAndEachShardHasItsTurn) {
+  ShardWorld world(1, 12);
+  for (size_t i = 0; world.engine.open_shards().size() < 12; ++i) {
+    if (world.engine.tree[i].items.size() > 1) world.engine.split(i);
+  }
+  world.engine.slow = milliseconds(800);
+  world.begin();
+  world.read(seconds(60));  // The shards that are closed are read to their end.
+  world.engine.reads_of.clear();
+  world.read(seconds(120));
+  EXPECT_EQ(world.engine.most_in_flight, 4u);
+  EXPECT_EQ(world.engine.reads_of.size(), 12u);
+  for (const auto& [shard, reads] : world.engine.reads_of) {
+    EXPECT_GE(reads, 48) << shard;
+    EXPECT_LE(reads, 52) << shard;
+  }
+}
+
 TEST(ShardedStream, OnlyOneOfTwoReadersStoresWhatFollowsAPosition) {
   ShardWorld world;
   world.begin();
