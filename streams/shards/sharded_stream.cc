@@ -21,12 +21,18 @@ constexpr milliseconds kListSoon{1000};
 constexpr milliseconds kListEvery{60'000};
 constexpr int kListsSoon = 5;  // After the end of a shard: its children may be listed a little later.
 constexpr int kFailuresALine = 20;
+constexpr int kFailuresAnIterator = 3;  // Then it is made again, unless the engine only needs time.
 // Times of records are of the engine's clock, which may differ from the daemon's as much as a signature tolerates.
 constexpr seconds kStartMargin{15 * 60};
 constexpr size_t kMarksAWrite = limits::kMaxTransactionActions / 2;
 
 milliseconds doubled(milliseconds first, int times, milliseconds longest) {
   return std::min(first * (1 << std::clamp(times, 0, 16)), longest);
+}
+
+// DynamoDB's streams answer LimitExceeded to readers that ask too often.
+bool needs_time(const Error& error) {
+  return is_passing(error) || error.code == ErrorCode::kLimitExceeded;
 }
 
 }  // namespace
@@ -106,7 +112,8 @@ void ShardedStream::begin() {
 Async<void> ShardedStream::watch() {
   for (int failures = 0; !end_;) {
     const Clock& clock = parts_.scheduler.clock();
-    const milliseconds longest = plan_.reading() == 0 || lists_soon_ > 0 ? kListSoon : kListEvery;
+    const bool soon = plan_.reading() == 0 || lists_soon_ > 0 || failures > 0;
+    const milliseconds longest = soon ? kListSoon : kListEvery;
     if (lists_soon_ < kListsSoon) co_await news(ends_, clock.boot() + longest);
     lists_soon_ = std::max(0, lists_soon_ - 1);
     const milliseconds least = doubled(kListSoon, failures, kLongestRetry);
@@ -115,13 +122,13 @@ Async<void> ShardedStream::watch() {
     auto all = co_await list();
     if (all || all.error().code == ErrorCode::kResourceNotFound) {
       failures = 0;
+      trouble_.erase(std::string());
       if (!all) stream_.open = false;
       take_list(all ? *all : std::vector<ListedShard>());
       begin();
       if (was_over) finish_if_over();
     } else {
-      ++failures;
-      trouble_ = all.error().message;
+      in_trouble({}, ++failures, all.error());
     }
   }
 }
@@ -153,6 +160,7 @@ Async<void> ShardedStream::follow(std::string shard) {
     ended = found == Found::kEnd;
     if (!ended) co_await sleep_for(parts_.scheduler, wait);
   }
+  trouble_.erase(shard);
   order_.end(shard);
   plan_.over(shard);
   begin();
@@ -209,7 +217,7 @@ Async<ShardedStream::Found> ShardedStream::read_once(const std::string& shard, P
   auto page = co_await parts_.engine.records(std::move(iterator));
   if (!page) co_return failed(shard, place, page.error());
   place.failures = 0;
-  trouble_.clear();
+  trouble_.erase(shard);
   place.empty_pages = page->records.empty() ? place.empty_pages + 1 : 0;
   place.iterator = page->next;
   take(shard, place, std::move(*page));
@@ -233,15 +241,26 @@ ShardedStream::Found ShardedStream::failed(const std::string& shard, Place& plac
       lost(shard, "the shard is gone while it was read");
       return Found::kEnd;
     default:
-      trouble_ = error.message;
-      if (place.failures % kFailuresALine != 1) break;
-      parts_.log.warn("STREAM_READ_FAILED", {{"table", reader_.table},
-                                             {"mapping", reader_.id},
-                                             {"shard", shard},
-                                             {"error", error_name(error.code)},
-                                             {"message", error.message}});
+      in_trouble(shard, place.failures, error);
+      if (!needs_time(error) && place.failures % kFailuresAnIterator == 0) place.iterator.clear();
   }
   return Found::kFailure;
+}
+
+void ShardedStream::in_trouble(const std::string& shard, int failures, const Error& error) {
+  trouble_[shard] = error.message;
+  if (failures % kFailuresALine != 1) return;
+  const std::string_view code = error_name(error.code);
+  if (shard.empty()) {
+    parts_.log.warn("STREAM_READ_FAILED",
+                    {{"table", reader_.table}, {"mapping", reader_.id}, {"error", code}, {"message", error.message}});
+  } else {
+    parts_.log.warn("STREAM_READ_FAILED", {{"table", reader_.table},
+                                           {"mapping", reader_.id},
+                                           {"shard", shard},
+                                           {"error", code},
+                                           {"message", error.message}});
+  }
 }
 
 bool ShardedStream::is_too_old(const ChangeRecord& record) const {

@@ -72,8 +72,9 @@ class ShardedStream {
   const EngineStream& stream() const { return stream_; }
   const std::string& table() const { return reader_.table; }
   ShardCheckpoints& checkpoints() { return checkpoints_; }
-  const std::string& trouble() const { return trouble_; }  // Why the engine cannot be read now, or empty.
-  size_t reading() const { return plan_.reading(); }       // The number of shards that are being read.
+  // Why the engine cannot be read now, wholly or in part; or empty.
+  std::string trouble() const { return trouble_.empty() ? std::string() : trouble_.begin()->second; }
+  size_t reading() const { return plan_.reading(); }  // The number of shards that are being read.
   size_t bytes() const { return order_.bytes(); }
 
   // The engine's names of records that are not processed.
@@ -104,6 +105,7 @@ class ShardedStream {
   void end_turn();
   Async<Found> read_once(const std::string& shard, Place& place);
   Found failed(const std::string& shard, Place& place, const Error& error);
+  void in_trouble(const std::string& shard, int failures, const Error& error);
   void take(const std::string& shard, Place& place, ShardRecords page);
   bool is_too_old(const ChangeRecord& record) const;
   void lost(const std::string& shard, std::string_view reason) const;
@@ -123,7 +125,7 @@ class ShardedStream {
   ShardPlan plan_;
   std::map<std::string, std::string> latest_;  // By shard: iterators that open() got.
   std::optional<uint64_t> end_;
-  std::string trouble_;
+  std::map<std::string, std::string> trouble_;  // By shard, and that of lists at "".
   std::vector<std::pair<std::string, ShardMark>> unsaved_;
   std::vector<std::string> unneeded_;  // Shards whose marks are to be removed.
   bool saving_ = false;

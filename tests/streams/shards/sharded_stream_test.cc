@@ -213,10 +213,52 @@ TEST(ShardedStream, AnEngineInTroubleIsAskedLessAndLess) {
   world.read(std::chrono::minutes(10));
   EXPECT_EQ(world.stream->trouble(), "too many");
   EXPECT_LT(world.engine.reads, 40);
-  EXPECT_EQ(world.log.count("STREAM_READ_FAILED"), 2u) << "the first of twenty failures is logged";
+  EXPECT_EQ(world.log.count("shard-1000"), 2u) << "the first of twenty failures is logged";
+  EXPECT_EQ(world.log.count("STREAM_READ_FAILED"), 4u) << "the same for lists";
   world.engine.refuses.reset();
   world.engine.write(0);
   EXPECT_EQ(world.read(seconds(60)).size(), 1u);
+  EXPECT_EQ(world.stream->trouble(), "");
+}
+
+TEST(ShardedStream, AnIteratorThatOnlyFailsIsMadeAgain) {
+  ShardWorld world;
+  world.begin();
+  world.engine.write(0);
+  EXPECT_EQ(world.read().size(), 1u);
+  world.engine.broken_iterators = true;
+  world.engine.write(1);
+  EXPECT_EQ(world.texts(world.read()), (Texts{"i1:1"}));
+  EXPECT_EQ(world.engine.iterators, 2);
+}
+
+TEST(ShardedStream, ListsThatFailAreLogged) {
+  ShardWorld world;
+  world.begin();
+  world.engine.refuses_lists = Error{ErrorCode::kAccessDenied, "no lists", nullptr};
+  world.read(std::chrono::minutes(10));
+  EXPECT_EQ(world.log.count("STREAM_READ_FAILED"), 2u) << "the first of twenty failures is logged";
+  EXPECT_EQ(world.log.count("no lists"), 2u);
+  EXPECT_EQ(world.log.count("shard-1000"), 0u);
+  EXPECT_EQ(world.stream->trouble(), "no lists") << "the shard is read meanwhile";
+  world.engine.refuses_lists.reset();
+  world.read(seconds(40));
+  EXPECT_EQ(world.stream->trouble(), "");
+}
+
+TEST(ShardedStream, TheTroubleOfAShardLastsWhileOthersAreRead) {
+  ShardWorld world;
+  world.engine.split(0);
+  world.begin();
+  world.engine.refuses_shard["shard-1001"] = Error{ErrorCode::kThroughputExceeded, "hot", nullptr};
+  world.read(seconds(60));
+  for (int i = 0; i < 20; ++i) {
+    world.engine.write(2);
+    world.read(milliseconds(100));
+    EXPECT_EQ(world.stream->trouble(), "hot");
+  }
+  world.engine.refuses_shard.clear();
+  world.read(seconds(40));
   EXPECT_EQ(world.stream->trouble(), "");
 }
 
