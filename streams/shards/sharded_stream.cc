@@ -112,7 +112,7 @@ void ShardedStream::begin() {
 Async<void> ShardedStream::watch() {
   for (int failures = 0; !end_;) {
     const Clock& clock = parts_.scheduler.clock();
-    const bool soon = plan_.reading() == 0 || lists_soon_ > 0 || failures > 0;
+    const bool soon = plan_.reading() == 0 || plan_.misses_any() || lists_soon_ > 0 || failures > 0;
     const milliseconds longest = soon ? kListSoon : kListEvery;
     if (lists_soon_ < kListsSoon) co_await news(ends_, clock.boot() + longest);
     lists_soon_ = std::max(0, lists_soon_ - 1);
