@@ -169,7 +169,7 @@ Async<void> ShardedStream::follow(std::string shard) {
   wake(ends_);
 }
 
-// Whoever waits for room keeps its turn, so that no shard is passed over.
+// A shard that waits for room keeps its turn, so that no shard is passed over.
 Async<ShardedStream::Found> ShardedStream::read_in_turn(const std::string& shard, Place& place) {
   co_await turn();
   struct Turn {

@@ -110,7 +110,7 @@ TEST(ShardedStream, LatestIsStillThatAfterARestart) {
   EXPECT_EQ(world.texts(world.read()), (Texts{"i1:1"}));
 }
 
-// What is new is known by the iterator, and not by the time.
+// The iterator says what is new, and not the time.
 TEST(ShardedStream, LatestLosesNothingWhereTheEnginesClockIsBehind) {
   ShardWorld world;
   world.engine.behind = std::chrono::hours(5);
