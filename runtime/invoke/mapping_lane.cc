@@ -98,8 +98,7 @@ Async<void> MappingLane::pass_others() {
 // Reads until a batch is complete or a window has ended. Returns how the lane ends, or empty.
 Async<std::optional<MappingLane::End>> MappingLane::fill() {
   while (!stop_) {
-    const bool full = buffer_.size() >= definition().batch_size || buffer_bytes_ >= kMaxBatchBytes;
-    if (full || window_is_over()) co_return std::nullopt;
+    if (batch_is_full() || window_is_over()) co_return std::nullopt;
     BootTime wait_until{};  // Do not wait: take what is there.
     if (stream_end()) {
       // A closed stream gets no more records.
@@ -129,6 +128,12 @@ Async<std::optional<MappingLane::End>> MappingLane::fill() {
     if (!drained) co_await let_others_in(parts_.scheduler);
   }
   co_return std::nullopt;
+}
+
+bool MappingLane::batch_is_full() const {
+  if (buffer_.size() >= definition().batch_size || buffer_bytes_ >= kMaxBatchBytes) return true;
+  // A batching window must not wait for what is read only after these records.
+  return !buffer_.empty() && shared_.shards && shared_.shards->is_full_at(read_from_);
 }
 
 bool MappingLane::batch_is_due() const {

@@ -7,10 +7,10 @@
 // commit of its own while the stream is busy.
 //
 // A batch holds the available records, up to batch_size records or kMaxBatchBytes; with a batching window it waits that
-// long for more, until it is full. After an error of the function the batch is retried with growing delays; a missing
-// place or endpoint does not count as a retry. Bisecting splits a failed batch instead (which does not count as a retry
-// either), down to single records. The failure destination gets a description of each batch that is given up (too old,
-// out of retries).
+// long for more, until it is full. On an engine it is full, too, when the stream has no room for more. After an error
+// of the function the batch is retried with growing delays; a missing place or endpoint does not count as a retry.
+// Bisecting splits a failed batch instead (which does not count as a retry either), down to single records. The failure
+// destination gets a description of each batch that is given up (too old, out of retries).
 //
 // With a tumbling window a batch holds records of one window; the function gets the state that it returned before. A
 // window ends when a record of a later one arrives, or kWindowGrace after its end by the clock. At its end the function
@@ -118,6 +118,7 @@ class MappingLane {
   bool is_mine(const ChangeRecord& record) const;
   bool passes(const ChangeRecord& record, size_t& done);  // Adds the work of its filters to `done`.
   std::vector<Pending> cut_batch();
+  bool batch_is_full() const;
   bool batch_is_due() const;
   // The next record to deliver, once all that were taken from the buffer are processed.
   uint64_t next_of_own() const { return buffer_.empty() ? read_from_ : buffer_.front().record.sequence; }

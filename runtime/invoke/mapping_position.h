@@ -1,8 +1,9 @@
 // The position of an event source mapping in a stream, and how it is stored.
 //
 // A mapping reads a stream in one lane, or in several that each take a share of the items (by a hash of the key): a
-// lane keeps the order of its items and does not wait for the others. Each lane has its own position, which is an item
-// of the system table (docs/formats.md).
+// lane keeps the order of its items and does not wait for the others. On an engine it does once the reader's room is
+// used up (streams/shards/sharded_stream.h), since that is free again only behind the lane that is furthest behind.
+// Each lane has its own position, which is an item of the system table (docs/formats.md).
 #pragma once
 
 #include <cstdint>

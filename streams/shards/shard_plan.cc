@@ -15,8 +15,7 @@ ShardPlan::Gone ShardPlan::listed(const std::vector<ListedShard>& all) {
   for (auto next = shards_.begin(); next != shards_.end();) {
     const auto shard = next++;
     const auto& [state, parents, absences] = shard->second;
-    if (absences == 0 || state == State::kReading) continue;
-    if (state == State::kOver && absences < kAbsences) continue;
+    if (absences < kAbsences || state == State::kReading) continue;
     (state == State::kOver ? gone.forgotten : gone.lost).push_back(shard->first);
     shards_.erase(shard);
   }
@@ -51,6 +50,11 @@ std::vector<std::string> ShardPlan::begin() {
 
 bool ShardPlan::all_over() const {
   return std::all_of(shards_.begin(), shards_.end(), [](const auto& one) { return one.second.state == State::kOver; });
+}
+
+bool ShardPlan::misses_any() const {
+  return std::any_of(shards_.begin(), shards_.end(),
+                     [](const auto& one) { return one.second.state == State::kWaiting && one.second.absences > 0; });
 }
 
 size_t ShardPlan::reading() const {

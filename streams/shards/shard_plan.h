@@ -19,8 +19,8 @@ class ShardPlan {
     std::vector<std::string> forgotten;  // They were read to their end.
   };
   // Takes the complete list of the stream's shards, of all pages. Returns the shards that are no longer listed, and
-  // forgets them. A shard that was read is forgotten only after kAbsences lists without it, because a list may lack a
-  // shard by mistake, and it must not be read again.
+  // forgets them. A shard is forgotten only after kAbsences lists without it, because a list may lack a shard by
+  // mistake: it must not be read again from its beginning, nor its children before it.
   Gone listed(const std::vector<ListedShard>& all);
   // The shard was known in an earlier life: read to its end, or not.
   void known(const std::string& shard, bool over);
@@ -30,8 +30,9 @@ class ShardPlan {
   // Returns the shards that may be read and that nobody reads yet, and counts them as read from now on.
   std::vector<std::string> begin();
 
-  bool all_over() const;   // True if there is nothing left to read in the listed shards.
-  size_t reading() const;  // The number of shards that are being read.
+  bool misses_any() const;  // True if the last list lacked a shard that is still to be read.
+  bool all_over() const;    // True if there is nothing left to read in the listed shards.
+  size_t reading() const;   // The number of shards that are being read.
   bool knows(const std::string& shard) const { return shards_.contains(shard); }
 
  private:

@@ -21,12 +21,18 @@ constexpr milliseconds kListSoon{1000};
 constexpr milliseconds kListEvery{60'000};
 constexpr int kListsSoon = 5;  // After the end of a shard: its children may be listed a little later.
 constexpr int kFailuresALine = 20;
-// Times of records are whole seconds or minutes of the engine's clock.
-constexpr seconds kStartMargin{60};
+constexpr int kFailuresAnIterator = 3;  // Then it is made again, unless the engine only needs time.
+// Times of records are of the engine's clock, which may differ from the daemon's as much as a signature tolerates.
+constexpr seconds kStartMargin{15 * 60};
 constexpr size_t kMarksAWrite = limits::kMaxTransactionActions / 2;
 
 milliseconds doubled(milliseconds first, int times, milliseconds longest) {
   return std::min(first * (1 << std::clamp(times, 0, 16)), longest);
+}
+
+// DynamoDB's streams answer LimitExceeded to readers that ask too often.
+bool needs_time(const Error& error) {
+  return is_passing(error) || error.code == ErrorCode::kLimitExceeded;
 }
 
 }  // namespace
@@ -106,7 +112,8 @@ void ShardedStream::begin() {
 Async<void> ShardedStream::watch() {
   for (int failures = 0; !end_;) {
     const Clock& clock = parts_.scheduler.clock();
-    const milliseconds longest = plan_.reading() == 0 || lists_soon_ > 0 ? kListSoon : kListEvery;
+    const bool soon = plan_.reading() == 0 || plan_.misses_any() || lists_soon_ > 0 || failures > 0;
+    const milliseconds longest = soon ? kListSoon : kListEvery;
     if (lists_soon_ < kListsSoon) co_await news(ends_, clock.boot() + longest);
     lists_soon_ = std::max(0, lists_soon_ - 1);
     const milliseconds least = doubled(kListSoon, failures, kLongestRetry);
@@ -115,13 +122,13 @@ Async<void> ShardedStream::watch() {
     auto all = co_await list();
     if (all || all.error().code == ErrorCode::kResourceNotFound) {
       failures = 0;
+      trouble_.erase(std::string());
       if (!all) stream_.open = false;
       take_list(all ? *all : std::vector<ListedShard>());
       begin();
       if (was_over) finish_if_over();
     } else {
-      ++failures;
-      trouble_ = all.error().message;
+      in_trouble({}, ++failures, all.error());
     }
   }
 }
@@ -144,23 +151,55 @@ Async<void> ShardedStream::follow(std::string shard) {
   Place place;
   const ShardMark* mark = checkpoints_.find(shard);
   if (mark) place.after = mark->after;
-  place.fresh = !mark;
   if (auto iterator = latest_.extract(shard)) place.iterator = std::move(iterator.mapped());
   for (bool ended = false; !ended;) {
-    while (!has_room()) co_await news(rooms_, BootTime::max());
-    const Found found = co_await read_once(shard, place);
+    const Found found = co_await read_in_turn(shard, place);
     milliseconds wait = kAfterRecords;
     if (found == Found::kFailure) wait = doubled(kFirstRetry, place.failures - 1, kLongestRetry);
     if (place.empty_pages > 0) wait = std::max(wait, doubled(kFirstIdle, place.empty_pages - 1, kLongestIdle));
     ended = found == Found::kEnd;
     if (!ended) co_await sleep_for(parts_.scheduler, wait);
   }
+  trouble_.erase(shard);
   order_.end(shard);
   plan_.over(shard);
   begin();
   wake(readers_);
   lists_soon_ = kListsSoon;
   wake(ends_);
+}
+
+// A shard that waits for room keeps its turn, so that no shard is passed over.
+Async<ShardedStream::Found> ShardedStream::read_in_turn(const std::string& shard, Place& place) {
+  co_await turn();
+  struct Turn {
+    ShardedStream& stream;
+    ~Turn() { stream.end_turn(); }
+  };
+  const Turn mine{*this};
+  while (!has_room()) co_await news(rooms_, BootTime::max());
+  co_return co_await read_once(shard, place);
+}
+
+Async<void> ShardedStream::turn() {
+  if (turns_ < kMostPages) {
+    ++turns_;
+    co_return;
+  }
+  Promise<bool> mine(parts_.scheduler);
+  queue_.push_back(mine);
+  co_await mine.future();
+}
+
+// Hands the turn to the first that waits.
+void ShardedStream::end_turn() {
+  if (queue_.empty()) {
+    --turns_;
+    return;
+  }
+  const Promise<bool> first = std::move(queue_.front());
+  queue_.pop_front();
+  first.set(true);
 }
 
 Async<ShardedStream::Found> ShardedStream::read_once(const std::string& shard, Place& place) {
@@ -172,12 +211,13 @@ Async<ShardedStream::Found> ShardedStream::read_once(const std::string& shard, P
     auto iterator = co_await parts_.engine.iterator(std::move(arn), std::move(id), start, std::move(after));
     if (!iterator) co_return failed(shard, place, iterator.error());
     place.iterator = std::move(*iterator);
+    place.by_time = start == ShardStart::kHorizon && !checkpoints_.find(shard);
   }
   std::string iterator = place.iterator;
   auto page = co_await parts_.engine.records(std::move(iterator));
   if (!page) co_return failed(shard, place, page.error());
   place.failures = 0;
-  trouble_.clear();
+  trouble_.erase(shard);
   place.empty_pages = page->records.empty() ? place.empty_pages + 1 : 0;
   place.iterator = page->next;
   take(shard, place, std::move(*page));
@@ -201,15 +241,26 @@ ShardedStream::Found ShardedStream::failed(const std::string& shard, Place& plac
       lost(shard, "the shard is gone while it was read");
       return Found::kEnd;
     default:
-      trouble_ = error.message;
-      if (place.failures % kFailuresALine != 1) break;
-      parts_.log.warn("STREAM_READ_FAILED", {{"table", reader_.table},
-                                             {"mapping", reader_.id},
-                                             {"shard", shard},
-                                             {"error", error_name(error.code)},
-                                             {"message", error.message}});
+      in_trouble(shard, place.failures, error);
+      if (!needs_time(error) && place.failures % kFailuresAnIterator == 0) place.iterator.clear();
   }
   return Found::kFailure;
+}
+
+void ShardedStream::in_trouble(const std::string& shard, int failures, const Error& error) {
+  trouble_[shard] = error.message;
+  if (failures % kFailuresALine != 1) return;
+  const std::string_view code = error_name(error.code);
+  if (shard.empty()) {
+    parts_.log.warn("STREAM_READ_FAILED",
+                    {{"table", reader_.table}, {"mapping", reader_.id}, {"error", code}, {"message", error.message}});
+  } else {
+    parts_.log.warn("STREAM_READ_FAILED", {{"table", reader_.table},
+                                           {"mapping", reader_.id},
+                                           {"shard", shard},
+                                           {"error", code},
+                                           {"message", error.message}});
+  }
 }
 
 bool ShardedStream::is_too_old(const ChangeRecord& record) const {
@@ -219,9 +270,9 @@ bool ShardedStream::is_too_old(const ChangeRecord& record) const {
 void ShardedStream::take(const std::string& shard, Place& place, ShardRecords page) {
   if (page.records.empty()) return;
   place.after = page.records.back().number;
-  const bool passes_last = place.fresh && is_too_old(page.records.back().record);
+  const bool passes_last = place.by_time && is_too_old(page.records.back().record);
   for (ShardRecord& record : page.records) {
-    if (place.fresh && is_too_old(record.record)) continue;
+    if (place.by_time && is_too_old(record.record)) continue;
     order_.add(shard, std::move(record));
   }
   if (passes_last) order_.pass(shard, place.after);

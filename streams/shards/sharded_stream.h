@@ -6,10 +6,12 @@
 // no longer keeps changes that were not read, the event STREAM_RECORDS_LOST reports that, and reading goes on with the
 // oldest change that is kept.
 //
-// It holds at most kMostRecords records or about kMostBytes that are not processed, and a page of each shard more.
+// It holds kMostRecords entries or about kMostBytes that are not processed, and at most kMostPages pages more: so many
+// shards are read at a time, and the others have their turns after them. A page is about 1 MB of the engine's JSON.
 // Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that it returned.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,6 +47,7 @@ class ShardedStream {
  public:
   static constexpr size_t kMostRecords = 10'000;
   static constexpr size_t kMostBytes = 4u << 20;
+  static constexpr size_t kMostPages = 4;
 
   // `first`: the number of the first record; above all that the reader used before.
   ShardedStream(const ShardedParts& parts, ShardReader reader, EngineStream stream, ShardCheckpoints checkpoints,
@@ -62,13 +65,16 @@ class ShardedStream {
   Async<Result<void>> save(uint64_t processed, std::vector<WriteInput> with);
 
   uint64_t oldest() const { return order_.oldest(); }
+  // Nothing comes at `from` or behind it before more is processed.
+  bool is_full_at(uint64_t from) const { return !has_room() && from >= order_.next(); }
   // The stream was switched off, and all of it was handed on: no record has this number or a higher one.
   std::optional<uint64_t> end() const { return end_; }
   const EngineStream& stream() const { return stream_; }
   const std::string& table() const { return reader_.table; }
   ShardCheckpoints& checkpoints() { return checkpoints_; }
-  const std::string& trouble() const { return trouble_; }  // Why the engine cannot be read now, or empty.
-  size_t reading() const { return plan_.reading(); }       // The number of shards that are being read.
+  // Why the engine cannot be read now, wholly or in part; or empty.
+  std::string trouble() const { return trouble_.empty() ? std::string() : trouble_.begin()->second; }
+  size_t reading() const { return plan_.reading(); }  // The number of shards that are being read.
   size_t bytes() const { return order_.bytes(); }
 
   // The engine's names of records that are not processed.
@@ -79,9 +85,10 @@ class ShardedStream {
   struct Place {
     std::string iterator;  // Empty: get one.
     std::string after;     // The number of the last record that was read; empty: none.
-    bool fresh = false;    // No mark was stored: what is older than the start is passed over.
-    int failures = 0;      // In a row.
-    int empty_pages = 0;   // In a row.
+    // Read from the oldest change that is kept, and without a mark: what is older than the start is passed over.
+    bool by_time = false;
+    int failures = 0;     // In a row.
+    int empty_pages = 0;  // In a row.
   };
   enum class Found { kRecords, kFailure, kEnd };
 
@@ -93,8 +100,12 @@ class ShardedStream {
   void finish_if_over();
 
   Async<void> follow(std::string shard);
+  Async<Found> read_in_turn(const std::string& shard, Place& place);
+  Async<void> turn();
+  void end_turn();
   Async<Found> read_once(const std::string& shard, Place& place);
   Found failed(const std::string& shard, Place& place, const Error& error);
+  void in_trouble(const std::string& shard, int failures, const Error& error);
   void take(const std::string& shard, Place& place, ShardRecords page);
   bool is_too_old(const ChangeRecord& record) const;
   void lost(const std::string& shard, std::string_view reason) const;
@@ -114,12 +125,14 @@ class ShardedStream {
   ShardPlan plan_;
   std::map<std::string, std::string> latest_;  // By shard: iterators that open() got.
   std::optional<uint64_t> end_;
-  std::string trouble_;
+  std::map<std::string, std::string> trouble_;  // By shard, and that of lists at "".
   std::vector<std::pair<std::string, ShardMark>> unsaved_;
   std::vector<std::string> unneeded_;  // Shards whose marks are to be removed.
   bool saving_ = false;
   BootTime listed_at_{};
   int lists_soon_ = 0;                  // The number of lists that follow soon.
+  size_t turns_ = 0;                    // The number of shards that have their turn.
+  std::deque<Promise<bool>> queue_;     // Those that wait for theirs.
   std::vector<Promise<bool>> readers_;  // Wait for records,
   std::vector<Promise<bool>> rooms_;    // for room,
   std::vector<Promise<bool>> ends_;     // for the end of a shard,

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "streams/shards/sharded_stream.h"
 #include "streams/stream_event.h"
 #include "tests/runtime/invoke/sharded_world.h"
 
@@ -325,6 +326,22 @@ TEST(ShardedLanes, AfterAStopWithNothingLeftNothingComesTwice) {
     lanes.world.sim.run_for(seconds(30));
     EXPECT_EQ(lanes.batches().back(), (Texts{"i0@13"}));
   }
+}
+
+// Two lanes have no full batch when the reader's room is used up; nothing more comes until they deliver what is there.
+TEST(ShardedLanes, ABatchingWindowEndsWhenThereIsNoRoomForMore) {
+  Lanes lanes(1);
+  lanes.engine.page_of_records = 1000;
+  lanes.mapping.parallelization_factor = 2;
+  lanes.mapping.batch_size = 10'000;
+  lanes.mapping.batching_window = seconds(300);
+  lanes.write_all(2'500);
+  lanes.put_mapping();
+  lanes.world.sim.run_for(seconds(60));
+  EXPECT_GE(lanes.delivered().size(), 2u * ShardedStream::kMostRecords);
+  for (const Texts& batch : lanes.batches()) EXPECT_GT(batch.size(), 1000u) << "all that is there is one batch";
+  lanes.world.sim.run_for(seconds(300));
+  EXPECT_EQ(lanes.delivered().size(), lanes.stored_records());
 }
 
 // Filters.

@@ -44,7 +44,7 @@ class FakeEngine final : public EngineStreams {
     Shard& shard = *std::find_if(tree.begin(), tree.end(),
                                  [&](const Shard& one) { return !one.closed && one.items.contains(item); });
     shard.changes.push_back(
-        {item, ++versions[static_cast<size_t>(item)], ++last_number_, scheduler_.clock().wall(), true});
+        {item, ++versions[static_cast<size_t>(item)], ++last_number_, scheduler_.clock().wall() - behind, true});
   }
   void split(size_t which) {
     const Shard parent = close(which);
@@ -97,9 +97,10 @@ class FakeEngine final : public EngineStreams {
     co_await way();
     ++lists;
     if (auto error = fault()) co_return fail(std::move(*error));
+    if (refuses_lists) co_return fail(*refuses_lists);
     ShardPage page{{"arn/stream/L", "L", StreamView::kNewAndOldImages, is_on}, {}, {}};
     for (const Shard& shard : tree) {
-      if (!shard.listed || shard.id <= after) continue;
+      if (!shard.listed || hidden.contains(shard.id) || shard.id <= after) continue;
       if (page.shards.size() == page_of_shards) {
         page.last = page.shards.back().id;
         break;
@@ -124,13 +125,23 @@ class FakeEngine final : public EngineStreams {
       while (place < of.changes.size() && !of.changes[place].kept) ++place;
     }
     ++iterators;
+    broken_iterators = false;
     co_return id + "|" + std::to_string(place);
   }
 
   Async<Result<ShardRecords>> records(std::string iterator) override {
+    struct InFlight {
+      FakeEngine& engine;
+      explicit InFlight(FakeEngine& e) : engine(e) {
+        engine.most_in_flight = std::max(engine.most_in_flight, ++engine.in_flight);
+      }
+      ~InFlight() { --engine.in_flight; }
+    };
+    const InFlight in_flight_now(*this);
     co_await way();
     ++reads;
     if (auto error = fault()) co_return fail(std::move(*error));
+    if (broken_iterators) co_return fail(ErrorCode::kInternal, "a broken iterator");
     if (expire_next || random_.unit() < expired) {
       expire_next = false;
       co_return fail(ErrorCode::kExpiredIterator, "expired");
@@ -138,11 +149,13 @@ class FakeEngine final : public EngineStreams {
     const size_t bar = iterator.find('|');
     const std::string id = iterator.substr(0, bar);
     size_t place = std::stoul(iterator.substr(bar + 1));
+    ++reads_of[id];
+    if (const auto refused = refuses_shard.find(id); refused != refuses_shard.end()) co_return fail(refused->second);
     const Shard& of = shard(id);
     if (!of.listed) co_return fail(ErrorCode::kResourceNotFound, "no such shard");
     if (place < of.changes.size() && !of.changes[place].kept) co_return fail(ErrorCode::kTrimmedDataAccess, "trimmed");
     ShardRecords page;
-    const size_t most = random_.unit() < empty ? 0 : 1 + random_.below(5);
+    const size_t most = random_.unit() < empty ? 0 : 1 + random_.below(page_of_records);
     for (; place < of.changes.size() && page.records.size() < most; ++place) {
       page.records.push_back(record_of(of.changes[place]));
     }
@@ -154,13 +167,23 @@ class FakeEngine final : public EngineStreams {
   double fails = 0;
   double empty = 0;  // A page is empty although there is more.
   bool expire_next = false;
-  std::optional<Error> refuses;  // Every request.
+  bool broken_iterators = false;  // Those that it gave until now.
+  std::optional<Error> refuses;   // Every request.
+  std::optional<Error> refuses_lists;
+  std::map<std::string, Error> refuses_shard;  // Reads of a shard.
+  std::set<std::string> hidden;                // Lists lack these shards by mistake.
+  seconds behind{};                            // Its clock is so much behind the daemon's.
+  std::optional<milliseconds> slow;            // The time of each answer; else it is drawn.
   size_t page_of_shards = 3;
+  size_t page_of_records = 5;
   bool is_on = true;
   uint64_t trimmed = 0;
   int lists = 0;
   int iterators = 0;
   int reads = 0;
+  std::map<std::string, int> reads_of;  // By shard.
+  size_t in_flight = 0;                 // Pages of records,
+  size_t most_in_flight = 0;            // and the most of them at a time.
 
  private:
   Shard& add_shard(std::vector<std::string> parents) {
@@ -185,7 +208,10 @@ class FakeEngine final : public EngineStreams {
     out.event_id = "e" + out.number;
     return out;
   }
-  Async<void> way() { return sleep_for(scheduler_, milliseconds(1 + static_cast<int64_t>(random_.below(20)))); }
+  Async<void> way() {
+    const milliseconds drawn(1 + static_cast<int64_t>(random_.below(20)));
+    return sleep_for(scheduler_, slow.value_or(drawn));
+  }
   std::optional<Error> fault() {
     if (refuses) return refuses;
     if (random_.unit() >= fails) return std::nullopt;
