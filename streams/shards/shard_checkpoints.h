@@ -25,7 +25,9 @@ class ShardCheckpoints {
   // more. `since`: set if it wants only what is changed from then on.
   ShardCheckpoints(std::string reader, std::string label, int64_t start, std::optional<WallTime> since);
 
+  const std::string& reader() const { return reader_; }
   const std::string& label() const { return label_; }  // The stream's.
+  int64_t start() const { return start_; }
   std::optional<WallTime> since() const { return since_; }
   // The shard's mark; null if nothing of it is stored.
   const ShardMark* find(const std::string& shard) const;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -26,20 +27,23 @@ Async<Result<void>> ShardedStreams::load() {
   co_return Result<void>();
 }
 
-ShardCheckpoints ShardedStreams::new_start(const std::string& id, const std::string& label, bool latest) const {
-  const WallTime now = parts_.scheduler.clock().wall();
-  return {id, label, epoch_ms(now), latest ? std::optional(now) : std::nullopt};
+// What the reader has stored; null: nothing.
+const ShardCheckpoints* ShardedStreams::known(const std::string& id) const {
+  if (const auto opened = open_.find(id); opened != open_.end()) return &opened->second->checkpoints();
+  const auto stored = stored_.find(id);
+  return stored == stored_.end() ? nullptr : &stored->second;
 }
 
-Async<Result<ShardedStreamPtr>> ShardedStreams::begin(ShardReader reader, EngineStream stream, ShardCheckpoints marks,
-                                                      uint64_t first, bool latest) {
-  const std::string id = reader.id;
-  auto opened = std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(stream), std::move(marks), first);
-  auto done = co_await opened->open(latest);
-  if (!done) co_return fail(std::move(done.error()));
-  open_[id] = opened;
-  stored_.erase(id);
-  co_return opened;
+bool ShardedStreams::is_opened_anew(const std::string& id) const {
+  const auto found = anew_.find(id);
+  return found != anew_.end() && !found->second.expired();
+}
+
+ShardCheckpoints ShardedStreams::new_start(const std::string& id, const std::string& label, bool latest) const {
+  const WallTime now = parts_.scheduler.clock().wall();
+  const ShardCheckpoints* before = known(id);
+  const int64_t start = std::max(epoch_ms(now), before ? before->start() + 1 : 0);
+  return {id, label, start, latest ? std::optional(now) : std::nullopt};
 }
 
 Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, bool latest) {
@@ -51,51 +55,58 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, boo
                    fmt::format("Requested resource not found: Table: {} has no stream", reader.table));
   }
   const std::string id = reader.id;
-  close(id);
-  if (const auto stored = stored_.find(id); stored != stored_.end()) before_[id] = stored->second;
   ShardCheckpoints marks = new_start(id, stream->label, latest);
-  auto opened = co_await begin(std::move(reader), std::move(*stream), std::move(marks), 1, latest);
+  auto opened = std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(*stream), std::move(marks), 1);
+  auto done = co_await opened->open(latest);
+  if (!done) co_return fail(std::move(done.error()));
+  anew_[id] = opened;
   co_return opened;
 }
 
-std::vector<WriteInput> ShardedStreams::start_writes(const std::string& id) const {
-  std::vector<WriteInput> writes;
-  const auto opened = open_.find(id);
-  if (opened == open_.end()) return writes;
-  if (const auto before = before_.find(id); before != before_.end()) {
-    const std::vector<WriteInput> gone = before->second.removals();
-    // The item of the start is replaced.
-    std::copy(gone.begin() + (gone.empty() ? 0 : 1), gone.end(), std::back_inserter(writes));
-  }
-  for (WriteInput& write : opened->second->checkpoints().start_writes()) writes.push_back(std::move(write));
+std::vector<WriteInput> ShardedStreams::start_writes(ShardedStream& opened) const {
+  const std::string& id = opened.checkpoints().reader();
+  const auto current = open_.find(id);
+  if (current != open_.end() && current->second.get() == &opened) return {};
+  std::vector<WriteInput> writes = opened.checkpoints().start_writes();
+  const ShardCheckpoints* before = known(id);
+  const std::vector<WriteInput> gone = before ? before->removals() : std::vector<WriteInput>();
+  // The item of the start is replaced.
+  std::copy(gone.begin() + (gone.empty() ? 0 : 1), gone.end(), std::back_inserter(writes));
   return writes;
 }
 
-// Goes on where the reader stopped in this stream, or else begins at the oldest change that is kept.
+void ShardedStreams::started(const ShardedStreamPtr& opened) {
+  const std::string& id = opened->checkpoints().reader();
+  open_[id] = opened;
+  stored_.erase(id);
+  anew_.erase(id);
+}
+
+// Goes on where the reader stopped in this stream, or else begins at the oldest change that is kept. Such a start is
+// not the reader's before it is stored.
 Async<Result<ShardedStreamPtr>> ShardedStreams::go_on(ShardReader reader, EngineStream stream, uint64_t first) {
   const std::string id = reader.id;
   const auto stored = stored_.find(id);
-  if (stored != stored_.end() && stored->second.label() == stream.label) {
-    ShardCheckpoints marks = stored->second;
-    co_return co_await begin(std::move(reader), std::move(stream), std::move(marks), first, false);
+  const bool has_begun = stored != stored_.end() && stored->second.label() == stream.label;
+  ShardCheckpoints marks = has_begun ? stored->second : new_start(id, stream.label, false);
+  auto opened = std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(stream), std::move(marks), first);
+  auto done = co_await opened->open(false);
+  if (!done) co_return fail(std::move(done.error()));
+  if (is_opened_anew(id) || open_.contains(id)) {
+    co_return fail(ErrorCode::kResourceInUse, "the event source mapping is being changed");
   }
-  if (stored != stored_.end()) before_[id] = stored->second;
-  ShardCheckpoints marks = new_start(id, stream.label, false);
-  auto opened = co_await begin(std::move(reader), std::move(stream), std::move(marks), first, false);
-  if (!opened) co_return opened;
-  std::vector<WriteInput> writes = start_writes(id);
-  before_.erase(id);
-  auto written = co_await write_together(parts_.tables, std::move(writes));
-  if (written) co_return opened;
-  close(id);
-  co_return fail(std::move(written.error()));
+  if (has_begun) started(opened);
+  co_return opened;
 }
 
 Async<Result<ShardedStreamPtr>> ShardedStreams::attach(ShardReader reader, Place place) {
-  before_.erase(reader.id);
-  const auto known = open_.find(reader.id);
-  if (known != open_.end() && !place.ended && known->second->table() == reader.table) co_return known->second;
+  const auto open = open_.find(reader.id);
+  if (open != open_.end() && !place.ended && open->second->table() == reader.table) co_return open->second;
   close(reader.id);
+  if (const auto stored = stored_.find(reader.id); stored != stored_.end() && stored->second.label() != place.label) {
+    place.label = stored->second.label();
+    place.ended = false;
+  }
   std::string table = reader.table;
   auto stream = co_await parts_.engine.stream_of(std::move(table));
   if (!stream) co_return fail(std::move(stream.error()));
@@ -123,15 +134,14 @@ void ShardedStreams::close(const std::string& id) {
 }
 
 std::vector<WriteInput> ShardedStreams::removals(const std::string& id) const {
-  if (const auto opened = open_.find(id); opened != open_.end()) return opened->second->checkpoints().removals();
-  const auto stored = stored_.find(id);
-  return stored == stored_.end() ? std::vector<WriteInput>() : stored->second.removals();
+  const ShardCheckpoints* stored = known(id);
+  return stored ? stored->removals() : std::vector<WriteInput>();
 }
 
 void ShardedStreams::forget(const std::string& id) {
   open_.erase(id);
   stored_.erase(id);
-  before_.erase(id);
+  anew_.erase(id);
 }
 
 }  // namespace freshet
