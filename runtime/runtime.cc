@@ -119,7 +119,7 @@ struct Runtime::Parts {
   EventSourceMapping& add_mapping(MappingDefinition definition, std::optional<MappingPosition> position);
   struct FirstPlace {
     std::optional<MappingPosition> position;
-    ShardedStreamPtr stream = {};  // Of an engine; its start is not stored.
+    ShardedStreamPtr stream = {};  // An engine's; its start is not stored.
   };
   Async<Result<FirstPlace>> first_place(MappingDefinition mapping);
   Result<void> can_be_read(const MappingDefinition& mapping) const;

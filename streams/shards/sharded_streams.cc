@@ -12,6 +12,8 @@ namespace freshet {
 
 namespace {
 
+constexpr ptrdiff_t kMostPassed = 4000;
+
 // The ARN of another stream of the same table: its end is the stream's label.
 std::string with_label(const EngineStream& latest, const std::string& label) {
   if (!latest.arn.ends_with(latest.label)) return {};
@@ -27,7 +29,7 @@ Async<Result<void>> ShardedStreams::load() {
   co_return Result<void>();
 }
 
-// What the reader has stored; null: nothing.
+// The reader's stored start and marks; null: none.
 const ShardCheckpoints* ShardedStreams::known(const std::string& id) const {
   if (const auto opened = open_.find(id); opened != open_.end()) return &opened->second->checkpoints();
   const auto stored = stored_.find(id);
@@ -39,11 +41,29 @@ bool ShardedStreams::is_opened_anew(const std::string& id) const {
   return found != anew_.end() && !found->second.expired();
 }
 
-ShardCheckpoints ShardedStreams::new_start(const std::string& id, const std::string& label, bool latest) const {
+ShardCheckpoints ShardedStreams::new_start(const std::string& id, const EngineStream& stream, bool latest) const {
   const WallTime now = parts_.scheduler.clock().wall();
   const ShardCheckpoints* before = known(id);
   const int64_t start = std::max(epoch_ms(now), before ? before->start() + 1 : 0);
-  return {id, label, start, latest ? std::optional(now) : std::nullopt};
+  return {id, stream.label, stream.arn, start, latest ? std::optional(now) : std::nullopt};
+}
+
+// Shards that get no more changes: a reader that begins with the latest changes does not want them, after a restart
+// either. Beyond kMostPassed only the last ones, because one item stores them.
+Async<Result<std::vector<std::string>>> ShardedStreams::closed_shards(std::string arn) {
+  std::vector<std::string> closed;
+  std::string after;
+  do {
+    std::string of = arn;
+    auto page = co_await parts_.engine.shards(std::move(of), std::move(after));
+    if (!page) co_return fail(std::move(page.error()));
+    for (ListedShard& shard : page->shards) {
+      if (shard.closed) closed.push_back(std::move(shard.id));
+    }
+    after = std::move(page->last);
+  } while (!after.empty());
+  if (std::ssize(closed) > kMostPassed) closed.erase(closed.begin(), closed.end() - kMostPassed);
+  co_return closed;
 }
 
 Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, bool latest) {
@@ -55,7 +75,13 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, boo
                    fmt::format("Requested resource not found: Table: {} has no stream", reader.table));
   }
   const std::string id = reader.id;
-  ShardCheckpoints marks = new_start(id, stream->label, latest);
+  ShardCheckpoints marks = new_start(id, *stream, latest);
+  if (latest) {
+    std::string arn = stream->arn;
+    auto closed = co_await closed_shards(std::move(arn));
+    if (!closed) co_return fail(std::move(closed.error()));
+    marks.pass(*closed);
+  }
   auto opened = std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(*stream), std::move(marks), 1);
   auto done = co_await opened->open(latest);
   if (!done) co_return fail(std::move(done.error()));
@@ -88,7 +114,7 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::go_on(ShardReader reader, Engine
   const std::string id = reader.id;
   const auto stored = stored_.find(id);
   const bool has_begun = stored != stored_.end() && stored->second.label() == stream.label;
-  ShardCheckpoints marks = has_begun ? stored->second : new_start(id, stream.label, false);
+  ShardCheckpoints marks = has_begun ? stored->second : new_start(id, stream, false);
   auto opened = std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(stream), std::move(marks), first);
   auto done = co_await opened->open(false);
   if (!done) co_return fail(std::move(done.error()));
@@ -107,23 +133,38 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::attach(ShardReader reader, Place
     place.label = stored->second.label();
     place.ended = false;
   }
+  const uint64_t first = place.next;
+  ShardReader same = reader;
+  auto own = co_await find_stream(std::move(same), std::move(place));
+  if (!own) co_return fail(std::move(own.error()));
+  const std::string label = own->label;
+  same = reader;
+  auto opened = co_await go_on(std::move(same), std::move(*own), first);
+  if (opened || opened.error().code != ErrorCode::kResourceNotFound) co_return opened;
   std::string table = reader.table;
-  auto stream = co_await parts_.engine.stream_of(std::move(table));
-  if (!stream) co_return fail(std::move(stream.error()));
+  auto latest = co_await parts_.engine.stream_of(std::move(table));
+  if (!latest) co_return fail(std::move(latest.error()));
+  if (latest->label == label) co_return opened;
+  parts_.log.warn("STREAM_RECORDS_LOST", {{"table", reader.table},
+                                          {"mapping", reader.id},
+                                          {"stream", label},
+                                          {"reason", "the stream is gone, with records that were not read"}});
+  co_return co_await go_on(std::move(reader), std::move(*latest), first);
+}
+
+// The stream to read at this place. A stored ARN finds it even if the table is gone.
+Async<Result<EngineStream>> ShardedStreams::find_stream(ShardReader reader, Place place) {
+  const auto stored = stored_.find(reader.id);
+  if (!place.ended && stored != stored_.end() && !stored->second.arn().empty()) {
+    co_return EngineStream{stored->second.arn(), place.label};
+  }
+  auto stream = co_await parts_.engine.stream_of(reader.table);
+  if (!stream) co_return stream;
   if (place.ended && stream->label == place.label) {
     co_return fail(ErrorCode::kResourceNotFound, fmt::format("Table {} has no stream", reader.table));
   }
-  const bool is_latest = place.ended || place.label == stream->label;
-  if (is_latest) co_return co_await go_on(std::move(reader), std::move(*stream), place.next);
-  EngineStream own{with_label(*stream, place.label), place.label, stream->view, false};
-  ShardReader same = reader;
-  auto opened = co_await go_on(std::move(same), std::move(own), place.next);
-  if (opened || opened.error().code != ErrorCode::kResourceNotFound) co_return opened;
-  parts_.log.warn("STREAM_RECORDS_LOST", {{"table", reader.table},
-                                          {"mapping", reader.id},
-                                          {"stream", place.label},
-                                          {"reason", "the stream is gone, with records that were not read"}});
-  co_return co_await go_on(std::move(reader), std::move(*stream), place.next);
+  if (place.ended || place.label == stream->label) co_return stream;
+  co_return EngineStream{with_label(*stream, place.label), place.label, stream->view, false};
 }
 
 void ShardedStreams::close(const std::string& id) {

@@ -57,7 +57,9 @@ class ShardedStreams {
 
  private:
   Async<Result<ShardedStreamPtr>> go_on(ShardReader reader, EngineStream stream, uint64_t first);
-  ShardCheckpoints new_start(const std::string& id, const std::string& label, bool latest) const;
+  Async<Result<EngineStream>> find_stream(ShardReader reader, Place place);
+  Async<Result<std::vector<std::string>>> closed_shards(std::string arn);
+  ShardCheckpoints new_start(const std::string& id, const EngineStream& stream, bool latest) const;
   const ShardCheckpoints* known(const std::string& id) const;
   bool is_opened_anew(const std::string& id) const;
 

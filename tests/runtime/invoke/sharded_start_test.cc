@@ -76,7 +76,7 @@ struct ShardedStart : testing::Test {
     run();
     ASSERT_EQ(take(), (Texts{"i0@1", "i1@2"}));
   }
-  // What was delivered since the last call.
+  // The records that were delivered since the last call.
   Texts take() {
     Texts all;
     for (const std::string& payload : world.payloads("F")) {
@@ -102,7 +102,7 @@ struct ShardedStart : testing::Test {
   World world;
   TableStreams engine;
   StartTables tables;
-  FakeEngine& first;  // Of the table "T": the stream "A".
+  FakeEngine& first;  // The stream "A" of the table "T".
   MappingDefinition mapping;
 
  private:
@@ -219,6 +219,23 @@ TEST_F(NextStream, WhereStartAndPositionDifferTheStartIsBelieved) {
   run();
   EXPECT_THAT(take(), IsEmpty());
   EXPECT_EQ(stored().label(), "B");
+}
+
+TEST_F(NextStream, ARestartAfterTheTableWasDeletedReadsTheRestOfItsStream) {
+  begin();
+  world.runtime.reset();
+  first.write(3);
+  first.switch_off();
+  engine.deleted = {"T"};
+  start();
+  run();
+  EXPECT_EQ(take(), (Texts{"i3@3"}));
+  EXPECT_EQ(mark(), FakeEngine::text(3));
+  engine.deleted.clear();
+  engine.add("T", "B").write(2);
+  run(seconds(90));
+  EXPECT_EQ(take(), (Texts{"i2@1"})) << "it goes on with the stream of the new table";
+  EXPECT_EQ(log.count("STREAM_RECORDS_LOST"), 0u);
 }
 
 }  // namespace
