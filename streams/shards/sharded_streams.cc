@@ -20,12 +20,32 @@ std::string with_label(const EngineStream& latest, const std::string& label) {
   return latest.arn.substr(0, latest.arn.size() - latest.label.size()) + label;
 }
 
+// The writes that remove marks of readers that are gone, and of earlier starts: they were stored while the reader was
+// removed or began elsewhere.
+std::vector<WriteInput> left_over(const std::vector<ItemRef>& marks,
+                                  const std::map<std::string, ShardCheckpoints>& starts) {
+  std::vector<WriteInput> writes;
+  for (const ItemRef& ref : marks) {
+    const Item mark = ref.decode();
+    const auto reader = starts.find(std::string(mark.string_or("reader")));
+    if (reader != starts.end() && mark.int_or("start", 0) == reader->second.start()) continue;
+    writes.emplace_back(delete_system_item("shard-mark", mark.string_or("id")));
+  }
+  return writes;
+}
+
 }  // namespace
 
 Async<Result<void>> ShardedStreams::load() {
   auto stored = co_await load_checkpoints(parts_.tables);
   if (!stored) co_return fail(std::move(stored.error()));
   stored_ = std::move(*stored);
+  std::string kind("shard-mark");
+  auto marks = co_await load_system_items(parts_.tables, std::move(kind));
+  if (!marks) co_return fail(std::move(marks.error()));
+  std::vector<WriteInput> writes = left_over(*marks, stored_);
+  // If that fails, the next start of the daemon does it.
+  if (!writes.empty()) co_await write_together(parts_.tables, std::move(writes));
   co_return Result<void>();
 }
 

@@ -32,6 +32,24 @@ TEST(ShardedStreams, LatestDoesNotReadShardsThatHadEndedAfterARestartEither) {
   EXPECT_THAT(world.must(load_system_items(*world.tables, "shard-mark")), IsEmpty());
 }
 
+TEST(ShardedStreams, MarksThatAreLeftOverAreRemovedAtTheNextStart) {
+  ShardWorld world;
+  world.begin();
+  world.engine.write(0);
+  world.read();
+  world.save();
+  const ShardMark late{FakeEngine::text(1), false};
+  for (const char* reader : {"gone", "m"}) {
+    const ShardCheckpoints earlier(reader, "L", {}, 7, {});
+    world.must(write_together(*world.tables, earlier.writes({{"shard-1000", late}})));
+  }
+  EXPECT_EQ(world.must(load_system_items(*world.tables, "shard-mark")).size(), 3u);
+  world.restart();
+  EXPECT_EQ(world.must(load_system_items(*world.tables, "shard-mark")).size(), 1u);
+  world.attach();
+  EXPECT_THAT(world.texts(world.read()), IsEmpty()) << "the reader's own mark is still there";
+}
+
 struct TableReader : ShardWorld {
   TableReader() : of_tables(sim, 1), first(of_tables.add("T", "A")) { load(); }
   void load() {
