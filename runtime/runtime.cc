@@ -117,7 +117,11 @@ struct Runtime::Parts {
     return {ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log, wall, sharded};
   }
   EventSourceMapping& add_mapping(MappingDefinition definition, std::optional<MappingPosition> position);
-  Async<Result<std::optional<MappingPosition>>> first_position(MappingDefinition mapping);
+  struct FirstPlace {
+    std::optional<MappingPosition> position;
+    ShardedStreamPtr stream = {};  // An engine's; its start is not stored.
+  };
+  Async<Result<FirstPlace>> first_place(MappingDefinition mapping);
   Result<void> can_be_read(const MappingDefinition& mapping) const;
   Result<void> fits_engine(const MappingDefinition& mapping, const FunctionDefinition& function) const;
   Async<Result<void>> load_mappings();
@@ -195,25 +199,22 @@ Async<Result<void>> Runtime::Parts::load_mappings() {
   co_return Result<void>();
 }
 
-// The position at which a new mapping, or one that changes to another table, begins; empty if it continues.
-Async<Result<std::optional<MappingPosition>>> Runtime::Parts::first_position(MappingDefinition mapping) {
+// Where a new mapping, or one that changes to another table, begins; without a position if it continues.
+Async<Result<Runtime::Parts::FirstPlace>> Runtime::Parts::first_place(MappingDefinition mapping) {
   const auto known = mappings.find(mapping.id);
-  if (known != mappings.end() && known->second->definition().table == mapping.table) {
-    co_return std::optional<MappingPosition>();
-  }
+  if (known != mappings.end() && known->second->definition().table == mapping.table) co_return FirstPlace();
   if (auto fits = can_be_read(mapping); !fits) co_return fail(std::move(fits.error()));
   const bool latest = mapping.starting_position == StartingPosition::kLatest;
+  const size_t lanes = mapping.parallelization_factor;
   if (shards) {
     ShardReader reader{mapping.id, mapping.table};
     auto opened = co_await shards->open_new(std::move(reader), latest);
     if (!opened) co_return fail(std::move(opened.error()));
-    co_return std::optional(
-        position_at((*opened)->stream().label, (*opened)->oldest(), mapping.parallelization_factor));
+    co_return FirstPlace{position_at((*opened)->stream().label, (*opened)->oldest(), lanes), *opened};
   }
   auto stream = co_await streams.stream_of(mapping.table);
   if (!stream) co_return fail(std::move(stream.error()));
-  co_return std::optional(
-      position_at(stream->label, latest ? stream->bounds.next : stream->bounds.oldest, mapping.parallelization_factor));
+  co_return FirstPlace{position_at(stream->label, latest ? stream->bounds.next : stream->bounds.oldest, lanes)};
 }
 
 bool Runtime::Parts::busy() const {
@@ -478,21 +479,21 @@ Async<Result<std::string>> Runtime::put_mapping_now(MappingDefinition mapping) {
   }
   mapping.modified_ms = std::max(epoch_ms(p.ports.scheduler.clock().wall()), mapping.modified_ms);
   MappingDefinition asked = mapping;
-  auto position = co_await p.first_position(std::move(asked));
-  if (!position) co_return fail(std::move(position.error()));
+  auto first = co_await p.first_place(std::move(asked));
+  if (!first) co_return fail(std::move(first.error()));
   std::vector<WriteInput> writes;
-  if (*position) writes = position_writes(id, **position, 0);
-  if (*position && p.shards) {
-    for (WriteInput& write : p.shards->start_writes(id)) writes.push_back(std::move(write));
-  }
+  if (first->position) writes = position_writes(id, *first->position, 0);
   writes.emplace_back(put_system_item(to_item(mapping)));
+  if (first->stream) {
+    for (WriteInput& write : p.shards->start_writes(*first->stream)) writes.push_back(std::move(write));
+  }
   auto written = co_await write_together(p.ports.tables, std::move(writes));
-  if (!written && *position && p.shards) p.shards->close(id);
   if (!written) co_return fail(std::move(written.error()));
+  if (first->stream) p.shards->started(first->stream);
   if (const auto known = p.mappings.find(id); known != p.mappings.end()) {
-    known->second->change(std::move(mapping), std::move(*position));
+    known->second->change(std::move(mapping), std::move(first->position));
   } else {
-    p.add_mapping(std::move(mapping), std::move(*position)).start();
+    p.add_mapping(std::move(mapping), std::move(first->position)).start();
   }
   co_return id;
 }

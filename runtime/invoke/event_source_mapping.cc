@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "streams/system_table.h"
@@ -284,20 +285,37 @@ Async<bool> EventSourceMapping::attach_to_shards() {
     attach_error_ = stream.error().message;
     co_return false;
   }
-  attach_error_.clear();
+  if (next_ || paused_) co_return false;
   const EngineStream& facts = (*stream)->stream();
   const size_t count = definition.parallelization_factor;
-  if (shared_.shards == *stream) {
-    shared_.position = before.with_lanes(count);
-  } else {
-    shared_.position = position_at(facts.label, (*stream)->oldest(), count);
+  const bool is_same = shared_.shards == *stream;
+  MappingPosition here = is_same ? before.with_lanes(count) : position_at(facts.label, (*stream)->oldest(), count);
+  std::vector<WriteInput> start = parts_.shards->start_writes(**stream);
+  const bool starts = !start.empty();
+  if (starts) {
+    MappingPosition begins = here;
+    auto stored = co_await store_start(std::move(begins), std::move(start));
+    if (next_ || paused_ || !stored) co_return false;
+    parts_.shards->started(*stream);
   }
+  attach_error_.clear();
+  shared_.position = std::move(here);
   shared_.shards = std::move(*stream);
-  shared_.source = {parts_.account, facts.arn, facts.view};
+  shared_.source = {parts_.account, shared_.shards->stream().arn, shared_.shards->stream().view};
   has_position_ = true;
+  if (starts) co_return true;
   MappingPosition old = before;
   co_await keep_position(std::move(old));
   co_return true;
+}
+
+// Stores the start in a stream and the position there together. Returns false if that failed.
+Async<bool> EventSourceMapping::store_start(MappingPosition position, std::vector<WriteInput> start) {
+  std::vector<WriteInput> writes = position_writes(shared_.definition.id, position, shared_.stale_parts);
+  std::move(start.begin(), start.end(), std::back_inserter(writes));
+  auto written = co_await write_together(parts_.tables, std::move(writes));
+  if (!written) attach_error_ = written.error().message;
+  co_return written.has_value();
 }
 
 void EventSourceMapping::go_to(const StreamDescription& stream) {

@@ -57,6 +57,7 @@ class EventSourceMapping {
   Async<void> run();
   Async<bool> attach();
   Async<bool> attach_to_shards();
+  Async<bool> store_start(MappingPosition position, std::vector<WriteInput> start);
   Async<void> keep_position(MappingPosition before);
   Async<std::optional<std::string>> next_stream();
   Async<std::optional<std::string>> open_stream();

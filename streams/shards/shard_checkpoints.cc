@@ -19,10 +19,21 @@ std::string condition_on(uint64_t rev, Placeholders& placeholders) {
   return "#rev = :rev";
 }
 
+std::vector<std::string> shards_in(const Value* value) {
+  std::vector<std::string> shards;
+  const List* list = value ? value->get_if<List>() : nullptr;
+  if (!list) return shards;
+  for (const Value& one : list->elements) {
+    if (const auto* shard = one.get_if<std::string>()) shards.push_back(*shard);
+  }
+  return shards;
+}
+
 }  // namespace
 
-ShardCheckpoints::ShardCheckpoints(std::string reader, std::string label, int64_t start, std::optional<WallTime> since)
-    : reader_(std::move(reader)), label_(std::move(label)), start_(start), since_(since) {}
+ShardCheckpoints::ShardCheckpoints(std::string reader, std::string label, std::string arn, int64_t start,
+                                   std::optional<WallTime> since)
+    : reader_(std::move(reader)), label_(std::move(label)), arn_(std::move(arn)), start_(start), since_(since) {}
 
 std::string ShardCheckpoints::mark_id(const std::string& shard) const {
   return fmt::format("{}/{}/{}", reader_, start_, shard);
@@ -39,10 +50,20 @@ std::vector<std::pair<std::string, ShardMark>> ShardCheckpoints::all() const {
   return out;
 }
 
+void ShardCheckpoints::pass(const std::vector<std::string>& shards) {
+  for (const std::string& shard : shards) marks_[shard] = {ShardMark{{}, true}, 0};
+}
+
 std::vector<WriteInput> ShardCheckpoints::start_writes() const {
   Item item = system_item(kStartKind, reader_);
   item.set("label", Value(label_));
+  if (!arn_.empty()) item.set("arn", Value(arn_));
   item.set("start", Value::number(start_));
+  List passed;
+  for (const auto& [shard, stored] : marks_) {
+    if (stored.rev == 0) passed.elements.emplace_back(shard);
+  }
+  if (!passed.elements.empty()) item.set("over", Value(std::move(passed)));
   if (since_) item.set("since", Value::number(epoch_ms(*since_)));
   std::vector<WriteInput> writes;
   writes.emplace_back(put_system_item(std::move(item)));
@@ -77,7 +98,8 @@ void ShardCheckpoints::stored(const std::vector<std::pair<std::string, ShardMark
 }
 
 std::optional<WriteInput> ShardCheckpoints::remove(const std::string& shard) {
-  if (marks_.erase(shard) == 0) return std::nullopt;
+  const auto gone = marks_.extract(shard);
+  if (gone.empty() || gone.mapped().rev == 0) return std::nullopt;
   return WriteInput(delete_system_item(kMarkKind, mark_id(shard)));
 }
 
@@ -86,7 +108,7 @@ std::vector<WriteInput> ShardCheckpoints::removals() const {
   if (reader_.empty()) return writes;
   writes.emplace_back(delete_system_item(kStartKind, reader_));
   for (const auto& [shard, stored] : marks_) {
-    writes.emplace_back(delete_system_item(kMarkKind, mark_id(shard)));
+    if (stored.rev > 0) writes.emplace_back(delete_system_item(kMarkKind, mark_id(shard)));
   }
   return writes;
 }
@@ -109,7 +131,10 @@ Async<Result<std::map<std::string, ShardCheckpoints>>> load_checkpoints(Tables& 
     std::optional<WallTime> since;
     if (item.contains("since")) since = WallTime(milliseconds(item.int_or("since", 0)));
     const int64_t start = item.int_or("start", 0);
-    all.emplace(reader, ShardCheckpoints(reader, std::string(item.string_or("label")), start, since));
+    ShardCheckpoints begun(reader, std::string(item.string_or("label")), std::string(item.string_or("arn")), start,
+                           since);
+    begun.pass(shards_in(item.find("over")));
+    all.emplace(reader, std::move(begun));
   }
   kind = kMarkKind;
   auto marks = co_await load_system_items(tables, std::move(kind));

@@ -22,15 +22,22 @@ class ShardCheckpoints {
  public:
   ShardCheckpoints() = default;
   // A reader that starts in a stream. `start` differs from that of its earlier starts, whose marks have no meaning any
-  // more. `since`: set if it wants only what is changed from then on.
-  ShardCheckpoints(std::string reader, std::string label, int64_t start, std::optional<WallTime> since);
+  // more. `arn`: the stream's, or empty if it is not known. `since`: set if it wants only what is changed from then on.
+  ShardCheckpoints(std::string reader, std::string label, std::string arn, int64_t start,
+                   std::optional<WallTime> since);
 
+  const std::string& reader() const { return reader_; }
   const std::string& label() const { return label_; }  // The stream's.
+  const std::string& arn() const { return arn_; }
+  int64_t start() const { return start_; }
   std::optional<WallTime> since() const { return since_; }
   // The shard's mark; null if nothing of it is stored.
   const ShardMark* find(const std::string& shard) const;
   std::vector<std::pair<std::string, ShardMark>> all() const;
 
+  // The reader never wants these shards: their marks are over, and stored with the start. Call it before
+  // start_writes().
+  void pass(const std::vector<std::string>& shards);
   // The writes that store the start; make them before any other.
   std::vector<WriteInput> start_writes() const;
   // The writes that store the marks, in their order. Call stored() once they are made.
@@ -45,13 +52,14 @@ class ShardCheckpoints {
   friend Async<Result<std::map<std::string, ShardCheckpoints>>> load_checkpoints(Tables& tables);
   struct Stored {
     ShardMark mark;
-    uint64_t rev = 0;
+    uint64_t rev = 0;  // 0: it is stored with the start.
   };
   void take(const Item& item);
   std::string mark_id(const std::string& shard) const;
 
   std::string reader_;
   std::string label_;
+  std::string arn_;
   int64_t start_ = 0;
   std::optional<WallTime> since_;
   std::map<std::string, Stored> marks_;  // By shard.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -11,10 +12,26 @@ namespace freshet {
 
 namespace {
 
+constexpr ptrdiff_t kMostPassed = 4000;
+
 // The ARN of another stream of the same table: its end is the stream's label.
 std::string with_label(const EngineStream& latest, const std::string& label) {
   if (!latest.arn.ends_with(latest.label)) return {};
   return latest.arn.substr(0, latest.arn.size() - latest.label.size()) + label;
+}
+
+// The writes that remove marks of readers that are gone, and of earlier starts: they were stored while the reader was
+// removed or began elsewhere.
+std::vector<WriteInput> left_over(const std::vector<ItemRef>& marks,
+                                  const std::map<std::string, ShardCheckpoints>& starts) {
+  std::vector<WriteInput> writes;
+  for (const ItemRef& ref : marks) {
+    const Item mark = ref.decode();
+    const auto reader = starts.find(std::string(mark.string_or("reader")));
+    if (reader != starts.end() && mark.int_or("start", 0) == reader->second.start()) continue;
+    writes.emplace_back(delete_system_item("shard-mark", mark.string_or("id")));
+  }
+  return writes;
 }
 
 }  // namespace
@@ -23,23 +40,50 @@ Async<Result<void>> ShardedStreams::load() {
   auto stored = co_await load_checkpoints(parts_.tables);
   if (!stored) co_return fail(std::move(stored.error()));
   stored_ = std::move(*stored);
+  std::string kind("shard-mark");
+  auto marks = co_await load_system_items(parts_.tables, std::move(kind));
+  if (!marks) co_return fail(std::move(marks.error()));
+  std::vector<WriteInput> writes = left_over(*marks, stored_);
+  // If that fails, the next start of the daemon does it.
+  if (!writes.empty()) co_await write_together(parts_.tables, std::move(writes));
   co_return Result<void>();
 }
 
-ShardCheckpoints ShardedStreams::new_start(const std::string& id, const std::string& label, bool latest) const {
-  const WallTime now = parts_.scheduler.clock().wall();
-  return {id, label, epoch_ms(now), latest ? std::optional(now) : std::nullopt};
+// The reader's stored start and marks; null: none.
+const ShardCheckpoints* ShardedStreams::known(const std::string& id) const {
+  if (const auto opened = open_.find(id); opened != open_.end()) return &opened->second->checkpoints();
+  const auto stored = stored_.find(id);
+  return stored == stored_.end() ? nullptr : &stored->second;
 }
 
-Async<Result<ShardedStreamPtr>> ShardedStreams::begin(ShardReader reader, EngineStream stream, ShardCheckpoints marks,
-                                                      uint64_t first, bool latest) {
-  const std::string id = reader.id;
-  auto opened = std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(stream), std::move(marks), first);
-  auto done = co_await opened->open(latest);
-  if (!done) co_return fail(std::move(done.error()));
-  open_[id] = opened;
-  stored_.erase(id);
-  co_return opened;
+bool ShardedStreams::is_opened_anew(const std::string& id) const {
+  const auto found = anew_.find(id);
+  return found != anew_.end() && !found->second.expired();
+}
+
+ShardCheckpoints ShardedStreams::new_start(const std::string& id, const EngineStream& stream, bool latest) const {
+  const WallTime now = parts_.scheduler.clock().wall();
+  const ShardCheckpoints* before = known(id);
+  const int64_t start = std::max(epoch_ms(now), before ? before->start() + 1 : 0);
+  return {id, stream.label, stream.arn, start, latest ? std::optional(now) : std::nullopt};
+}
+
+// Shards that get no more changes: a reader that begins with the latest changes does not want them, after a restart
+// either. Beyond kMostPassed only the last ones, because one item stores them.
+Async<Result<std::vector<std::string>>> ShardedStreams::closed_shards(std::string arn) {
+  std::vector<std::string> closed;
+  std::string after;
+  do {
+    std::string of = arn;
+    auto page = co_await parts_.engine.shards(std::move(of), std::move(after));
+    if (!page) co_return fail(std::move(page.error()));
+    for (ListedShard& shard : page->shards) {
+      if (shard.closed) closed.push_back(std::move(shard.id));
+    }
+    after = std::move(page->last);
+  } while (!after.empty());
+  if (std::ssize(closed) > kMostPassed) closed.erase(closed.begin(), closed.end() - kMostPassed);
+  co_return closed;
 }
 
 Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, bool latest) {
@@ -51,68 +95,96 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, boo
                    fmt::format("Requested resource not found: Table: {} has no stream", reader.table));
   }
   const std::string id = reader.id;
-  close(id);
-  if (const auto stored = stored_.find(id); stored != stored_.end()) before_[id] = stored->second;
-  ShardCheckpoints marks = new_start(id, stream->label, latest);
-  auto opened = co_await begin(std::move(reader), std::move(*stream), std::move(marks), 1, latest);
+  ShardCheckpoints marks = new_start(id, *stream, latest);
+  if (latest) {
+    std::string arn = stream->arn;
+    auto closed = co_await closed_shards(std::move(arn));
+    if (!closed) co_return fail(std::move(closed.error()));
+    marks.pass(*closed);
+  }
+  auto opened = std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(*stream), std::move(marks), 1);
+  auto done = co_await opened->open(latest);
+  if (!done) co_return fail(std::move(done.error()));
+  anew_[id] = opened;
   co_return opened;
 }
 
-std::vector<WriteInput> ShardedStreams::start_writes(const std::string& id) const {
-  std::vector<WriteInput> writes;
-  const auto opened = open_.find(id);
-  if (opened == open_.end()) return writes;
-  if (const auto before = before_.find(id); before != before_.end()) {
-    const std::vector<WriteInput> gone = before->second.removals();
-    // The item of the start is replaced.
-    std::copy(gone.begin() + (gone.empty() ? 0 : 1), gone.end(), std::back_inserter(writes));
-  }
-  for (WriteInput& write : opened->second->checkpoints().start_writes()) writes.push_back(std::move(write));
+std::vector<WriteInput> ShardedStreams::start_writes(ShardedStream& opened) const {
+  const std::string& id = opened.checkpoints().reader();
+  const auto current = open_.find(id);
+  if (current != open_.end() && current->second.get() == &opened) return {};
+  std::vector<WriteInput> writes = opened.checkpoints().start_writes();
+  const ShardCheckpoints* before = known(id);
+  const std::vector<WriteInput> gone = before ? before->removals() : std::vector<WriteInput>();
+  // The item of the start is replaced.
+  std::copy(gone.begin() + (gone.empty() ? 0 : 1), gone.end(), std::back_inserter(writes));
   return writes;
 }
 
-// Goes on where the reader stopped in this stream, or else begins at the oldest change that is kept.
+void ShardedStreams::started(const ShardedStreamPtr& opened) {
+  const std::string& id = opened->checkpoints().reader();
+  open_[id] = opened;
+  stored_.erase(id);
+  anew_.erase(id);
+}
+
+// Goes on where the reader stopped in this stream, or else begins at the oldest change that is kept. Such a start is
+// not the reader's before it is stored.
 Async<Result<ShardedStreamPtr>> ShardedStreams::go_on(ShardReader reader, EngineStream stream, uint64_t first) {
   const std::string id = reader.id;
   const auto stored = stored_.find(id);
-  if (stored != stored_.end() && stored->second.label() == stream.label) {
-    ShardCheckpoints marks = stored->second;
-    co_return co_await begin(std::move(reader), std::move(stream), std::move(marks), first, false);
+  const bool has_begun = stored != stored_.end() && stored->second.label() == stream.label;
+  ShardCheckpoints marks = has_begun ? stored->second : new_start(id, stream, false);
+  auto opened = std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(stream), std::move(marks), first);
+  auto done = co_await opened->open(false);
+  if (!done) co_return fail(std::move(done.error()));
+  if (is_opened_anew(id) || open_.contains(id)) {
+    co_return fail(ErrorCode::kResourceInUse, "the event source mapping is being changed");
   }
-  if (stored != stored_.end()) before_[id] = stored->second;
-  ShardCheckpoints marks = new_start(id, stream.label, false);
-  auto opened = co_await begin(std::move(reader), std::move(stream), std::move(marks), first, false);
-  if (!opened) co_return opened;
-  std::vector<WriteInput> writes = start_writes(id);
-  before_.erase(id);
-  auto written = co_await write_together(parts_.tables, std::move(writes));
-  if (written) co_return opened;
-  close(id);
-  co_return fail(std::move(written.error()));
+  if (has_begun) started(opened);
+  co_return opened;
 }
 
 Async<Result<ShardedStreamPtr>> ShardedStreams::attach(ShardReader reader, Place place) {
-  before_.erase(reader.id);
-  const auto known = open_.find(reader.id);
-  if (known != open_.end() && !place.ended && known->second->table() == reader.table) co_return known->second;
+  const auto open = open_.find(reader.id);
+  if (open != open_.end() && !place.ended && open->second->table() == reader.table) co_return open->second;
   close(reader.id);
+  if (const auto stored = stored_.find(reader.id); stored != stored_.end() && stored->second.label() != place.label) {
+    place.label = stored->second.label();
+    place.ended = false;
+  }
+  const uint64_t first = place.next;
+  ShardReader same = reader;
+  auto own = co_await find_stream(std::move(same), std::move(place));
+  if (!own) co_return fail(std::move(own.error()));
+  const std::string label = own->label;
+  same = reader;
+  auto opened = co_await go_on(std::move(same), std::move(*own), first);
+  if (opened || opened.error().code != ErrorCode::kResourceNotFound) co_return opened;
   std::string table = reader.table;
-  auto stream = co_await parts_.engine.stream_of(std::move(table));
-  if (!stream) co_return fail(std::move(stream.error()));
+  auto latest = co_await parts_.engine.stream_of(std::move(table));
+  if (!latest) co_return fail(std::move(latest.error()));
+  if (latest->label == label) co_return opened;
+  parts_.log.warn("STREAM_RECORDS_LOST", {{"table", reader.table},
+                                          {"mapping", reader.id},
+                                          {"stream", label},
+                                          {"reason", "the stream is gone, with records that were not read"}});
+  co_return co_await go_on(std::move(reader), std::move(*latest), first);
+}
+
+// The stream to read at this place. A stored ARN finds it even if the table is gone.
+Async<Result<EngineStream>> ShardedStreams::find_stream(ShardReader reader, Place place) {
+  const auto stored = stored_.find(reader.id);
+  if (!place.ended && stored != stored_.end() && !stored->second.arn().empty()) {
+    co_return EngineStream{stored->second.arn(), place.label};
+  }
+  auto stream = co_await parts_.engine.stream_of(reader.table);
+  if (!stream) co_return stream;
   if (place.ended && stream->label == place.label) {
     co_return fail(ErrorCode::kResourceNotFound, fmt::format("Table {} has no stream", reader.table));
   }
-  const bool is_latest = place.ended || place.label == stream->label;
-  if (is_latest) co_return co_await go_on(std::move(reader), std::move(*stream), place.next);
-  EngineStream own{with_label(*stream, place.label), place.label, stream->view, false};
-  ShardReader same = reader;
-  auto opened = co_await go_on(std::move(same), std::move(own), place.next);
-  if (opened || opened.error().code != ErrorCode::kResourceNotFound) co_return opened;
-  parts_.log.warn("STREAM_RECORDS_LOST", {{"table", reader.table},
-                                          {"mapping", reader.id},
-                                          {"stream", place.label},
-                                          {"reason", "the stream is gone, with records that were not read"}});
-  co_return co_await go_on(std::move(reader), std::move(*stream), place.next);
+  if (place.ended || place.label == stream->label) co_return stream;
+  co_return EngineStream{with_label(*stream, place.label), place.label, stream->view, false};
 }
 
 void ShardedStreams::close(const std::string& id) {
@@ -123,15 +195,14 @@ void ShardedStreams::close(const std::string& id) {
 }
 
 std::vector<WriteInput> ShardedStreams::removals(const std::string& id) const {
-  if (const auto opened = open_.find(id); opened != open_.end()) return opened->second->checkpoints().removals();
-  const auto stored = stored_.find(id);
-  return stored == stored_.end() ? std::vector<WriteInput>() : stored->second.removals();
+  const ShardCheckpoints* stored = known(id);
+  return stored ? stored->removals() : std::vector<WriteInput>();
 }
 
 void ShardedStreams::forget(const std::string& id) {
   open_.erase(id);
   stored_.erase(id);
-  before_.erase(id);
+  anew_.erase(id);
 }
 
 }  // namespace freshet

@@ -28,10 +28,14 @@ class ShardedStreams {
   Async<Result<void>> load();
 
   // Opens a stream for a new reader, or for one that changes its table; `latest`: it begins with what is changed from
-  // now on. The result has begun to read. Store its start_writes() together with the reader.
+  // now on. The result has begun to read. Store its start_writes() together with the reader, and then call started();
+  // until then whatever the reader had is as it was, and stays so if the result is dropped.
   Async<Result<ShardedStreamPtr>> open_new(ShardReader reader, bool latest);
-  // The writes that store the start of a reader just opened, and remove what it had stored before.
-  std::vector<WriteInput> start_writes(const std::string& id) const;
+  // The writes that store the start of a stream just opened, and then those that remove what its reader had stored
+  // before. None if the start is stored.
+  std::vector<WriteInput> start_writes(ShardedStream& opened) const;
+  // The start is stored: the stream is its reader's from now on.
+  void started(const ShardedStreamPtr& opened);
 
   // Where a reader goes on.
   struct Place {
@@ -39,8 +43,10 @@ class ShardedStreams {
     bool ended = false;  // That stream is over, and all of it is processed: go on with the table's next stream.
     uint64_t next = 1;   // The reader has not used this number or a higher one.
   };
-  // Returns the reader's open stream, or opens it. A stream that is gone is followed by the table's latest one; the
-  // event STREAM_RECORDS_LOST reports that. kResourceNotFound if the table has no stream to read.
+  // Returns the reader's open stream, or opens it. Where the stored start is in another stream than `place`, the reader
+  // goes on in that one. If there are start_writes() of the result, store them with the new place, and then call
+  // started(). A stream that is gone is followed by the table's latest one; the event STREAM_RECORDS_LOST reports that.
+  // kResourceNotFound if the table has no stream to read, kResourceInUse while the reader is opened anew.
   Async<Result<ShardedStreamPtr>> attach(ShardReader reader, Place place);
   // The reader stops for now. Whoever still holds its stream may go on until then.
   void close(const std::string& id);
@@ -50,15 +56,17 @@ class ShardedStreams {
   void clear() { open_.clear(); }
 
  private:
-  Async<Result<ShardedStreamPtr>> begin(ShardReader reader, EngineStream stream, ShardCheckpoints marks, uint64_t first,
-                                        bool latest);
   Async<Result<ShardedStreamPtr>> go_on(ShardReader reader, EngineStream stream, uint64_t first);
-  ShardCheckpoints new_start(const std::string& id, const std::string& label, bool latest) const;
+  Async<Result<EngineStream>> find_stream(ShardReader reader, Place place);
+  Async<Result<std::vector<std::string>>> closed_shards(std::string arn);
+  ShardCheckpoints new_start(const std::string& id, const EngineStream& stream, bool latest) const;
+  const ShardCheckpoints* known(const std::string& id) const;
+  bool is_opened_anew(const std::string& id) const;
 
   const ShardedParts parts_;
-  std::map<std::string, ShardCheckpoints> stored_;  // By reader, of those that are not open.
-  std::map<std::string, ShardCheckpoints> before_;  // By reader: what start_writes() removes.
-  std::map<std::string, ShardedStreamPtr> open_;    // By reader.
+  std::map<std::string, ShardCheckpoints> stored_;            // By reader, of those that are not open.
+  std::map<std::string, ShardedStreamPtr> open_;              // By reader; their starts are stored.
+  std::map<std::string, std::weak_ptr<ShardedStream>> anew_;  // By reader: what open_new() returned, until started().
 };
 
 }  // namespace freshet

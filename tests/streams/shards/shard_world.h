@@ -45,7 +45,8 @@ struct ShardWorld {
       opened = wait(streams->open_new({"m", "T"}, latest));
     } while (!opened && is_passing(opened.error()));
     take(std::move(opened));
-    must(write_together(*tables, streams->start_writes("m")));
+    must(write_together(*tables, streams->start_writes(*stream)));
+    streams->started(stream);
   }
   // The reader goes on, as after a restart.
   void attach() {
