@@ -194,7 +194,8 @@ void EventSourceMapping::lane_ended(End how) {
 }
 
 Async<void> EventSourceMapping::save() {
-  for (const auto& lane : lanes_) co_await lane->save();
+  // Lanes of before may be more than those of a position that was changed meanwhile.
+  for (size_t i = 0; i < std::min(lanes_.size(), shared_.position.lanes.size()); ++i) co_await lanes_[i]->save();
 }
 
 // The ARN of the stream to read now: that of the position, or the one after it. Empty if there is none.
