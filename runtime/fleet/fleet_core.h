@@ -140,7 +140,7 @@ class FleetCore {
   BootTime read_begun_{};    // When the newest read began.
   FleetView view_;
   std::map<std::string, Seen> seen_;
-  std::map<std::string, MemberUnits> left_;  // Of dead members, as the read before showed them. By id.
+  std::map<std::string, MemberUnits> left_;  // By id: dead members as the read before showed them.
   std::optional<BootTime> leaderless_since_;
 };
 
