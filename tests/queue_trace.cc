@@ -306,7 +306,7 @@ class Trace {
   const bool late_;
   const bool print_;
   Random random_;
-  World world_;
+  QueueWorld world_;
   QueueSettings settings_;
   Queue* queue_ = nullptr;
   uint64_t tasks_ = 0;

@@ -264,7 +264,7 @@ Async<Result<void>> OwnedTables::find_room(const std::vector<Input>& inputs, Roo
   const size_t most = recent_.most_bytes();
   const size_t wanted = std::min(bytes, most / 2) + (are_new ? most / 4 : 0);
   const BootTime end = now() + kRoomPatience;
-  std::optional<Turns::Turn> turn;
+  std::optional<WaitingLine::Place> turn;
   if (are_new && bytes > 0) turn.emplace(creates_);
   const auto has_room = [&] { return (!turn || turn->is_next() || now() >= end) && recent_.make_room(now(), wanted); };
   while (bytes > 0 && !has_room()) {

@@ -25,7 +25,7 @@
 #include "base/async.h"
 #include "tables/owned/kept_books.h"
 #include "tables/owned/recent_writes.h"
-#include "tables/owned/turns.h"
+#include "tables/owned/waiting_line.h"
 #include "tables/tables.h"
 #include "tables/traits.h"
 
@@ -147,7 +147,7 @@ class OwnedTables final : public Tables {
   const OwnedOptions options_;
   StoreTraits traits_;
   RecentWrites recent_;
-  Turns creates_;                                                 // Those that wait for room.
+  WaitingLine creates_;                                           // Those that wait for room.
   std::map<std::string, std::shared_ptr<Kept>> kept_;             // By table.
   std::map<std::pair<std::string, std::string>, BootTime> lags_;  // By table and index: when it was last far behind.
   Scope scope_;                                                   // The last member, so that it is destroyed first.

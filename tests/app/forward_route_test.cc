@@ -78,7 +78,7 @@ class ForwardRouteTest : public ::testing::Test {
     return world.wait(world.store->scan(std::move(scan)))->items.size();
   }
 
-  World world{false};
+  QueueWorld world{false};
   NoWork no_work;
   const std::optional<Credentials> no_credentials;
   MemberCalls calls;

@@ -52,7 +52,7 @@ class GuardRouteTest : public ::testing::Test {
   }
   bool is_guarded() { return world.wait(queue->stats())->guard.has_value(); }
 
-  World world{false};
+  QueueWorld world{false};
   SimFiles files{1};
   std::unique_ptr<EmbeddedTables> store;
   std::unique_ptr<AuditLog> log;

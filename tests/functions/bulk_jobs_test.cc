@@ -284,7 +284,7 @@ TEST_P(BulkJobsOfAQueue, ALongConditionIsShortenedInTheLines) {
 
 // A store that refuses is not asked at full speed: the rate bounds what is tried.
 TEST(BulkJobsOfAFullStore, TheRateHoldsForWhatIsRefused) {
-  World world(true);
+  QueueWorld world(true);
   Queue& queue = world.start();
   std::vector<NewTask> tasks(100);
   for (auto& created : world.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(created);

@@ -14,7 +14,7 @@ class CreationElsewhereTest : public ::testing::Test {
     engine.index_lag = lag;
     engine.faults = faults;
     elsewhere.reset();
-    here = std::make_unique<World>(engine, seed);
+    here = std::make_unique<QueueWorld>(engine, seed);
     elsewhere = std::make_unique<CreationElsewhere>(here->client(), here->scheduler, here->random, "other:1");
   }
   Result<std::vector<Result<CreatedTask>>> create(std::vector<NewTask> tasks) {
@@ -40,7 +40,7 @@ class CreationElsewhereTest : public ::testing::Test {
   }
 
   QueueSettings settings;
-  std::unique_ptr<World> here;
+  std::unique_ptr<QueueWorld> here;
   std::unique_ptr<CreationElsewhere> elsewhere;
 };
 

@@ -45,7 +45,7 @@ TEST_P(DownstreamTest, ANewRunHasNoFreshRate) {
 
 // A handler that takes so many calls a second, one at once, and answers others with 429.
 struct Limited {
-  World& world;
+  QueueWorld& world;
   double rate;
   std::vector<int64_t> calls{};  // When they came, in ms.
   int refused = 0;

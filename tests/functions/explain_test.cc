@@ -65,7 +65,7 @@ TEST_P(ExplainTest, TheNumberBeforeATaskIsItsPlaceInATakeOfAll) {
         Case{"lanes", Order::kNewestFirst, true, false}, Case{"deadline", Order::kDeadline, false, true},
         Case{"deadline in lanes", Order::kDeadline, true, true}}) {
     SCOPED_TRACE(each.name);
-    World other(GetParam());
+    QueueWorld other(GetParam());
     QueueSettings settings;
     settings.order = each.order;
     settings.deadline_margin = DeadlineMargin::kOff;

@@ -20,7 +20,7 @@ class FailedStoreTest : public ::testing::TestWithParam<bool> {
  protected:
   Alarm alarm_;
   SimFiles files{1};
-  World world{GetParam(), 1, &files};
+  QueueWorld world{GetParam(), 1, &files};
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, FailedStoreTest, ::testing::Values(false, true),

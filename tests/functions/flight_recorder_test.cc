@@ -13,7 +13,7 @@ using testing::ElementsAre;
 
 class FlightRecorderTest : public testing::TestWithParam<bool> {
  protected:
-  World world_{GetParam()};
+  QueueWorld world_{GetParam()};
   Queue* queue_ = &world_.start();
   std::unique_ptr<FlightRecorder> recorder_ = begin();
 

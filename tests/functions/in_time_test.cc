@@ -5,7 +5,7 @@
 namespace freshet {
 namespace {
 
-InTimeCounts counts_of(World& world, Queue& queue) {
+InTimeCounts counts_of(QueueWorld& world, Queue& queue) {
   auto stats = world.wait(queue.stats());
   EXPECT_TRUE(stats);
   return stats ? stats->in_time.since_start : InTimeCounts();

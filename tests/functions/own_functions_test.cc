@@ -18,7 +18,7 @@ FunctionDefinition greeter() {
 }
 
 struct OwnFunctionsTest : testing::Test {
-  World world{false};
+  QueueWorld world{false};
   NativeRegistry natives;
 
   OwnFunctionsTest() {

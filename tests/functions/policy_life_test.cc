@@ -109,7 +109,7 @@ class PolicyLife {
                            {"MAX_ATTEMPTS", "1000"},
                            {"LINGER_MS", "0"},
                            {"BACKOFF_BASE_MS", "10"}};
-  World world_;
+  QueueWorld world_;
   Random random_;
   Queue* queue_ = nullptr;
   std::unique_ptr<Running> running_;

@@ -11,13 +11,13 @@ namespace freshet {
 class Running {
  public:
   using Function = Async<Result<std::string>> (*)(Context&, Queues&, const EventLog&);
-  Running(World& world, Function function, Environment environment, std::string payload = "{}", EventLog log = {})
+  Running(QueueWorld& world, Function function, Environment environment, std::string payload = "{}", EventLog log = {})
       : log_(log),
         definition_(define(std::move(environment))),
         context_{*world.services, definition_, {"id", std::move(payload), world.clock.boot() + seconds(120), "", ""}},
         work_(function(context_, *world.queues, log_)) {}
   bool ended() const { return work_.is_ready(); }
-  Result<std::string> outcome(World& world) { return world.wait(std::move(work_)); }
+  Result<std::string> outcome(QueueWorld& world) { return world.wait(std::move(work_)); }
 
  private:
   static FunctionDefinition define(Environment environment) {
@@ -33,7 +33,7 @@ class Running {
 
 class ProcessorTest : public ::testing::TestWithParam<bool> {
  protected:
-  World world{GetParam()};
+  QueueWorld world{GetParam()};
   Environment environment{{"QUEUE_TABLE", "QueueTable"},    {"TASK_RUNNER", "http://handler/work"},
                           {"TRIGGER_TOPIC_ARN", "trigger"}, {"LINGER_MS", "0"},
                           {"BACKOFF_BASE_MS", "60000"},     {"BACKOFF_JITTER", "0"}};

@@ -206,7 +206,7 @@ TEST_P(ProcessorRuns, AQueueThatGoesEndsWhatARunLeft) {
 
 // A run that cannot take anything any more is no reason to wait for what it has in work.
 TEST(ProcessorRunsFull, ARefusedTakeDoesNotIdleTheOtherSlots) {
-  World world(true);
+  QueueWorld world(true);
   const Environment environment{{"QUEUE_TABLE", "QueueTable"},
                                 {"TASK_RUNNER", "http://handler/work"},
                                 {"CONCURRENCY", "2"},
@@ -269,7 +269,7 @@ TEST_P(ProcessorRuns, ALeaseThatAClientHasShortenedIsKept) {
 
 // The store takes no heartbeat for a while that is shorter than the lease.
 TEST(ProcessorRunsFull, ARefusedHeartbeatIsTriedAgainWhileTheLeaseLasts) {
-  World world(true);
+  QueueWorld world(true);
   const Environment environment{
       {"QUEUE_TABLE", "QueueTable"}, {"TASK_RUNNER", "http://handler/work"}, {"LEASE_MS", "3000"}};
   Queue& queue = world.start(process_settings(environment)->queue);

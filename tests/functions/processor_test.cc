@@ -254,7 +254,7 @@ TEST_P(ProcessorTest, AnAnswerThatDoesNotComeCostsAnAttempt) {
 
 // Heartbeats see the cancel while the claims are not durable yet.
 TEST(ProcessorStartTest, TasksThatAreCancelledBeforeTheirStartAreNotStarted) {
-  World world(true);
+  QueueWorld world(true);
   Environment environment{{"QUEUE_TABLE", "QueueTable"},
                           {"TASK_RUNNER", "http://handler/work"},
                           {"LEASE_MS", "300"},
@@ -276,7 +276,7 @@ TEST(ProcessorStartTest, TasksThatAreCancelledBeforeTheirStartAreNotStarted) {
 }
 
 TEST(ProcessorStartTest, TasksThatNeverStartedGoBackWithTheirAttempt) {
-  World world(true);
+  QueueWorld world(true);
   Environment environment{
       {"QUEUE_TABLE", "QueueTable"}, {"TASK_RUNNER", "http://handler/work"}, {"LINGER_MS", "60000"}};
   Queue& queue = world.start(process_settings(environment)->queue);

@@ -31,7 +31,7 @@ TEST_P(QueueCancel, CancelEndsWaitingTasksAndMarksHeldOnes) {
 // A cancel and a failure at the same time: whichever comes first, the task does not wait again.
 TEST_P(QueueCancel, ATaskThatIsCancelledWhileItFailsIsNotStartedAgain) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
-    World fresh(GetParam(), seed);
+    QueueWorld fresh(GetParam(), seed);
     Queue& queue = fresh.start();
     ASSERT_TRUE(fresh.wait(queue.create(named({"a"})))[0]);
     TakeInput input;
@@ -53,7 +53,7 @@ TEST_P(QueueCancel, ATaskThatIsCancelledWhileItFailsIsNotStartedAgain) {
 TEST_P(QueueCancel, ATaskThatIsCancelledBesideAHeartbeatEndsWhenItFails) {
   for (const auto kind : {Kind::kFail, Kind::kRelease}) {
     for (uint64_t seed = 1; seed <= 40; ++seed) {
-      World fresh(GetParam(), seed);
+      QueueWorld fresh(GetParam(), seed);
       Queue& queue = fresh.start();
       ASSERT_TRUE(fresh.wait(queue.create(named({"a"})))[0]);
       TakeInput input;
@@ -78,7 +78,7 @@ TEST_P(QueueCancel, ATaskThatIsCancelledBesideAHeartbeatEndsWhenItFails) {
 // As another daemon on the same table does it.
 TEST_P(QueueCancel, AMarkThatThisQueueHasNotSeenEndsTheTaskWhenItFails) {
   for (const auto kind : {Kind::kFail, Kind::kRelease}) {
-    World fresh(GetParam(), 1);
+    QueueWorld fresh(GetParam(), 1);
     Queue& queue = fresh.start();
     ASSERT_TRUE(fresh.wait(queue.create(named({"a"})))[0]);
     TakeInput input;

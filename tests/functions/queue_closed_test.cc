@@ -9,8 +9,8 @@ using Kind = Settlement::Kind;
 
 class ClosedQueue : public ::testing::TestWithParam<StoreKind> {
  protected:
-  std::unique_ptr<World> world_ = make_world(GetParam(), 1);
-  World& world = *world_;
+  std::unique_ptr<QueueWorld> world_ = make_world(GetParam(), 1);
+  QueueWorld& world = *world_;
   Environment environment{{"QUEUE_TABLE", "QueueTable"},
                           {"TASK_RUNNER", "http://handler/work"},
                           {"LINGER_MS", "0"},

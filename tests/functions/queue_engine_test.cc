@@ -10,11 +10,11 @@ using Kind = Settlement::Kind;
 
 class EngineQueue : public ::testing::Test {
  protected:
-  World& world(milliseconds lag, SimFaults faults = {}, uint64_t seed = 1) {
+  QueueWorld& world(milliseconds lag, SimFaults faults = {}, uint64_t seed = 1) {
     EngineStore engine;
     engine.index_lag = lag;
     engine.faults = faults;
-    world_ = std::make_unique<World>(engine, seed);
+    world_ = std::make_unique<QueueWorld>(engine, seed);
     return *world_;
   }
   Result<std::vector<TakenTask>> take(Queue& queue, int max = 1) {
@@ -25,11 +25,11 @@ class EngineQueue : public ::testing::Test {
   void create(Queue& queue, std::initializer_list<const char*> names) {
     for (auto& created : world_->wait(queue.create(named(names)))) ASSERT_TRUE(created) << created.error().message;
   }
-  std::unique_ptr<World> world_;
+  std::unique_ptr<QueueWorld> world_;
 };
 
 TEST_F(EngineQueue, TakesTheNewestAlthoughIndexesLag) {
-  World& here = world(milliseconds(1500));
+  QueueWorld& here = world(milliseconds(1500));
   Queue& queue = here.start();
   create(queue, {"a", "b", "c"});
   EXPECT_EQ(ids(take(queue, 2)), "c b");
@@ -44,7 +44,7 @@ TEST_F(EngineQueue, TakesTheNewestAlthoughIndexesLag) {
 TEST_F(EngineQueue, HardlyAClaimFailsHoweverFarIndexesLag) {
   for (const milliseconds lag : {milliseconds(10), milliseconds(100), milliseconds(1500)}) {
     SCOPED_TRACE(lag.count());
-    World& here = world(lag);
+    QueueWorld& here = world(lag);
     Queue& queue = here.start();
     std::vector<Async<Result<std::vector<TakenTask>>>> takes;
     size_t taken = 0;
@@ -66,7 +66,7 @@ TEST_F(EngineQueue, HardlyAClaimFailsHoweverFarIndexesLag) {
 }
 
 TEST_F(EngineQueue, ATasksLifeIsInTheBooks) {
-  World& here = world(milliseconds(500), SimFaults::some());
+  QueueWorld& here = world(milliseconds(500), SimFaults::some());
   QueueSettings settings;
   settings.backoff = {milliseconds(100), milliseconds(100), 1, 0};
   Queue& queue = here.start(settings);
@@ -88,7 +88,7 @@ TEST_F(EngineQueue, ATasksLifeIsInTheBooks) {
 }
 
 TEST_F(EngineQueue, TasksOfClientsAreTakenAndGetWhatTheyLack) {
-  World& here = world(milliseconds(300));
+  QueueWorld& here = world(milliseconds(300));
   QueueSettings settings;
   settings.default_deadline = seconds(60);
   Queue& queue = here.start(settings);
@@ -105,7 +105,7 @@ TEST_F(EngineQueue, TasksOfClientsAreTakenAndGetWhatTheyLack) {
 }
 
 TEST_F(EngineQueue, LeasesOfADaemonThatDiedEndAtTheNextStart) {
-  World& here = world(milliseconds(300));
+  QueueWorld& here = world(milliseconds(300));
   QueueSettings settings;
   settings.lease = seconds(30);
   create(here.start(settings), {"a", "b"});
@@ -120,7 +120,7 @@ TEST_F(EngineQueue, LeasesOfADaemonThatDiedEndAtTheNextStart) {
 }
 
 TEST_F(EngineQueue, ADeadlineIsKeptWithoutTtlOfTheEngine) {
-  World& here = world(milliseconds(300));
+  QueueWorld& here = world(milliseconds(300));
   Queue& queue = here.start();
   std::vector<NewTask> tasks(1);
   tasks[0].id = "late";
@@ -135,7 +135,7 @@ TEST_F(EngineQueue, ADeadlineIsKeptWithoutTtlOfTheEngine) {
 TEST_F(EngineQueue, WhileAnIndexIsMadeAgainAllElseGoesOn) {
   for (const char* name : {"freshet-lane-deadline-index", "task-status-created-index"}) {
     SCOPED_TRACE(name);
-    World& here = world(milliseconds(100));
+    QueueWorld& here = world(milliseconds(100));
     QueueSettings settings;
     settings.lease = seconds(3);
     settings.backoff = {milliseconds(100), milliseconds(100), 1, 0};

@@ -49,7 +49,7 @@ TEST_P(FairQueue, ATakeOfManyIsShared) {
 
 // The store calls of 20 takes of one group, where this many other groups once had a task each.
 uint64_t calls_of_takes(int others) {
-  World world(true);
+  QueueWorld world(true);
   QueueSettings settings;
   settings.look_around = seconds(600);
   auto& queue = world.start(settings);

@@ -9,7 +9,7 @@ class QueueFixture : public ::testing::TestWithParam<bool> {
  protected:
   using Kind = Settlement::Kind;
 
-  World world{GetParam()};
+  QueueWorld world{GetParam()};
 
   Result<std::vector<TakenTask>> take(Queue& queue, int max = 1, milliseconds wait = milliseconds(0)) {
     TakeInput input;

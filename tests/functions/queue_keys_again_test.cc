@@ -138,7 +138,7 @@ TEST_P(QueueKeysAgain, ARepeatedCreateLeavesATaskThatAClientPut) {
 // A store that is full for a moment takes new tasks and refuses to end old ones.
 class QueueKeysAgainFull : public ::testing::Test {
  protected:
-  World world{true};
+  QueueWorld world{true};
   Queue& queue = world.start();
 
   void create(const char* id) {
@@ -229,7 +229,7 @@ TEST_F(QueueKeysAgainFull, SoDoesOneThatAJobRedrives) {
 TEST(QueueKeysHangUp, AClientThatHangsUpWhileItWaitsForItsKeyCreatesNothing) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
-    World world(true, seed);
+    QueueWorld world(true, seed);
     Queue& queue = world.start();
     std::vector<NewTask> first;
     first.push_back(keyed("first", "k", true));

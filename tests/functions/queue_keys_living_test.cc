@@ -222,7 +222,7 @@ TEST_P(QueueKeysLiving, ExplainKnowsWhetherAReplacementIsLeft) {
 
 // The store refuses to mark the one in work, and the one that was to replace it is cancelled before it does.
 TEST(QueueKeysLivingFull, WhatCouldNotBeMarkedLivesOnToo) {
-  World world(true);
+  QueueWorld world(true);
   Queue& queue = world.start();
   const auto create = [&](const char* id) {
     NewTask task;

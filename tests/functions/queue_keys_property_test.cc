@@ -32,7 +32,7 @@ NewTask update_of(const std::string& key, int number) {
 }
 
 // How many tasks of a key are in work at most.
-size_t most_taken(World& world) {
+size_t most_taken(QueueWorld& world) {
   QueryInput query;
   query.table = "QueueTable";
   query.index = "task-status-created-index";
@@ -211,7 +211,7 @@ class KeysModel {
 
   const bool late_;
   const bool lanes_;
-  World world_;
+  QueueWorld world_;
   Random random_;
   QueueSettings settings_;
   Queue* queue_ = nullptr;
@@ -244,7 +244,7 @@ TEST_P(QueueKeysProperty, ProcessorAndPullWorkersKeepToOneAKey) {
                                 {"BACKOFF_BASE_MS", "50"},     {"LEASE_MS", "300"}};
   for (const uint64_t seed : test_seeds(10)) {
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
-    World world(GetParam(), seed);
+    QueueWorld world(GetParam(), seed);
     Random random(seed);
     Queue& queue = world.start(process_settings(environment)->queue);
     world.http.answer = [&](const HttpRequest&) {

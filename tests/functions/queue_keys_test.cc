@@ -229,7 +229,7 @@ TEST_P(QueueKeys, AReplacedTaskThatFailsForGoodIsAFailure) {
 }
 
 // Creates a task with the key "k".
-void create_replacing(World& world, Queue& queue, const char* id) {
+void create_replacing(QueueWorld& world, Queue& queue, const char* id) {
   NewTask task;
   task.id = id;
   task.key = "k";
@@ -243,7 +243,7 @@ void create_replacing(World& world, Queue& queue, const char* id) {
 TEST(QueueKeysFull, WhatCouldNotBeReplacedDoesNotRunAfterTheNewerOne) {
   for (const bool in_work : {false, true}) {
     SCOPED_TRACE(in_work ? "the old one is in work" : "the old one waits");
-    World world(true);
+    QueueWorld world(true);
     Queue& queue = world.start();
     const auto create = [&](const char* id) { create_replacing(world, queue, id); };
     const auto take = [&] { return world.wait(queue.take(TakeInput{})); };
@@ -277,7 +277,7 @@ TEST(QueueKeysFull, WhatCouldNotBeReplacedDoesNotRunAfterTheNewerOne) {
 TEST(QueueKeysFull, WhoComesAfterARefusalIsNotReplaced) {
   for (const bool replaces : {true, false}) {
     SCOPED_TRACE(replaces ? "it replaces" : "it does not replace");
-    World world(true);
+    QueueWorld world(true);
     Queue& queue = world.start();
     const auto create = [&](const char* id, bool replace) {
       NewTask task;
@@ -311,7 +311,7 @@ TEST(QueueKeysFull, WhoComesAfterARefusalIsNotReplaced) {
 
 // A task that is redriven, or put by a client, after a refusal did not exist to be replaced.
 TEST(QueueKeysFull, WhatIsRedrivenOrPutAfterARefusalIsLeftAlone) {
-  World world(true);
+  QueueWorld world(true);
   Queue& queue = world.start();
   const auto create = [&](const char* id) { create_replacing(world, queue, id); };
   create("old");

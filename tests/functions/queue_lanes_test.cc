@@ -61,7 +61,7 @@ TEST_P(QueueLanes, TheFirstTaskThatNamesAPriorityMayBeAClients) {
 TEST_P(QueueLanes, ATaskThatIsOnItsWayWhenTheQueueGetsItsFirstLaneIsServed) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
-    World here(GetParam(), seed);
+    QueueWorld here(GetParam(), seed);
     Queue& queue = here.start();
     std::vector<NewTask> first;
     first.push_back(grouped("laned", "A"));
@@ -81,7 +81,7 @@ TEST_P(QueueLanes, ATaskThatIsOnItsWayWhenTheQueueGetsItsFirstLaneIsServed) {
 TEST_P(QueueLanes, SoIsOneWhoseClientHasHungUp) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
-    World here(GetParam(), seed);
+    QueueWorld here(GetParam(), seed);
     Queue& queue = here.start();
     here.put(Item{{"taskId", Value("laned")},
                   {"taskStatus", Value("PENDING")},
@@ -100,7 +100,7 @@ TEST_P(QueueLanes, SoIsOneWhoseClientHasHungUp) {
 }
 
 TEST(QueueLanesOfMany, OnlyTasksThatNeedANewLaneAreRefusedAtTheBound) {
-  World world(false);
+  QueueWorld world(false);
   Queue& queue = world.start();
   constexpr int kMost = 200'000;
   for (int i = 0; i < kMost - 2;) {

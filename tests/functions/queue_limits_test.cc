@@ -338,7 +338,7 @@ TEST_P(QueueLimits, ALoudGroupDoesNotHoldUpAQuietOne) {
 // A hundred thousand groups, each at its limit: what a take reads does not depend on how many they are.
 TEST(QueueLimitsOfMany, AHundredThousandGroupsCostATakeNoMoreThanAFew) {
   constexpr int kGroups = 100'000;
-  World world(true);
+  QueueWorld world(true);
   world.set_faults({});  // It counts calls of the store: a write that comes late is one more.
   // One task of each is in work, for another daemon.
   for (int i = 0; i < kGroups; ++i) {
@@ -381,7 +381,7 @@ TEST(QueueLimitsOfMany, AHundredThousandGroupsCostATakeNoMoreThanAFew) {
 TEST_P(QueueLimits, NothingIsLostByChangesUnderLoad) {
   for (const auto seed : test_seeds(3)) {
     SCOPED_TRACE(seed);
-    World other(GetParam(), seed);
+    QueueWorld other(GetParam(), seed);
     Random random(seed);
     Queue& queue = other.start();
     int created = 0;
@@ -443,7 +443,7 @@ TEST_P(QueueLimits, NothingIsLostByChangesUnderLoad) {
 TEST_P(QueueLimits, NoWindowHoldsMoreThanTheLimits) {
   for (const auto seed : test_seeds(3)) {
     SCOPED_TRACE(seed);
-    World other(GetParam(), seed);
+    QueueWorld other(GetParam(), seed);
     Random random(seed);
     QueueSettings settings = limits(10, 3);
     settings.limits.burst = 2;

@@ -66,7 +66,7 @@ TEST_P(QueueOverload, MoreThanOneStepIsShedInTheEnd) {
 // Each millisecond somebody else writes and waits; what is shed goes to the disk with that.
 TEST(QueueShedding, HardlySyncsByItself) {
   SimFiles files(1);
-  World world(false, 1, &files);
+  QueueWorld world(false, 1, &files);
   Queue& queue = world.start();
   constexpr int kOften = 300;
   std::vector<NewTask> tasks(2 * kOften);

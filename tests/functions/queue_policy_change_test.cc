@@ -102,7 +102,7 @@ TEST_P(PolicyChange, SwitchingUnderLoadLosesNothingAndStartsNothingTwice) {
       {{"REFUSE_LATE", "off"}},     {{"MAX_ATTEMPTS", "3"}, {"BACKOFF_BASE_MS", "10"}}};
   for (const auto seed : test_seeds(5)) {
     SCOPED_TRACE(seed);
-    World fresh(GetParam(), seed);
+    QueueWorld fresh(GetParam(), seed);
     Random random(seed);
     auto& queue = fresh.start();
     std::map<std::string, int> starts;
@@ -175,7 +175,7 @@ TEST_P(PolicyChange, ARedriveChoosesByAttributes) {
 }
 
 TEST(Redrive, SaysHowManyItMovedBeforeTheStoreWasFull) {
-  World world(true);
+  QueueWorld world(true);
   Queue& queue = world.start();
   for (const char* id : {"a", "b", "c", "d"}) {
     NewTask task;

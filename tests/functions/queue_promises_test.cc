@@ -22,7 +22,7 @@ TEST_P(PromisesTest, APoisonTaskIsDeadInItsClaimsAndCostsOthersNearlyNothing) {
   environment["CONCURRENCY"] = "4";
   uint64_t done[2] = {0, 0};
   for (const bool poisoned : {false, true}) {
-    World fresh(false);
+    QueueWorld fresh(false);
     auto& queue = fresh.start(process_settings(environment)->queue);
     std::vector<NewTask> tasks(2'000);
     for (auto& created : fresh.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(created);
@@ -55,7 +55,7 @@ TEST_P(PromisesTest, TenThousandUpdatesOfAKeyRunAtMostTwiceAndTheLastAlways) {
   environment["LINGER_MS"] = "1000";
   for (const int status : {200, 500, 503}) {
     SCOPED_TRACE(status);
-    World fresh(false);
+    QueueWorld fresh(false);
     auto& queue = fresh.start(process_settings(environment)->queue);
     fresh.http.duration = seconds(5);
     int ended = 0;
@@ -147,7 +147,7 @@ TEST_P(PromisesTest, AMillionAMinuteAreShedAsTheyExpire) {
 
 using Held = std::vector<std::pair<int64_t, TakenTask>>;  // With when it will be done.
 
-void complete_due(World& world, Queue& queue, Held& held, int64_t now) {
+void complete_due(QueueWorld& world, Queue& queue, Held& held, int64_t now) {
   std::vector<Settlement> done;
   std::erase_if(held, [&](auto& one) {
     if (one.first > now) return false;
@@ -159,7 +159,7 @@ void complete_due(World& world, Queue& queue, Held& held, int64_t now) {
 
 // One slot after the other in rounds: the quiet group's tasks wait as if they were nearly alone.
 double p99_of_the_quiet(bool flooded, uint64_t seed, double* jain) {
-  World world(false, seed);
+  QueueWorld world(false, seed);
   Random random(seed);
   auto& queue = world.start();
   std::vector<double> waits;
@@ -219,7 +219,7 @@ TEST(QueuePromises, AQuietGroupBesideAFloodWaitsAtMostTwiceAsLong) {
 // From creation to end, in ms, of tasks that come at half of what four slots can do, while 2,000 dead ones are put
 // back: `at_once` every 100 ms. 0: none.
 double p99_of_the_live(Order order, uint32_t at_once, uint64_t seed) {
-  World world(false, seed);
+  QueueWorld world(false, seed);
   Random random(seed);
   QueueSettings settings;
   settings.order = order;

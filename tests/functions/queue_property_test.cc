@@ -215,8 +215,8 @@ class Model {
   }
 
   const bool late_;
-  std::unique_ptr<World> made_;
-  World& world_ = *made_;
+  std::unique_ptr<QueueWorld> made_;
+  QueueWorld& world_ = *made_;
   Random random_;
   QueueSettings settings_;
   Queue* queue_ = nullptr;
@@ -247,7 +247,7 @@ TEST_P(QueueProperty, ConcurrentTakersGetEveryTaskOnce) {
   for (const uint64_t seed : test_seeds(5)) {
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     const auto made = make_world(GetParam(), seed);
-    World& world = *made;
+    QueueWorld& world = *made;
     Random random(seed);
     Queue& queue = world.start();
     std::vector<NewTask> tasks(200);

@@ -17,7 +17,7 @@ QueueSettings with_runner(RunnerKind runner) {
 // You learn from the log when a queue has no runner that does real work: at the start, and when a deployment changes
 // it.
 TEST(QueuesTest, ARunnerThatDoesNoWorkIsLogged) {
-  World world(false);
+  QueueWorld world(false);
   LogCapture lines;
   Queues queues(*world.services, EventLog(world.clock, lines, LogLevel::kInfo), QueueIdentity{"n", "life"}, nullptr,
                 &world.store->wall_guard());
@@ -40,7 +40,7 @@ TEST(QueuesTest, ARunnerThatDoesNoWorkIsLogged) {
 // The first event of a table's stream opens its queue, and so does a deployment: on a store that answers late they
 // meet.
 TEST(QueuesTest, TwoThatOpenAQueueAtTheSameTimeGetTheSameOne) {
-  World world(true);
+  QueueWorld world(true);
   Queues queues(*world.services, EventLog(), QueueIdentity{"n", "life"}, nullptr, &world.store->wall_guard());
   auto first = queues.open("QueueTable", with_runner(RunnerKind::kNone));
   auto second = queues.open("QueueTable", with_runner(RunnerKind::kFake));
@@ -77,7 +77,7 @@ class ReleasedQueues : public ::testing::Test {
     return all;
   }
 
-  World world{true};
+  QueueWorld world{true};
   LogCapture lines;
   Queues queues{*world.services, EventLog(world.clock, lines, LogLevel::kInfo), QueueIdentity{"n", "life"}, nullptr,
                 &world.store->wall_guard()};

@@ -55,7 +55,7 @@ class ShedLogTest : public ::testing::TestWithParam<bool> {
     return out;
   }
 
-  World world{GetParam()};
+  QueueWorld world{GetParam()};
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, ShedLogTest, ::testing::Bool(),
@@ -154,7 +154,7 @@ TEST_P(ShedLogTest, ALineIsWrittenOverWhileTheRingHasIt) {
 TEST(ShedLogOrderTest, OverlappingAddsLeaveTheNewestHead) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
-    World world(true, seed);
+    QueueWorld world(true, seed);
     auto log = *world.wait(ShedLog::open(*world.tables, "QueueTable", 100));
     std::vector<Async<Result<void>>> adds;
     for (uint64_t i = 0; i < 5; ++i) {

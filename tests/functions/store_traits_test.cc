@@ -41,7 +41,7 @@ class StoreTraitsTest : public ::testing::Test {
     return opened ? "" : opened.error().message;
   }
 
-  World world_{false};
+  QueueWorld world_{false};
   SimEngine engine_{*world_.store, world_.scheduler, 1};
   StoreTraits traits_ = engine_.traits();
   Services services_{engine_, world_.topics, world_.scheduler, world_.random, world_.http, world_.spawner};

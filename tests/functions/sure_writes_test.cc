@@ -365,7 +365,7 @@ TEST_P(UnknownOutcomes, ASettlementThatIsSentAgainAfterTheTaskWentOnIsToldTheTru
 
 // The embedded store loses no answer: its tasks have none of this.
 TEST(SureWrites, AStoreThatAnswersAtOnceKeepsItsTasksAsTheyWere) {
-  World world(false);
+  QueueWorld world(false);
   Queue& queue = world.start();
   auto created = world.wait(queue.create(named({"a"})));
   TakeInput input;

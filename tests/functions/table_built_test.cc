@@ -45,7 +45,7 @@ class TableBuilt : public ::testing::Test {
   }
   Async<void> wait() { return table_built(services_, EventLog(world_.clock, log_, LogLevel::kInfo), "QueueTable"); }
 
-  World world_{false, 1};
+  QueueWorld world_{false, 1};
   LogCapture log_;
   BuildingTables tables_{*world_.store};
   Services services_{tables_, world_.topics, world_.scheduler, world_.random, world_.http, world_.spawner};

@@ -33,7 +33,7 @@ class TracedRunnerTest : public ::testing::Test {
     return spans->of_task("emails", "a", 100).spans;
   }
 
-  World world{false};
+  QueueWorld world{false};
   Tracer tracer{world.scheduler, world.random};
   RecentSpans* spans = nullptr;
 };

@@ -9,7 +9,7 @@ using Kind = Settlement::Kind;
 
 class WakeupTest : public ::testing::TestWithParam<bool> {
  protected:
-  World world{GetParam()};
+  QueueWorld world{GetParam()};
 
   Queue& start(QueueSettings settings = {}) { return world.start(settings); }
   void create(Queue& queue, std::initializer_list<const char*> names) {
@@ -190,7 +190,7 @@ TEST_P(WakeupTest, StartIsPublishedAsLongAsThereIsWorkAndNobodyAtIt) {
 // The sample's wiring, with one link after the other cut.
 class Wiring {
  public:
-  explicit Wiring(World& world, int lost) : world_(world), lost_(lost) {
+  explicit Wiring(QueueWorld& world, int lost) : world_(world), lost_(lost) {
     process_.environment = {{"QUEUE_TABLE", "QueueTable"},    {"TASK_RUNNER", "http://handler/"},
                             {"TRIGGER_TOPIC_ARN", "trigger"}, {"LINGER_MS", "0"},
                             {"MAX_ACTIVE_MS", "1500"},        {"LEASE_MS", "5000"},
@@ -227,7 +227,7 @@ class Wiring {
 
  private:
   struct Run {
-    Run(World& world, Async<Result<std::string>> (*function)(Context&, Queues&, const EventLog&),
+    Run(QueueWorld& world, Async<Result<std::string>> (*function)(Context&, Queues&, const EventLog&),
         const FunctionDefinition& definition, std::string payload)
         : context{*world.services, definition, {"id", std::move(payload), world.clock.boot() + seconds(120), "", ""}},
           work(function(context, *world.queues, log)) {}
@@ -237,7 +237,7 @@ class Wiring {
   };
   bool loses() { return links_++ == lost_; }
 
-  World& world_;
+  QueueWorld& world_;
   const int lost_;
   int links_ = 0;
   FunctionDefinition process_;
@@ -250,7 +250,7 @@ class Wiring {
 TEST_P(WakeupTest, WhateverSingleEventIsLostEverythingRuns) {
   int links = 1000;
   for (int lost = -1; lost < links; ++lost) {
-    World here(GetParam(), static_cast<uint64_t>(lost) + 7);
+    QueueWorld here(GetParam(), static_cast<uint64_t>(lost) + 7);
     here.http.duration = milliseconds(400);
     int failures = 3;
     here.http.answer = [&failures](const HttpRequest&) {

@@ -240,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, QueueClock, ::testing::Bool(), store_name);
 // The queue reads a task whose delay is over, and the clock is set before a slow store has answered.
 TEST_P(QueueClock, ADelayIsNotCutShortByAStepWhileTheStoreAnswers) {
   for (int k = 0; k < 24; ++k) {
-    World fresh(GetParam(), static_cast<uint64_t>(k + 1));
+    QueueWorld fresh(GetParam(), static_cast<uint64_t>(k + 1));
     Queue& queue = fresh.start();
     const auto put = [&](const NewTask& task) { return fresh.wait(queue.create({task}))[0].has_value(); };
     ASSERT_TRUE(put(after("first", seconds(3))));
@@ -259,7 +259,7 @@ TEST_P(QueueClock, ADelayThatIsWrittenWhileTheClockIsSetIsAsLong) {
   for (const milliseconds step : {kHour, -kHour}) {
     for (int k = 0; k < 12; ++k) {
       SCOPED_TRACE(testing::Message() << step.count() << " ms, " << k);
-      World fresh(GetParam(), static_cast<uint64_t>(k + 1));
+      QueueWorld fresh(GetParam(), static_cast<uint64_t>(k + 1));
       Queue& queue = fresh.start();
       ASSERT_TRUE(fresh.wait(queue.create({named("failed")}))[0]);
       const auto taken = fresh.wait(queue.take(TakeInput{}));

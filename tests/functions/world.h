@@ -50,10 +50,10 @@ struct EngineStore {
   SimFaults faults = SimFaults::some();
 };
 
-class World {
+class QueueWorld {
  public:
   // With `files` the store is on disk, there; they outlive the world.
-  explicit World(bool late, uint64_t seed = 1, Files* files = nullptr)
+  explicit QueueWorld(bool late, uint64_t seed = 1, Files* files = nullptr)
       : scheduler(clock),
         random(seed),
         http(scheduler, nanoseconds(0)),
@@ -65,7 +65,7 @@ class World {
     auto created = wait(store->create_table(queue_table()));
     EXPECT_TRUE(created) << created.error().message;
   }
-  World(const EngineStore& engine, uint64_t seed)
+  QueueWorld(const EngineStore& engine, uint64_t seed)
       : scheduler(clock),
         random(seed),
         http(scheduler, nanoseconds(0)),
@@ -87,7 +87,7 @@ class World {
     EXPECT_TRUE(created) << created.error().message;
     start_owned();
   }
-  ~World() {
+  ~QueueWorld() {
     queues.reset();
     owned_.reset();
     for (auto* each : {&recent_, &behind_, &store}) {
@@ -224,9 +224,9 @@ class World {
 };
 
 enum class StoreKind { kEmbedded, kLate, kEngine };
-inline std::unique_ptr<World> make_world(StoreKind kind, uint64_t seed) {
-  if (kind == StoreKind::kEngine) return std::make_unique<World>(EngineStore{}, seed);
-  return std::make_unique<World>(kind == StoreKind::kLate, seed);
+inline std::unique_ptr<QueueWorld> make_world(StoreKind kind, uint64_t seed) {
+  if (kind == StoreKind::kEngine) return std::make_unique<QueueWorld>(EngineStore{}, seed);
+  return std::make_unique<QueueWorld>(kind == StoreKind::kLate, seed);
 }
 inline std::string kind_name(const ::testing::TestParamInfo<StoreKind>& kind) {
   if (kind.param == StoreKind::kEngine) return "engine";

@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "tests/house/rules.h"
@@ -138,6 +139,15 @@ TEST(HouseRules, APartOfTheCoreOnlyDecides) {
   EXPECT_EQ(check_core_part(own, "EventLog log_;\n").size(), 1u);
 }
 
+TEST(HouseRules, ClassesAreNamedWithTheirNamespaces) {
+  EXPECT_THAT(classes("namespace freshet {\n\nclass A {\n  struct Inner {\n  };\n};\nstruct B final : public A {\n};\n"
+                      "class Declared;\nnamespace {\nclass Hidden {\n};\n}  // namespace\n\n"
+                      "template <class T>\nclass C {\n};\n}  // namespace freshet\n"),
+              ElementsAre("freshet::A", "freshet::B", "freshet::C"));
+  EXPECT_THAT(classes("namespace freshet::house {\nenum class Kind { kOne, kTwo };\n}  // namespace freshet::house\n"),
+              ElementsAre("freshet::house::Kind"));
+}
+
 class Repository : public testing::Test {
  protected:
   using Check = Complaints (*)(std::string_view path, std::string_view text);
@@ -204,6 +214,20 @@ TEST_F(Repository, ThePartsOfTheQueuesCoreOnlyDecide) {
   };
   EXPECT_EQ(complaints(kSources, only), "");
   EXPECT_GT(parts_seen_, 10) << "the core was not found";
+}
+
+TEST_F(Repository, NoTwoFilesDefineOneClass) {
+  static std::map<std::string, std::string> files;
+  const auto defined_twice = [](std::string_view path, std::string_view text) {
+    Complaints out;
+    for (const std::string& name : classes(text)) {
+      const auto [first, is_new] = files.emplace(name, path);
+      if (!is_new) out.push_back(std::string(path) + ": " + name + " is defined in " + first->second + ", too");
+    }
+    return out;
+  };
+  EXPECT_EQ(complaints(kSources, defined_twice), "");
+  EXPECT_GT(files.size(), 500u);
 }
 
 TEST_F(Repository, FilesAndFunctionsAreShort) {

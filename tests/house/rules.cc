@@ -312,4 +312,26 @@ Complaints check_words(std::string_view path, std::string_view text) {
   return complaints;
 }
 
+std::vector<std::string> classes(std::string_view source) {
+  static const std::regex kNamespace(R"(namespace( [\w:]+)? \{)");
+  static const std::regex kClass(
+      R"((?:template <.*> )?(?:class|struct|enum class) (\w+)(?: final)?(?: :[^;]*)?\s*\{.*)");
+  std::vector<std::string> spaces;
+  std::vector<std::string> out;
+  for (const std::string_view line : lines_of(source)) {
+    std::match_results<std::string_view::const_iterator> found;
+    if (std::regex_match(line.begin(), line.end(), found, kNamespace)) {
+      spaces.push_back(found[1].matched ? found[1].str() : "");
+    } else if (line.starts_with("}  // namespace") && !spaces.empty()) {
+      spaces.pop_back();
+    } else if (std::regex_match(line.begin(), line.end(), found, kClass)) {
+      if (std::find(spaces.begin(), spaces.end(), "") != spaces.end()) continue;
+      std::string name;
+      for (const std::string& space : spaces) name += space.substr(1) + "::";
+      out.push_back(name + found[1].str());
+    }
+  }
+  return out;
+}
+
 }  // namespace freshet::house

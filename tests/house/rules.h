@@ -33,6 +33,9 @@ Complaints check_module(std::string_view path, std::string_view source);
 // or log, and includes no other part.
 Complaints check_core_part(std::string_view path, std::string_view source);
 Complaints check_sizes(std::string_view path, std::string_view source);
+// The classes that a file defines for others, with their namespaces: not those in unnamed namespaces or within others.
+// Two files must not define one name: the linker would keep only one of their functions, for both.
+std::vector<std::string> classes(std::string_view source);
 // Loose ends and paths of somebody's machine, in any text file.
 Complaints check_words(std::string_view path, std::string_view text);
 

@@ -9,7 +9,7 @@ void Admission::left(uint64_t tasks, uint64_t bytes, BootTime now) {
   drained_bytes_.left(bytes, now);
 }
 
-std::optional<Refusal> Admission::beyond_bound(int priority, Room there, Room more, DrainRates rates) const {
+std::optional<Refusal> Admission::beyond_bound(int priority, TaskRoom there, TaskRoom more, DrainRates rates) const {
   return refused_for(settings_.admission, priority, there, more, rates);
 }
 
@@ -23,7 +23,7 @@ uint64_t Refusals::*Admission::count_of(const Refusal& refusal) {
   return refusal.reason == "max-waiting" ? &Refusals::tasks : &Refusals::bytes;
 }
 
-Error Admission::full(const Refusal& refusal, Room there, uint64_t size, int priority) const {
+Error Admission::full(const Refusal& refusal, TaskRoom there, uint64_t size, int priority) const {
   const auto& bounds = settings_.admission;
   // A task that is larger than all that may wait will never have room.
   const uint64_t most = bounds.max_waiting_bytes;

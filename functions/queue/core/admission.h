@@ -48,15 +48,15 @@ class Admission {
 
   // Checks MAX_WAITING and MAX_WAITING_BYTES for a task that needs the room `more`. `there`: the tasks that wait
   // already. `rates`: rates() at the time of that reading. Empty if the task is admitted.
-  std::optional<Refusal> beyond_bound(int priority, Room there, Room more, DrainRates rates) const;
+  std::optional<Refusal> beyond_bound(int priority, TaskRoom there, TaskRoom more, DrainRates rates) const;
   // The refusal as an error. `there`: the tasks that wait already. `size`: the bytes of the task. kTooManyRequests with
   // the time to retry; kValidation if the task alone exceeds the bound.
-  Error full(const Refusal& refusal, Room there, uint64_t size, int priority) const;
+  Error full(const Refusal& refusal, TaskRoom there, uint64_t size, int priority) const;
   // The name in the shed log of the policy that refused, and the counter for it.
   std::string policy_of(const Refusal& refusal) const;
   static uint64_t Refusals::*count_of(const Refusal& refusal);
   // The additional room for a task that replaces a waiting one of `old` bytes.
-  static Room in_place_of(uint64_t old, uint64_t size) { return {0, size > old ? size - old : 0}; }
+  static TaskRoom in_place_of(uint64_t old, uint64_t size) { return {0, size > old ? size - old : 0}; }
 
   // For REFUSE_LATE: true if the newest task leaves first, so that a fresh one waits behind no backlog.
   bool goes_newest_first() const { return settings_.order != Order::kOldestFirst; }

@@ -45,7 +45,7 @@ class DrainRate {
 };
 
 // Tasks, and their stored size in bytes.
-struct Room {
+struct TaskRoom {
   uint64_t tasks = 0;
   uint64_t bytes = 0;
 };
@@ -72,8 +72,8 @@ inline uint64_t usable(uint64_t bound, const AdmissionSettings& settings, int pr
 
 // The refusal if there is no room for `more` beside `waiting`. If both bounds are exceeded, it is for the one that has
 // room again later, at the rate at which tasks leave. Empty: there is room.
-inline std::optional<Refusal> refused_for(const AdmissionSettings& settings, int priority, Room waiting, Room more,
-                                          DrainRates rates) {
+inline std::optional<Refusal> refused_for(const AdmissionSettings& settings, int priority, TaskRoom waiting,
+                                          TaskRoom more, DrainRates rates) {
   std::optional<Refusal> out;
   const auto look = [&](const char* reason, uint64_t bound, uint64_t there, uint64_t added, double rate) {
     if (bound == 0 || added == 0) return;

@@ -28,10 +28,10 @@ class Creation : QueuePart {
   // admission.cc
   std::optional<Error> wrong(const NewTask& task);
   Async<bool> is_there(const NewTask& task);
-  Async<Room> room_taken(const NewTask& task, uint64_t size);
-  std::optional<Room> room_taken_after(const NewTask* before, const NewTask& task, uint64_t size);
+  Async<TaskRoom> room_taken(const NewTask& task, uint64_t size);
+  std::optional<TaskRoom> room_taken_after(const NewTask* before, const NewTask& task, uint64_t size);
   uint64_t stored_size(const NewTask& task);
-  Async<Room> waiting();
+  Async<TaskRoom> waiting();
   Async<void> refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
   Async<uint64_t> waiting_in_lane(std::string lane);
   Async<bool> stands_for(const NewTask& task);

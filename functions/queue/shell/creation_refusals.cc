@@ -20,25 +20,25 @@ Async<bool> Creation::is_there(const NewTask& task) {
 
 // The room that the task takes: none if it exists already. If it replaces a waiting task of its key, only the
 // additional bytes count. `size`: the bytes of the task.
-Async<Room> Creation::room_taken(const NewTask& task, uint64_t size) {
+Async<TaskRoom> Creation::room_taken(const NewTask& task, uint64_t size) {
   const bool there = co_await is_there(task);
-  if (there && !FRESHET_PLANTED("repeated-create-needs-room")) co_return Room();
-  if (task.key.empty()) co_return Room{1, size};
+  if (there && !FRESHET_PLANTED("repeated-create-needs-room")) co_return TaskRoom();
+  if (task.key.empty()) co_return TaskRoom{1, size};
   const auto living = co_await parts_.keyed.living_task(task.key);
-  if (!living || !living->task) co_return Room{1, size};
-  if (!task.replace) co_return Room();
-  if (text_of(living->task, attribute::kStatus) == state::kTaken) co_return Room{1, size};
+  if (!living || !living->task) co_return TaskRoom{1, size};
+  if (!task.replace) co_return TaskRoom();
+  if (text_of(living->task, attribute::kStatus) == state::kTaken) co_return TaskRoom{1, size};
   co_return Admission::in_place_of(living->task.encoded().size(), size);
 }
 
 // The same for a task that follows another of its key in the same batch, which the store does not know yet. Empty:
 // there is no such task, or it is wrong and will not be created.
-std::optional<Room> Creation::room_taken_after(const NewTask* before, const NewTask& task, uint64_t size) {
+std::optional<TaskRoom> Creation::room_taken_after(const NewTask* before, const NewTask& task, uint64_t size) {
   if (before == nullptr) return std::nullopt;
   NewTask copy = *before;
   const auto item = new_item(copy, wall());
   if (!item) return std::nullopt;
-  if (!task.replace) return Room();
+  if (!task.replace) return TaskRoom();
   return Admission::in_place_of(ItemRef::encode(*item).encoded().size(), size);
 }
 
@@ -50,8 +50,8 @@ uint64_t Creation::stored_size(const NewTask& task) {
   return item ? ItemRef::encode(*item).encoded().size() : 0;
 }
 
-Async<Room> Creation::waiting() {
-  Room out;
+Async<TaskRoom> Creation::waiting() {
+  TaskRoom out;
   auto books = co_await services_.tables.books(table_);
   if (!books) co_return out;  // The writes will say why.
   for (auto status : {state::kPending, state::kDelayed}) {
@@ -62,7 +62,7 @@ Async<Room> Creation::waiting() {
 }
 
 Async<void> Creation::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out) {
-  Room there = co_await waiting();
+  TaskRoom there = co_await waiting();
   const DrainRates rates = core_.admission.rates(boot());
   std::vector<ShedLine> lines;
   std::map<std::string_view, const NewTask*> last_of_key;  // The tasks that this batch will leave waiting.
@@ -71,7 +71,7 @@ Async<void> Creation::refuse_beyond_bound(const std::vector<NewTask>& tasks, std
     const uint64_t size = stored_size(tasks[i]);
     const auto last = last_of_key.find(tasks[i].key);
     const auto known = room_taken_after(last == last_of_key.end() ? nullptr : last->second, tasks[i], size);
-    Room more = known.value_or(Room{1, size});
+    TaskRoom more = known.value_or(TaskRoom{1, size});
     auto refusal = core_.admission.beyond_bound(tasks[i].priority, there, more, rates);
     if (refusal && !known) {
       more = co_await room_taken(tasks[i], size);
@@ -188,7 +188,7 @@ Async<void> Creation::refuse_late(const std::vector<NewTask>& tasks, std::vector
     if (!after) continue;
     const bool there = co_await is_there(task);
     if (there) continue;
-    const Room room = co_await room_taken(task, 0);
+    const TaskRoom room = co_await room_taken(task, 0);
     if (room.tasks == 0 && !task.replace) continue;  // A task of its key already counts.
     if (auto error = wrong(task)) {
       out[i] = fail(std::move(*error));

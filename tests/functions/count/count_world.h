@@ -14,9 +14,9 @@
 
 namespace freshet {
 
-class CountWorld : public World {
+class CountWorld : public QueueWorld {
  public:
-  explicit CountWorld(bool late, uint64_t seed = 1) : World(late, seed) {
+  explicit CountWorld(bool late, uint64_t seed = 1) : QueueWorld(late, seed) {
     TableDefinition parcels;
     parcels.name = "Parcels";
     parcels.keys = {{"id", Type::kString}, {}};

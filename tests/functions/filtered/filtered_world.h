@@ -19,8 +19,8 @@ inline Settings call_centre() {
 
 class FilteredFixture : public ::testing::TestWithParam<StoreKind> {
  protected:
-  std::unique_ptr<World> made_ = make_world(GetParam(), 1);
-  World& world = *made_;
+  std::unique_ptr<QueueWorld> made_ = make_world(GetParam(), 1);
+  QueueWorld& world = *made_;
   std::unique_ptr<TableQueue> queue;
 
   TableQueue& open(Settings settings = call_centre()) {

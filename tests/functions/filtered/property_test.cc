@@ -141,7 +141,7 @@ struct Shared {
 };
 
 // One caller's day: members come and go, requests wait or not, calls end, members pause.
-Async<bool> caller_day(World& world, TableQueue& queue, uint64_t seed, int who, std::shared_ptr<Shared> shared) {
+Async<bool> caller_day(QueueWorld& world, TableQueue& queue, uint64_t seed, int who, std::shared_ptr<Shared> shared) {
   Random random(seed);
   const auto note = [&](const Error& error) {
     const bool usual = error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kConflict ||

@@ -18,8 +18,8 @@ class OrderedFixture : public ::testing::TestWithParam<StoreKind> {
  protected:
   using Code = OrderedCode;
 
-  std::unique_ptr<World> made_ = make_world(GetParam(), 1);
-  World& world = *made_;
+  std::unique_ptr<QueueWorld> made_ = make_world(GetParam(), 1);
+  QueueWorld& world = *made_;
   std::unique_ptr<GuardedTable> table;
   const int64_t start = world.now_ms();
 

@@ -219,8 +219,8 @@ class Interleaving {
   }
 
   Random random_;
-  std::unique_ptr<World> made_;
-  World& world_ = *made_;
+  std::unique_ptr<QueueWorld> made_;
+  QueueWorld& world_ = *made_;
   const int64_t start_ms_;
   int64_t end_ms_ = 0;
   Definition definition_{{}, {{"PK", Type::kString}, {}}};

@@ -27,7 +27,7 @@ std::optional<milliseconds> after(const std::optional<Refusal>& refusal) {
 TEST(Admission, RefusesBeyondTheBoundAndKeepsAShareForCriticalTasks) {
   AdmissionSettings settings;
   const auto refused = [&](int priority, uint64_t waiting, double rate) {
-    return after(refused_for(settings, priority, Room{waiting, 0}, Room{1, 0}, {rate, 0}));
+    return after(refused_for(settings, priority, TaskRoom{waiting, 0}, TaskRoom{1, 0}, {rate, 0}));
   };
   EXPECT_FALSE(refused(0, 1'000'000, 0));
   settings.max_waiting = 100;
@@ -46,7 +46,7 @@ TEST(Admission, BoundsBytesInTheSameWay) {
   settings.max_waiting_bytes = 10'000;
   settings.reserved_share = 0.2;
   const auto refused = [&](int priority, uint64_t waiting, uint64_t size, double rate) {
-    return refused_for(settings, priority, Room{5, waiting}, Room{1, size}, {1, rate});
+    return refused_for(settings, priority, TaskRoom{5, waiting}, TaskRoom{1, size}, {1, rate});
   };
   EXPECT_FALSE(refused(0, 7'000, 1'000, 1)) << "exactly what others may use";
   EXPECT_EQ(refused(0, 7'001, 1'000, 1)->reason, "max-waiting-bytes");
@@ -61,7 +61,7 @@ TEST(Admission, OfTwoBoundsTheOneThatTakesLongerIsNamed) {
   settings.max_waiting = 10;
   settings.max_waiting_bytes = 1'000;
   settings.reserved_share = 0;
-  const Room there{10, 1'000};
+  const TaskRoom there{10, 1'000};
   EXPECT_EQ(refused_for(settings, 0, there, {1, 100}, {1, 10})->reason, "max-waiting-bytes");
   EXPECT_EQ(refused_for(settings, 0, there, {1, 100}, {1, 10})->after, milliseconds(10'000));
   EXPECT_EQ(refused_for(settings, 0, there, {1, 100}, {0.1, 1000})->reason, "max-waiting");

@@ -18,8 +18,8 @@ class PriorityFixture : public ::testing::TestWithParam<StoreKind> {
  protected:
   using Code = PriorityCode;
 
-  std::unique_ptr<World> made_ = make_world(GetParam(), 1);
-  World& world = *made_;
+  std::unique_ptr<QueueWorld> made_ = make_world(GetParam(), 1);
+  QueueWorld& world = *made_;
   std::unique_ptr<TableQueue> queue;
 
   TableQueue& open(Settings settings = shipment_settings(), std::optional<TableDefinition> wanted = {}) {

@@ -299,7 +299,7 @@ struct Tally {
 };
 
 // Takes, works, and then finishes, fails, or dies silently.
-Async<void> consume(World& world, TableQueue& queue, uint64_t seed, std::shared_ptr<Tally> tally) {
+Async<void> consume(QueueWorld& world, TableQueue& queue, uint64_t seed, std::shared_ptr<Tally> tally) {
   Random random(seed);
   for (int i = 0; i < 40; ++i) {
     PeekInput input;

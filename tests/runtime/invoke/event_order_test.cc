@@ -21,14 +21,14 @@ AsyncConfig config(seconds age) {
   return async;
 }
 
-std::vector<std::string> order(const World& world) {
+std::vector<std::string> order(const RuntimeWorld& world) {
   std::vector<std::string> all;
   for (const Seen& one : world.seen) all.push_back(one.function + one.payload);
   return all;
 }
 
 TEST(EventOrder, WhatIsDueFirstStartsFirstWhosoeverItIs) {
-  World world(one_place());
+  RuntimeWorld world(one_place());
   world.add_function("Aaa");
   world.add_function("Mmm");
   world.add_function("Zzz");
@@ -56,7 +56,7 @@ TEST(EventOrder, WhatIsDueFirstStartsFirstWhosoeverItIs) {
 }
 
 TEST(EventOrder, ManyThatCannotStartDoNotMakeItSpin) {
-  World world;
+  RuntimeWorld world;
   for (int i = 0; i < 100; ++i) {
     const std::string name = "F" + std::to_string(i);
     world.add_function(name, {}, 1);
@@ -74,7 +74,7 @@ TEST(EventOrder, ManyThatCannotStartDoNotMakeItSpin) {
 
 // A retry that comes later is not forgotten when another function's end starts the queue's first event.
 TEST(EventOrder, ALaterRetryKeepsItsTime) {
-  World world(one_place());
+  RuntimeWorld world(one_place());
   world.add_function("Aaa");
   world.add_function("Zzz", config(seconds(3600)));
   AsyncConfig retried;
@@ -90,7 +90,7 @@ TEST(EventOrder, ALaterRetryKeepsItsTime) {
 }
 
 struct EventAge : testing::Test {
-  World world;
+  RuntimeWorld world;
   EventAge() {
     AsyncConfig async = config(seconds(6 * 3600));
     async.on_failure.target = "arn:aws:lambda:us-east-1:000000000000:function:Failures";

@@ -83,7 +83,7 @@ class FaultTest : public testing::TestWithParam<uint64_t> {
 
   const uint64_t seed_;
   Random dice_;
-  World world_;
+  RuntimeWorld world_;
   std::vector<std::string> created_;
   std::set<std::string> published_;
   int next_ = 0;
@@ -121,7 +121,7 @@ TEST(LargePublish, PowerLossBetweenItsPartsLeavesWholePartsAndTheyAreDelivered) 
   std::set<size_t> found;
   for (uint64_t n = 1; n <= 10; ++n) {
     SCOPED_TRACE("crash at call " + std::to_string(n));
-    World world(options, n);
+    RuntimeWorld world(options, n);
     world.add_function("Topic", {}, 0);  // Nothing is delivered yet.
     world.must(world.runtime->put_topic({"News"}));
     for (size_t i = 0; i < kAll; ++i) {

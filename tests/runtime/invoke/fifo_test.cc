@@ -14,7 +14,7 @@ using testing::ElementsAre;
 struct FifoTest : testing::Test {
   static constexpr const char* kTopic = "Orders.fifo";
 
-  void prepare(World& world) {
+  void prepare(RuntimeWorld& world) {
     world.must(world.runtime->put_topic({kTopic}));
     AsyncConfig async;
     async.max_retries = 1;
@@ -29,11 +29,11 @@ struct FifoTest : testing::Test {
     input.deduplication_id = text;
     return input;
   }
-  static void publish(World& world, const std::string& text, const std::string& group) {
+  static void publish(RuntimeWorld& world, const std::string& text, const std::string& group) {
     world.must(world.runtime->publisher().publish(message(text, group)));
   }
   // The messages that the function was called with, in order.
-  static std::vector<std::string> messages(const World& world, const std::string& function) {
+  static std::vector<std::string> messages(const RuntimeWorld& world, const std::string& function) {
     std::vector<std::string> all;
     for (const std::string& payload : world.payloads(function)) {
       const auto event = parse_plain_json(payload);
@@ -45,7 +45,7 @@ struct FifoTest : testing::Test {
 };
 
 TEST_F(FifoTest, TheNextOfAGroupWaitsForTheOneBeforeIt) {
-  World world;
+  RuntimeWorld world;
   prepare(world);
   world.script["F"] = {fails("no", milliseconds(100)), takes(milliseconds(300))};
   publish(world, "a1", "a");
@@ -62,7 +62,7 @@ TEST_F(FifoTest, TheNextOfAGroupWaitsForTheOneBeforeIt) {
 }
 
 TEST_F(FifoTest, WhatIsGivenUpMakesWay) {
-  World world;
+  RuntimeWorld world;
   prepare(world);
   world.script["F"] = {fails("no"), fails("no")};
   publish(world, "a1", "a");
@@ -73,7 +73,7 @@ TEST_F(FifoTest, WhatIsGivenUpMakesWay) {
 }
 
 TEST_F(FifoTest, TwoSubscriptionsOfOneFunctionDoNotWaitForEachOther) {
-  World world;
+  RuntimeWorld world;
   prepare(world);
   world.must(world.runtime->subscribe({"g", kTopic, "lambda", "F", "", false, false}));
   world.script["F"] = {takes(seconds(1)), takes(seconds(1))};
@@ -86,7 +86,7 @@ TEST_F(FifoTest, TwoSubscriptionsOfOneFunctionDoNotWaitForEachOther) {
 }
 
 TEST_F(FifoTest, TheOrderSurvivesALossOfPower) {
-  World world;
+  RuntimeWorld world;
   prepare(world);
   world.add_function("F", {}, 0);
   for (int i = 0; i < 40; ++i) publish(world, std::to_string(i), "g" + std::to_string(i % 2));
@@ -116,7 +116,7 @@ TEST_F(FifoTest, TheOrderSurvivesALossOfPower) {
 TEST_F(FifoTest, PublishesTakeTheirTurn) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
-    World world(RuntimeOptions{}, seed);
+    RuntimeWorld world(RuntimeOptions{}, seed);
     prepare(world);
     std::vector<Async<Result<std::string>>> publishes;
     for (int i = 0; i < 10; ++i) {
@@ -134,7 +134,7 @@ TEST_F(FifoTest, PublishesTakeTheirTurn) {
 
 // The caller has gone away: the next publish has its turn all the same.
 TEST_F(FifoTest, APublisherThatGoesAwayHoldsUpNobody) {
-  World world(RuntimeOptions{}, 5);
+  RuntimeWorld world(RuntimeOptions{}, 5);
   prepare(world);
   for (int i = 0; i < 5; ++i) {
     auto abandoned = world.runtime->publisher().publish(message("m" + std::to_string(i), "g"));
@@ -146,7 +146,7 @@ TEST_F(FifoTest, APublisherThatGoesAwayHoldsUpNobody) {
 }
 
 TEST_F(FifoTest, AnEndpointGetsAGroupInOrderThoughItRefuses) {
-  World world;
+  RuntimeWorld world;
   world.must(world.runtime->put_topic({kTopic}));
   world.must(world.runtime->subscribe({"e", kTopic, "http", "http://127.0.0.1:2/hook", "", false, true}));
   world.http.answers = {HttpResponse{200, "", {}, ""}, HttpResponse{503, "", {}, ""}, HttpResponse{404, "", {}, ""}};
@@ -158,7 +158,7 @@ TEST_F(FifoTest, AnEndpointGetsAGroupInOrderThoughItRefuses) {
 }
 
 TEST_F(FifoTest, AClockThatIsSetBackDoesNotMixTheOrder) {
-  World world;
+  RuntimeWorld world;
   prepare(world);
   world.add_function("F", {}, 0);
   publish(world, "1", "g");
@@ -172,7 +172,7 @@ TEST_F(FifoTest, AClockThatIsSetBackDoesNotMixTheOrder) {
 }
 
 TEST_F(FifoTest, AMessageIsStillKnownWhenTheClockWasSet) {
-  World world;
+  RuntimeWorld world;
   prepare(world);
   publish(world, "1", "g");
   world.sim.run_for(seconds(1));
@@ -195,7 +195,7 @@ TEST_F(FifoTest, AMessageIsStillKnownWhenTheClockWasSet) {
 }
 
 TEST_F(FifoTest, AMessageOfADoubtfulTimeIsKnownForAsLongAsAnyOther) {
-  World world;
+  RuntimeWorld world;
   prepare(world);
   const auto publish_after = [&](const char* text, nanoseconds time) {
     world.sim.run_for(time);
@@ -217,7 +217,7 @@ TEST_F(FifoTest, AMessageOfADoubtfulTimeIsKnownForAsLongAsAnyOther) {
 }
 
 TEST_F(FifoTest, ATemplateChangesWhatItSaysAndNothingElse) {
-  World world;
+  RuntimeWorld world;
   world.must(world.runtime->put_topic({kTopic, true, false}));
   world.must(world.runtime->topic_service().change_topic(kTopic, [](TopicSettings& settings) {
     settings.attributes["DisplayName"] = "Orders";
@@ -233,7 +233,7 @@ TEST_F(FifoTest, ATemplateChangesWhatItSaysAndNothingElse) {
 }
 
 TEST_F(FifoTest, ItIsNoDestination) {
-  World world;
+  RuntimeWorld world;
   prepare(world);
   AsyncConfig async;
   async.max_retries = 0;

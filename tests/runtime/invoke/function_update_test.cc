@@ -27,7 +27,7 @@ FunctionUpdate adding(const std::string& variable) {
   };
 }
 
-FunctionDefinition found(World& world, const std::string& name) {
+FunctionDefinition found(RuntimeWorld& world, const std::string& name) {
   const auto function = world.runtime->invoker().find(name);
   return function ? *function : FunctionDefinition{};
 }
@@ -37,7 +37,7 @@ constexpr uint64_t kUpdateSeeds = 20;
 TEST(FunctionUpdates, EachBeginsWithWhatTheOneBeforeHasMade) {
   for (uint64_t seed = 1; seed <= kUpdateSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    World world(RuntimeOptions{}, seed);
+    RuntimeWorld world(RuntimeOptions{}, seed);
     world.must(world.runtime->put_function(program("F", "/code")));
     std::vector<std::optional<Async<Result<FunctionDefinition>>>> updates;
     for (const char* name : {"A", "B", "C", "D"})
@@ -54,7 +54,7 @@ TEST(FunctionUpdates, EachBeginsWithWhatTheOneBeforeHasMade) {
 }
 
 TEST(FunctionUpdates, OnlyOneOfTwoMakesAFunction) {
-  World world(RuntimeOptions{}, 7);
+  RuntimeWorld world(RuntimeOptions{}, 7);
   const FunctionUpdate make = [](const FunctionDefinition* now) -> Result<FunctionDefinition> {
     if (now) return fail(ErrorCode::kConflict, "it is there");
     return program("F", "/code");
@@ -69,7 +69,7 @@ TEST(FunctionUpdates, OnlyOneOfTwoMakesAFunction) {
 TEST(FunctionUpdates, RenewingLosesNoChangeOfAClient) {
   for (uint64_t seed = 1; seed <= kUpdateSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    World world(RuntimeOptions{}, seed);
+    RuntimeWorld world(RuntimeOptions{}, seed);
     for (const char* name : {"A", "B", "C"}) world.must(world.runtime->put_function(program(name, "/code")));
     world.must(world.runtime->put_function(program("Moves", "/code")));
     world.must(world.runtime->put_function(program("Other", "/elsewhere")));
@@ -96,7 +96,7 @@ TEST(FunctionUpdates, CodeIsLeftOnlyWhenThatIsDurable) {
     std::vector<std::string> left;
     RuntimeOptions options;
     options.on_code_left = [&left](const std::string& folder) { left.push_back(folder); };
-    World world(options, seed);
+    RuntimeWorld world(options, seed);
     world.must(world.runtime->put_function(program("F", "/one")));
     auto put = world.runtime->put_function(program("F", "/two"));
     Random steps(seed);
@@ -121,7 +121,7 @@ TEST(FunctionUpdates, AFunctionThatChangesWhileItIsRemovedLeavesAllItsCode) {
     std::set<std::string> left;
     RuntimeOptions options;
     options.on_code_left = [&left](const std::string& folder) { left.insert(folder); };
-    World world(options, seed);
+    RuntimeWorld world(options, seed);
     world.must(world.runtime->put_function(program("F", "/one")));
     auto put = world.runtime->put_function(program("F", "/two"));
     auto removed = world.runtime->remove_function("F");
@@ -134,14 +134,14 @@ TEST(FunctionUpdates, AFunctionThatChangesWhileItIsRemovedLeavesAllItsCode) {
 
 TEST(FunctionUpdates, WhoeverKeepsCodeIsToldWhenItIsLeft) {
   std::vector<std::string> left;
-  const World* there = nullptr;
+  const RuntimeWorld* there = nullptr;
   RuntimeOptions options;
   options.on_code_left = [&](const std::string& folder) {
     left.push_back(folder);
     const auto durable = there->tables->durable();
     EXPECT_TRUE(durable.is_ready()) << "a crash now would bring it back";
   };
-  World world(options);
+  RuntimeWorld world(options);
   there = &world;
   world.must(world.runtime->put_function(program("F", "/one")));
   EXPECT_TRUE(world.runtime->uses_code("/one"));

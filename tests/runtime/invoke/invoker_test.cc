@@ -24,7 +24,7 @@ TEST(EventNumber, IsReadWithinTheId) {
 }
 
 TEST(Invoke, ASynchronousCallGivesTheHandlersResult) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F");
   world.script["F"] = {gives(R"({"n":1})")};
   const InvokeOutcome outcome = world.must(world.runtime->invoker().invoke("F", R"({"a":1})"));
@@ -37,7 +37,7 @@ TEST(Invoke, ASynchronousCallGivesTheHandlersResult) {
 }
 
 TEST(Invoke, AHandlersErrorAndItsTimeoutAreOutcomes) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F", {}, {}, milliseconds(1500));
   world.script["F"] = {fails("broken"), takes(seconds(10))};
   const InvokeOutcome failed = world.must(world.runtime->invoker().invoke("F", ""));
@@ -61,7 +61,7 @@ TEST(Invoke, AFunctionsTextIsLoggedAtABoundedLength) {
   LogCapture log;
   RuntimeOptions options;
   options.log = EventLog(clock, log, LogLevel::kWarn);
-  World world(options);
+  RuntimeWorld world(options);
   world.add_function("F");
   world.script["F"] = {fails(std::string(1u << 20, 'x'))};
   const InvokeOutcome outcome = world.must(world.runtime->invoker().invoke("F", ""));
@@ -71,7 +71,7 @@ TEST(Invoke, AFunctionsTextIsLoggedAtABoundedLength) {
 }
 
 TEST(Invoke, WhatCannotBeInvokedIsAnError) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F");
   const auto code = [&](const std::string& function, const std::string& payload) {
     auto result = world.wait(world.runtime->invoker().invoke(function, payload));
@@ -87,7 +87,7 @@ TEST(Invoke, WhatCannotBeInvokedIsAnError) {
 
 TEST(Invoke, GoesOnWithTheCallersTrace) {
   const std::string caller = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0";
-  World world;
+  RuntimeWorld world;
   world.add_function("F", config(seconds(3600), 0));
   InvokeWishes wishes;
   wishes.trace_id = caller;
@@ -126,7 +126,7 @@ TEST(Trace, IsTheCallersOrANewOne) {
 }
 
 TEST(Invoke, ReservedConcurrencyThrottlesSynchronousCalls) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F", {}, 1);
   world.script["F"] = {takes(seconds(5))};
   auto first = world.runtime->invoker().invoke("F", "");
@@ -142,7 +142,7 @@ TEST(Invoke, ReservedConcurrencyThrottlesSynchronousCalls) {
 TEST(Invoke, TheSharedPoolHoldsForFunctionsWithoutAReservation) {
   RuntimeOptions options;
   options.invoker.unreserved_concurrency = 2;
-  World world(options);
+  RuntimeWorld world(options);
   world.add_function("A");
   world.add_function("B");
   world.add_function("R", {}, 1);
@@ -159,7 +159,7 @@ TEST(Invoke, TheSharedPoolHoldsForFunctionsWithoutAReservation) {
 }
 
 TEST(Invoke, AnInvocationOutlivesItsCaller) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F");
   world.script["F"] = {takes(seconds(1))};
   { auto dropped = world.runtime->invoker().invoke("F", ""); }
@@ -170,7 +170,7 @@ TEST(Invoke, AnInvocationOutlivesItsCaller) {
 }
 
 TEST(Invoke, AnInvocationThatIsToEndWithItsCallerDoes) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F");
   world.script["F"] = {takes(seconds(1))};
   InvokeWishes wishes;
@@ -184,7 +184,7 @@ TEST(Invoke, AnInvocationThatIsToEndWithItsCallerDoes) {
 }
 
 TEST(AsyncEvents, StartInTheTurnInWhichTheyAreLoggedAndLeaveNothingBehind) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F");
   const auto turns = world.sim.loop().stats().turns;
   const std::string id = world.must(world.runtime->invoker().invoke_async("F", R"({"a":1})"));
@@ -197,7 +197,7 @@ TEST(AsyncEvents, StartInTheTurnInWhichTheyAreLoggedAndLeaveNothingBehind) {
 }
 
 TEST(AsyncEvents, ThrottledEventsWaitAndStartAsSoonAsThereIsAPlaceInTheirOrder) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F", config(seconds(3600), 0), 1);
   for (int i = 0; i < 40; ++i) {
     world.script["F"].push_back(takes(seconds(1)));
@@ -214,7 +214,7 @@ TEST(AsyncEvents, ThrottledEventsWaitAndStartAsSoonAsThereIsAPlaceInTheirOrder) 
 }
 
 TEST(AsyncEvents, AreGivenUpAtTheirMaximumAgeAndNeverBefore) {
-  World world;
+  RuntimeWorld world;
   AsyncConfig async = config(seconds(60), 0);
   async.on_failure.target = "arn:aws:lambda:us-east-1:000000000000:function:Failures";
   world.add_function("Failures");
@@ -241,7 +241,7 @@ TEST(AsyncEvents, AreGivenUpAtTheirMaximumAgeAndNeverBefore) {
 }
 
 TEST(AsyncEvents, ErrorsAreRetriedLaterAndLaterThenSentToTheDestination) {
-  World world;
+  RuntimeWorld world;
   world.must(world.runtime->put_topic({"Dead"}));
   world.add_function("Listener");
   SubscriptionDefinition subscription;
@@ -268,7 +268,7 @@ TEST(AsyncEvents, ErrorsAreRetriedLaterAndLaterThenSentToTheDestination) {
 }
 
 TEST(AsyncEvents, AnEventThatIsGivenUpGoesToTheDeadLetterTopicAsItIs) {
-  World world;
+  RuntimeWorld world;
   world.must(world.runtime->put_topic({"Dead"}));
   world.add_function("Listener");
   SubscriptionDefinition subscription;
@@ -309,7 +309,7 @@ TEST(AsyncEvents, AnEventThatIsGivenUpGoesToTheDeadLetterTopicAsItIs) {
 
 // A topic's message may have 256 KB, and so may an event: with its attributes the letter is larger.
 TEST(AsyncEvents, AlsoTheLargestEventGetsToTheDeadLetterTopic) {
-  World world;
+  RuntimeWorld world;
   world.must(world.runtime->put_topic({"Dead"}));
   world.add_function("Listener");
   SubscriptionDefinition subscription;
@@ -335,7 +335,7 @@ TEST(AsyncEvents, AlsoTheLargestEventGetsToTheDeadLetterTopic) {
 }
 
 TEST(AsyncEvents, SuccessIsSentOnToo) {
-  World world;
+  RuntimeWorld world;
   AsyncConfig async = config(seconds(3600), 0);
   async.on_success.target = "arn:aws:lambda:us-east-1:000000000000:function:Next";
   world.add_function("Next");
@@ -350,7 +350,7 @@ TEST(AsyncEvents, SuccessIsSentOnToo) {
 }
 
 TEST(AsyncEvents, SurviveARestartWithTheirAttemptsAndAge) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F", config(seconds(100), 1), 1, seconds(300));
   world.script["F"] = {fails("first")};
   world.must(world.runtime->invoker().invoke_async("F", "\"retried\""));
@@ -377,7 +377,7 @@ TEST(AsyncEvents, SurviveARestartWithTheirAttemptsAndAge) {
 }
 
 TEST(AsyncEvents, AnAcknowledgedEventSurvivesPowerLoss) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F", config(seconds(3600), 0), 0);
   world.must(world.runtime->invoker().invoke_async("F", "\"kept\""));
   world.must(world.tables->durable());
@@ -391,7 +391,7 @@ TEST(AsyncEvents, AnAcknowledgedEventSurvivesPowerLoss) {
 TEST(AsyncEvents, AFullQueueRefusesAndForgetsNothing) {
   RuntimeOptions options;
   options.invoker.max_queued_events = 3;
-  World world(options);
+  RuntimeWorld world(options);
   world.add_function("F", config(seconds(3600), 0), 0);
   for (int i = 0; i < 3; ++i) world.must(world.runtime->invoker().invoke_async("F", "{}"));
   auto refused = world.wait(world.runtime->invoker().invoke_async("F", "{}"));
@@ -403,7 +403,7 @@ TEST(AsyncEvents, AFullQueueRefusesAndForgetsNothing) {
 }
 
 TEST(AsyncEvents, ARemovedFunctionsEventsGo) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F", config(seconds(3600), 0), 0);
   world.must(world.runtime->invoker().invoke_async("F", "{}"));
   world.must(world.runtime->remove_function("F"));
@@ -424,7 +424,7 @@ FunctionDefinition http_function() {
 }
 
 TEST(HttpHost, PostsTheEventWhenWhatItSeesIsDurable) {
-  World world;
+  RuntimeWorld world;
   world.must(world.runtime->put_function(http_function()));
   world.must(world.runtime->invoker().invoke_async("H", R"({"a":1})"));
   world.sim.loop().turn();
@@ -441,7 +441,7 @@ TEST(HttpHost, PostsTheEventWhenWhatItSeesIsDurable) {
 }
 
 TEST(HttpHost, StatusesBecomeOutcomes) {
-  World world;
+  RuntimeWorld world;
   world.must(world.runtime->put_function(http_function()));
   const auto run = [&](Result<HttpResponse> answer) {
     world.http.answers.push_back(std::move(answer));
@@ -460,7 +460,7 @@ TEST(HttpHost, StatusesBecomeOutcomes) {
 }
 
 TEST(HttpHost, ABusyEndpointCostsNoRetryUntilTheEventIsTooOld) {
-  World world;
+  RuntimeWorld world;
   world.must(world.runtime->put_function(http_function()));
   for (int i = 0; i < 5; ++i) world.http.answers.push_back(HttpResponse{429, "", {}, ""});
   world.must(world.runtime->invoker().invoke_async("H", "{}"));
@@ -479,7 +479,7 @@ TEST(HttpHost, ABusyEndpointCostsNoRetryUntilTheEventIsTooOld) {
 }
 
 TEST(Functions, DefinitionsAreCheckedKeptAndReplaced) {
-  World world;
+  RuntimeWorld world;
   const auto error = [&](FunctionDefinition function) {
     auto result = world.wait(world.runtime->put_function(std::move(function)));
     return result ? std::string() : result.error().message;
@@ -529,7 +529,7 @@ TEST(Functions, DefinitionsAreCheckedKeptAndReplaced) {
 }
 
 TEST(Drain, StartsNothingNewAndWaitsForWhatRuns) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F", config(seconds(3600), 0), 1);
   world.script["F"] = {takes(seconds(2))};
   world.must(world.runtime->invoker().invoke_async("F", "1"));
@@ -548,7 +548,7 @@ TEST(Drain, StartsNothingNewAndWaitsForWhatRuns) {
 }
 
 TEST(EndAll, EndsHandlersWhereTheyWaitAndNothingRunsAfterIt) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F", config(seconds(3600), 0), 1);
   world.script["F"] = {takes(seconds(2))};
   auto waiting = world.runtime->invoker().invoke("F", "");

@@ -21,7 +21,7 @@ inline MappingDefinition mapping_of(std::string table, std::string function) {
 
 struct MappingTest : testing::Test {
   LogCapture log;
-  World world;
+  RuntimeWorld world;
 
   MappingTest() {
     world.options.log = EventLog(world.clock, log, LogLevel::kWarn);

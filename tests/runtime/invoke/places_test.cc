@@ -30,7 +30,7 @@ class TurnsTest : public ::testing::Test {
     return static_cast<int>(std::count(all.begin(), all.end(), R"("event")"));
   }
 
-  World world;
+  RuntimeWorld world;
 };
 
 TEST_F(TurnsTest, ACallerThatTriesAgainGetsThroughABacklog) {
@@ -97,7 +97,7 @@ TEST_F(TurnsTest, SoItIsForThePlacesThatAllOthersShare) {
 
 // Once the daemon stops, it would run as long as clients call.
 TEST(Draining, CallersFromOutsideAreRefusedAndCallsOfFunctionsServed) {
-  World world;
+  RuntimeWorld world;
   world.add_function("F");
   world.add_function("Called");
   world.script["F"] = {takes(seconds(3))};
@@ -121,7 +121,7 @@ TEST(Draining, CallersFromOutsideAreRefusedAndCallsOfFunctionsServed) {
 
 TEST(Places, NoneIsKeptWhereTheLimitLeavesNone) {
   Places places(10, [](const std::string&, bool) {});
-  FunctionDefinition function = World::function("F", {}, 2);
+  FunctionDefinition function = RuntimeWorld::function("F", {}, 2);
   const BootTime now{seconds(100)};
   const auto first = places.take(function, Places::For::kCaller, now);
   {

@@ -46,13 +46,13 @@ struct RaceWorld {
     EXPECT_EQ(there(), before) << what;
   }
 
-  World world;
+  RuntimeWorld world;
 };
 
 TEST(Races, ATopicThatGoesWhileSubscriptionsComeLeavesNone) {
   for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
-    World& world = race.world;
+    RuntimeWorld& world = race.world;
     auto first = world.runtime->subscribe(race.to_a("one"));
     auto gone = world.runtime->remove_topic("News");
     auto second = world.runtime->subscribe(race.to_a("two"));
@@ -81,7 +81,7 @@ TEST(Races, TwoThatSubscribeTheSameEndpointGetOneSubscription) {
 TEST(Races, ASubscriptionThatIsEndedWhileItChangesStaysEnded) {
   for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
-    World& world = race.world;
+    RuntimeWorld& world = race.world;
     const std::string arn = world.must(world.runtime->subscribe(race.to_a("one")));
     ChangeSubscription filter = [](SubscriptionDefinition& definition, SubscriptionSettings&) {
       definition.filter_policy = R"({"k":["v"]})";
@@ -101,7 +101,7 @@ TEST(Races, ASubscriptionThatIsEndedWhileItChangesStaysEnded) {
 TEST(Races, ATopicThatChangesWhileItGoesDoesNotComeBack) {
   for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
-    World& world = race.world;
+    RuntimeWorld& world = race.world;
     const auto change = [&](const char* value) {
       ChangeTopic tag = [value](TopicSettings& settings) {
         settings.tags["k"] = value;
@@ -132,7 +132,7 @@ MappingDefinition mapping_of(int batch) {
 TEST(Races, AMappingIsWhatWasAskedForLast) {
   for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
-    World& world = race.world;
+    RuntimeWorld& world = race.world;
     world.add_table("Tasks");
     auto first = world.runtime->put_mapping(mapping_of(1));
     auto second = world.runtime->put_mapping(mapping_of(2));
@@ -152,7 +152,7 @@ TEST(Races, AMappingIsWhatWasAskedForLast) {
 TEST(Races, AChangeOfAMappingThatIsNotThereYetSkipsNoRecord) {
   for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
-    World& world = race.world;
+    RuntimeWorld& world = race.world;
     world.add_table("Tasks");
     auto first = world.runtime->put_mapping(mapping_of(1));
     auto second = world.runtime->put_mapping(mapping_of(2));
@@ -175,7 +175,7 @@ TEST(Races, AChangeOfAMappingThatIsNotThereYetSkipsNoRecord) {
 TEST(Races, ASubscriptionThatIsConfirmedGetsMessagesThoughNobodyWaitsForTheAnswer) {
   for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
-    World& world = race.world;
+    RuntimeWorld& world = race.world;
     Random steps(seed);
     SubscriptionDefinition asked{"", "News", "http", "http://there/", "", false, false};
     ChangeSubscription as_it_is = [](SubscriptionDefinition&, SubscriptionSettings&) { return Result<void>(); };

@@ -10,7 +10,7 @@ namespace {
 constexpr std::chrono::hours kDay{24};
 
 struct ScheduleTest : testing::Test {
-  World world;
+  RuntimeWorld world;
   ScheduleTest() { world.add_function("F"); }
   void put(const std::string& expression, const std::string& input = "", bool enabled = true) {
     ScheduleDefinition schedule{"tick", expression, "F", input, enabled};
@@ -179,7 +179,7 @@ TEST_F(ScheduleTest, ChangesTakeEffectAndBadOnesAreRefused) {
 // A store that answers late: the schedule changes while it is being fired.
 TEST(Schedules, AChangeWhileItFiresNeitherRepeatsNorForgets) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
-    World world(RuntimeOptions{}, seed);
+    RuntimeWorld world(RuntimeOptions{}, seed);
     world.add_function("F");
     const auto definition = [](const std::string& input) {
       return ScheduleDefinition{"tick", "rate(1 minute)", "F", input, true};

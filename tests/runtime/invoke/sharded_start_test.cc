@@ -99,7 +99,7 @@ struct ShardedStart : testing::Test {
   }
 
   LogCapture log;
-  World world;
+  RuntimeWorld world;
   TableStreams engine;
   StartTables tables;
   FakeEngine& first;  // The stream "A" of the table "T".

@@ -93,7 +93,7 @@ struct ShardedMappings {
   }
 
   LogCapture log;
-  World world;
+  RuntimeWorld world;
   FakeEngine engine;
   ShardedTables tables;
   MappingDefinition mapping;

@@ -20,7 +20,7 @@ class RuntimeTraits : public ::testing::Test {
         RuntimeOptions{});
   }
 
-  World world_{RuntimeOptions{}};
+  RuntimeWorld world_{RuntimeOptions{}};
   SimEngine engine_;
 };
 
@@ -40,7 +40,7 @@ TEST_F(RuntimeTraits, AMappingNeedsOneStreamWithFullImages) {
   traits.full_images = false;
   const auto own = runtime(traits);
   ASSERT_TRUE(world_.wait(own->start()));
-  ASSERT_TRUE(world_.wait(own->put_function(World::function("F"))));
+  ASSERT_TRUE(world_.wait(own->put_function(RuntimeWorld::function("F"))));
   MappingDefinition mapping;
   mapping.id = "m";
   mapping.table = "Tasks";

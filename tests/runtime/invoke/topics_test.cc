@@ -10,7 +10,7 @@ namespace freshet {
 namespace {
 
 struct TopicTest : testing::Test {
-  World world;
+  RuntimeWorld world;
   TopicTest() { world.must(world.runtime->put_topic({"News"})); }
 
   std::string subscribe(const std::string& function, const std::string& policy = "") {
@@ -103,7 +103,7 @@ TEST_F(TopicTest, WhatDoesNotExistIsAnErrorOrSkipped) {
 TEST_F(TopicTest, AFullQueueRefusesThePublishWhole) {
   RuntimeOptions options;
   options.invoker.max_queued_events = 1;
-  World small(options);
+  RuntimeWorld small(options);
   small.must(small.runtime->put_topic({"News"}));
   small.add_function("A", {}, 0);
   small.add_function("B", {}, 0);
@@ -327,7 +327,7 @@ TEST_F(TopicTest, TopicsAndSubscriptionsAreKeptAndRemoved) {
 }
 
 TEST(AccountTest, DataStaysWithItsAccount) {
-  World world;
+  RuntimeWorld world;
   const auto restart_as = [&](const char* account, const char* region) {
     world.options.account = Account{region, account};
     return world.restart();
@@ -357,7 +357,7 @@ TEST(AccountTest, DataStaysWithItsAccount) {
 
 // The sample application's wiring with three functions: what each step costs.
 struct WalkTest : testing::Test {
-  World world;
+  RuntimeWorld world;
 
   static Async<Result<std::string>> trigger(Context& context) {
     PublishInput input;

@@ -33,7 +33,7 @@ class VersionsTest : public ::testing::Test {
   }
   int64_t modified() { return world.runtime->invoker().find("F")->modified_ms; }
 
-  World world;
+  RuntimeWorld world;
 };
 
 TEST_F(VersionsTest, AVersionRunsUnderItsOwnNameAndAnAliasAsWhatItPointsTo) {

@@ -50,18 +50,18 @@ struct Seen {
   std::string trace_id;
 };
 
-class World {
+class RuntimeWorld {
  public:
-  World() : World(RuntimeOptions{}) {}
+  RuntimeWorld() : RuntimeWorld(RuntimeOptions{}) {}
   // With a seed for it, every call of the runtime to its store takes simulated time, out of step.
-  explicit World(RuntimeOptions o, uint64_t late_seed = 0) : options(std::move(o)), late_seed_(late_seed) {
+  explicit RuntimeWorld(RuntimeOptions o, uint64_t late_seed = 0) : options(std::move(o)), late_seed_(late_seed) {
     natives.add("script", [this](Context& context) { return play(*this, context); });
     http.answer = [](const HttpRequest&) { return HttpResponse{200, "application/json", {}, R"("ok")"}; };
     open_store();
     start();
   }
 
-  ~World() { runtime.reset(); }  // Handlers refer to all the rest.
+  ~RuntimeWorld() { runtime.reset(); }  // Handlers refer to all the rest.
 
   void open_store() {
     EmbeddedOptions store;
@@ -176,7 +176,7 @@ class World {
     explicit Running(int& counter) : now(counter) { ++now; }
     ~Running() { --now; }
   };
-  static Async<Result<std::string>> play(World& world, Context& context) {
+  static Async<Result<std::string>> play(RuntimeWorld& world, Context& context) {
     const std::string name = context.function.name;
     world.seen.push_back(
         {name, context.invocation.payload.text(), context.now(), world.files.syncs(), context.invocation.trace_id});

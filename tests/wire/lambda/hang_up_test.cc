@@ -35,7 +35,7 @@ struct Client {
     world.sim.run_for(seconds(1));
   }
 
-  World world;
+  RuntimeWorld world;
   const std::unique_ptr<Files> files = make_memory_files();
   CodeStore code;
   Random steps;

@@ -35,7 +35,7 @@ class ViewRoutesTest : public MappingTest {
 };
 
 TEST_F(ViewRoutesTest, AFunctionHasItsCountsAndNotItsEnvironment) {
-  FunctionDefinition function = World::function("Mail", {seconds(60), 5, {}, {"arn:aws:sns:::Lost"}}, 2);
+  FunctionDefinition function = RuntimeWorld::function("Mail", {seconds(60), 5, {}, {"arn:aws:sns:::Lost"}}, 2);
   function.environment = {{"PASSWORD", "secret"}};
   world.must(world.runtime->put_function(function));
   world.script["Mail"] = {fails("no"), takes(seconds(5)), takes(seconds(5))};

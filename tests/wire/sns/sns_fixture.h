@@ -97,7 +97,7 @@ class SnsTest : public testing::Test {
   }
 
   const std::string arn_ = "arn:aws:sns:us-east-1:000000000000:News";
-  World world_;
+  RuntimeWorld world_;
   std::unique_ptr<Route> route_;
 };
 

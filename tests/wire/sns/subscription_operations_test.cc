@@ -252,7 +252,7 @@ TEST_F(SnsSubscriptionTest, NothingElseIsEndedByAToken) {
 TEST_F(SnsSubscriptionTest, TokensAreNotMadeFromTheSeed) {
   std::set<std::string> tokens;
   for (int i = 0; i < 2; ++i) {
-    World world;  // With the same seed.
+    RuntimeWorld world;  // With the same seed.
     world.must(world.runtime->put_topic({"News"}));
     SubscriptionDefinition asked{"", "News", "http", "http://127.0.0.1:2/", "", false, false};
     const auto none = [](SubscriptionDefinition&, SubscriptionSettings&) { return Result<void>(); };
