@@ -8,7 +8,8 @@
 
 namespace freshet {
 
-// Puts CREATE_TASKS tasks into the queue, one per CREATE_INTERVAL_MS. Returns null, as the sample does.
+// Puts CREATE_TASKS tasks into the queue, one per CREATE_INTERVAL_MS. Makes the table a queue if it is none, unless
+// another daemon serves it. Returns null, as the sample does.
 Async<Result<std::string>> create_tasks(Context& context, Queues& queues, const EventLog& log);
 
 // Publishes `Start` to PROCESS_TASKS_TOPIC_ARN if the event is a notification or holds an INSERT. For inserts alone it

@@ -31,6 +31,7 @@ constexpr milliseconds kEndpointTimeout = seconds(15);
 constexpr int kEndpointConcurrency = 16;
 constexpr seconds kEndpointMaxAge{3600};
 constexpr nanoseconds kDrainLook = milliseconds(5);
+constexpr nanoseconds kLongestClaim = seconds(2);
 
 // The endpoint of a subscription's messages; or, while it is pending, of the request to confirm it.
 FunctionDefinition endpoint_of(const SubscriptionDefinition& subscription, std::string target) {
@@ -216,7 +217,6 @@ Async<Result<Runtime::Parts::FirstPlace>> Runtime::Parts::first_place(MappingDef
   if (!stream) co_return fail(std::move(stream.error()));
   co_return FirstPlace{position_at(stream->label, latest ? stream->bounds.next : stream->bounds.oldest, lanes)};
 }
-
 bool Runtime::Parts::busy() const {
   if (invoker.busy()) return true;
   return std::any_of(mappings.begin(), mappings.end(), [](const auto& entry) { return entry.second->busy(); });
@@ -259,8 +259,13 @@ Async<bool> Runtime::drain(BootTime deadline) {
   Parts& p = *parts_;
   p.schedules.pause();
   for (auto& [id, mapping] : p.mappings) mapping->pause();
-  p.invoker.events().pause();
   p.invoker.drain();
+  // What this daemon has claimed in a fleet still runs here, if the claim is answered soon.
+  const BootTime claimed = std::min(deadline, p.ports.scheduler.clock().boot() + kLongestClaim);
+  while (p.schedules.busy() && p.ports.scheduler.clock().boot() < claimed) {
+    co_await sleep_for(p.ports.scheduler, kDrainLook);
+  }
+  p.invoker.events().pause();
   while (p.busy() && p.ports.scheduler.clock().boot() < deadline) {
     co_await sleep_for(p.ports.scheduler, kDrainLook);
   }
@@ -274,7 +279,6 @@ Async<Result<void>> Runtime::save_mappings_now() {
   for (auto& [id, mapping] : parts_->mappings) co_await mapping->save();
   co_return Result<void>();
 }
-
 void Runtime::end_all() {
   parts_->end_all();
 }
@@ -524,7 +528,6 @@ Async<Result<void>> Runtime::put_schedule(ScheduleDefinition schedule) {
   }
   return parts_->schedules.put(std::move(schedule));
 }
-
 Async<Result<void>> Runtime::remove_schedule(std::string name) {
   return parts_->schedules.remove(std::move(name));
 }
@@ -544,11 +547,12 @@ std::vector<SubscriptionDefinition> Runtime::subscriptions() const {
 std::vector<ScheduleDefinition> Runtime::schedules() const {
   return parts_->schedules.list();
 }
-
+void Runtime::share_schedules(std::string daemon, std::function<bool()> may_fire) {
+  parts_->schedules.share(std::move(daemon), std::move(may_fire));
+}
 std::vector<ScheduleState> Runtime::schedule_states() const {
   return parts_->schedules.states();
 }
-
 std::vector<MappingState> Runtime::mappings() const {
   std::vector<MappingState> all;
   for (const auto& [id, mapping] : parts_->mappings) {
@@ -557,11 +561,9 @@ std::vector<MappingState> Runtime::mappings() const {
   }
   return all;
 }
-
 Detached& Runtime::detached() {
   return parts_->detached;
 }
-
 void Runtime::serve_processes(ProgramSettings settings) {
   parts_->process_host.serve(std::move(settings));
 }
@@ -576,11 +578,9 @@ Async<InvokeOutcome> Runtime::make_ready(std::string function) {
   invocation.only_starts = true;
   co_return co_await parts_->process_host.invoke(*target, std::move(invocation));
 }
-
 std::map<std::string, ProcessStats> Runtime::process_stats() const {
   return parts_->process_host.stats();
 }
-
 Invoker& Runtime::invoker() {
   return parts_->invoker;
 }

@@ -76,6 +76,9 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
   ~Runtime();  // Ends every handler where it waits; unfinished asynchronous events run again at the next start.
 
+  // The schedules are those of a fleet, in which `daemon` names this daemon; see Schedules::share(). Call it before
+  // start().
+  void share_schedules(std::string daemon, std::function<bool()> may_fire);
   // Creates the system table if it does not exist, loads its content, and continues with it. Call it once, first.
   // kValidation if the content was made for another account or region.
   Async<Result<void>> start();

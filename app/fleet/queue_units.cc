@@ -5,6 +5,7 @@
 #include "base/points.h"
 #include "base/set_by.h"
 #include "functions/queue/served_elsewhere.h"
+#include "tables/lease/schedule_claims.h"
 
 namespace freshet {
 
@@ -29,8 +30,11 @@ QueueUnits::QueueUnits(QueueUnitsParts parts, FleetOptions options)
   parts_.queues.open_only([this](const std::string& table) { return wanted_.contains(table); });
 }
 
-Async<Result<void>> QueueUnits::check() {
-  return provide_fleet_table(parts_.tables);
+Async<Result<void>> QueueUnits::check(bool has_schedules) {
+  auto provided = co_await provide_fleet_table(parts_.tables);
+  if (!provided || !has_schedules) co_return provided;
+  auto schedules = provide_schedules_table(parts_.tables);
+  co_return co_await schedules;
 }
 
 Async<Result<void>> QueueUnits::deploy(std::map<std::string, QueueSettings> queues) {
@@ -98,10 +102,14 @@ OwnerSign QueueUnits::owner_sign(const std::string& queue) const {
   return {fleet->view().plan->version, owner->id, owner->epoch, owner->beat};
 }
 
-bool QueueUnits::may_create(const std::string& queue) const {
+bool QueueUnits::is_accepted() const {
   const FleetCore* fleet = core();
-  if (!fleet || !settings_.contains(queue) || !fleet_->is_accepted()) return false;
+  if (!fleet || !fleet_->is_accepted()) return false;
   return fleet->membership() == Membership::kJoined || fleet->membership() == Membership::kFenced;
+}
+
+bool QueueUnits::may_create(const std::string& queue) const {
+  return settings_.contains(queue) && is_accepted();
 }
 
 Async<Result<std::vector<Result<CreatedTask>>>> QueueUnits::create(const std::string& queue,

@@ -50,8 +50,9 @@ class QueueUnits final : private FleetHooks {
     std::string url;
   };
 
-  // Fails, and so refuses the start, if the fleet's table does not exist and cannot be created.
-  Async<Result<void>> check();
+  // Fails, and so refuses the start, if the fleet's table does not exist and cannot be created, or that of schedules
+  // where there are any.
+  Async<Result<void>> check(bool has_schedules);
   // Sets the queues of the template, with their settings.
   Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues);
   // Joins the fleet as the member that others reach at `url`. Call it once requests are served.
@@ -69,6 +70,8 @@ class QueueUnits final : private FleetHooks {
   // As CreateElsewhere.
   Async<Result<std::vector<Result<CreatedTask>>>> create(const std::string& queue, std::vector<NewTask> tasks);
   std::string new_id() { return parts_.random.uuid(); }
+  // True while this member may act for the fleet: no other daemon has its name, and its clock was right when it joined.
+  bool is_accepted() const;
   // URLs of the other living members.
   std::vector<std::string> others() const;
   void nudge();

@@ -12,6 +12,7 @@
 
 #include "functions/queue/named_turns.h"
 #include "functions/queue/queue.h"
+#include "runtime/api/create_elsewhere.h"
 
 namespace freshet {
 
@@ -30,6 +31,10 @@ class Queues final : public TaskQueues {
   using MayOpen = std::function<bool(const std::string& table)>;
   void open_only(MayOpen may) { may_open_ = std::move(may); }
   bool may_open(const std::string& table) const { return !may_open_ || may_open_(table); }
+
+  // For functions that create tasks of a queue that may not be opened here. Without it, they fail.
+  void set_create_elsewhere(CreateElsewhere create) { create_elsewhere_ = std::move(create); }
+  const CreateElsewhere& create_elsewhere() const { return create_elsewhere_; }
 
   // Makes the table a queue. If it is a queue already, gives it these settings. Errors as Queue::open() says, and
   // kUnavailable if it may not be opened. While another open() of the same table is under way, this one waits for it.
@@ -82,6 +87,7 @@ class Queues final : public TaskQueues {
   std::vector<std::shared_ptr<Queue>> closed_;
   std::map<std::string, uint64_t> opens_;  // The number of times that each table was opened.
   MayOpen may_open_;
+  CreateElsewhere create_elsewhere_;
   NamedTurns opening_{services_.scheduler};
   Scope sweeps_;  // While there are closed queues, one sweep().
   Scope releases_;

@@ -14,6 +14,8 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kScheduleStateKind = "schedule-state";
+constexpr std::string_view kClaimed = "claimed";
+constexpr std::string_view kClaimedOf = "claimedOf";
 constexpr milliseconds kLongestWait{60'000};
 constexpr nanoseconds kRetry = seconds(1);
 // If the clock is set back by at most this, a schedule that has fired since does not fire again.
@@ -24,6 +26,12 @@ Item state_item(const std::string& name, WallTime start, WallTime last) {
   item.set("start", Value::number(epoch_ms(start)));
   item.set("last", Value::number(epoch_ms(last)));
   return item;
+}
+
+// Claims are counted for each expression (tables/lease/schedule_claims.h).
+void set_claimed(Item& state, const ScheduleDefinition& schedule, uint64_t claimed) {
+  state.set(kClaimed, Value::number(static_cast<int64_t>(claimed)));
+  state.set(kClaimedOf, Value(schedule.expression));
 }
 
 Result<ScheduleExpression> check(const ScheduleDefinition& schedule) {
@@ -60,6 +68,12 @@ void Schedules::pause() {
   }
 }
 
+Item Schedules::state_of(const Entry& entry) const {
+  Item item = state_item(entry.definition.name, entry.start, entry.last);
+  if (entry.claimed) set_claimed(item, entry.definition, *entry.claimed);
+  return item;
+}
+
 Async<Result<void>> Schedules::load() {
   auto states = co_await load_system_items(parts_.tables, std::string(kScheduleStateKind));
   if (!states) co_return fail(std::move(states.error()));
@@ -82,7 +96,10 @@ Async<Result<void>> Schedules::load() {
     const Item& state = by_name[definition.name];
     const WallTime start(milliseconds(state.int_or("start", epoch_ms(now))));
     const WallTime last(milliseconds(state.int_or("last", epoch_ms(now))));
-    add(Entry{std::move(definition), std::move(*expression), start, last});
+    Entry entry{std::move(definition), std::move(*expression), start, last};
+    if (fleet_ && state.string_or(kClaimedOf) == entry.definition.expression)
+      entry.claimed = static_cast<uint64_t>(state.int_or(kClaimed, 0));
+    add(std::move(entry));
   }
   co_return Result<void>();
 }
@@ -100,17 +117,19 @@ Async<Result<void>> Schedules::put(ScheduleDefinition schedule) {
               goes_on && was_on ? known->second.last : now};
   // This includes a schedule that was off: a firing that has happened is not repeated.
   if (goes_on) entry.last = std::max(entry.last, known->second.last);
+  // What was claimed and not fired before it was off is not fired when it is on again.
+  if (goes_on && was_on) entry.claimed = known->second.claimed;
+  std::optional<uint64_t> claimed = goes_on ? known->second.claimed : std::nullopt;
   for (bool is_true = false; !is_true;) {
-    std::vector<WriteInput> writes{put_system_item(to_item(schedule)),
-                                   put_system_item(state_item(schedule.name, entry.start, entry.last))};
+    std::vector<WriteInput> writes{put_system_item(to_item(schedule)), put_system_item(state_of(entry))};
     auto written = co_await write_together(parts_.tables, std::move(writes));
     if (!written) co_return written;
     // It may have fired in the meantime.
-    const auto now_known = entries_.find(schedule.name);
-    const bool fired = now_known != entries_.end() && now_known->second.expression == entry.expression &&
-                       now_known->second.last > entry.last;
-    if (fired) entry.last = now_known->second.last;
-    is_true = !fired;
+    const Entry* current = find(schedule);
+    is_true = !current || (current->last <= entry.last && current->claimed <= claimed);
+    if (is_true) break;
+    entry.last = std::max(entry.last, current->last);
+    entry.claimed = claimed = current->claimed;
   }
   add(std::move(entry));
   co_return Result<void>();
@@ -127,6 +146,7 @@ Async<Result<void>> Schedules::remove(std::string name) {
   if (entry == entries_.end()) co_return Result<void>();
   parts_.scheduler.cancel(entry->second.timer);
   entries_.erase(entry);
+  if (fleet_) fleet_->errors.erase(name);
   co_return Result<void>();
 }
 
@@ -141,7 +161,7 @@ std::vector<ScheduleState> Schedules::states() const {
   for (const auto& [name, entry] : entries_) {
     ScheduleState& state = all.emplace_back();
     state.definition = entry.definition;
-    if (entry.last > entry.start) state.last = entry.last;
+    if (has_fired(entry)) state.last = entry.last;
     if (entry.definition.enabled) state.next = entry.expression.next_fire(entry.last, entry.start);
   }
   return all;
@@ -156,22 +176,32 @@ void Schedules::add(Entry entry) {
   arm(entries_.emplace(name, std::move(entry)).first->second);
 }
 
+// In a fleet, `start` may be from another daemon and `last` from this one.
+bool Schedules::has_fired(const Entry& entry) {
+  return entry.seen ? entry.seen->last > entry.seen->start : entry.last > entry.start;
+}
+
 // A time further ahead was written before the clock was set back: it counts as now.
 void Schedules::follow(Entry& entry, WallTime now) {
-  const bool is_over = entry.expression.is_once() && entry.last > entry.start;
+  const bool is_over = entry.expression.is_once() && has_fired(entry);
   if (entry.last > now + kSmallStep && !is_over) entry.last = now;
   if (entry.start > now + kSmallStep && !is_over) entry.start = now;
 }
 
 void Schedules::arm(Entry& entry) {
   if (paused_ || !entry.definition.enabled || firing_.contains(entry.definition.name)) return;
+  if (fleet_ && !entry.seen) return arm_after(entry, nanoseconds(0));
+  if (fleet_ && !parts_.wall.trusted()) return arm_after(entry, kRetry);
   const WallTime now = parts_.wall.reckoned();
   follow(entry, now);
   const auto next = entry.expression.next_fire(entry.last, entry.start);
   // A schedule without a next time may get one when the clock is set back.
-  if (!next && !(entry.expression.is_once() && entry.last == entry.start)) return;
+  if (!next && !(entry.expression.is_once() && !has_fired(entry))) return;
   // In milliseconds: a time centuries ahead is more nanoseconds than the type can hold.
-  const milliseconds wait = next ? std::clamp<milliseconds>(*next - now, milliseconds(0), kLongestWait) : kLongestWait;
+  arm_after(entry, next ? std::clamp<milliseconds>(*next - now, milliseconds(0), kLongestWait) : kLongestWait);
+}
+
+void Schedules::arm_after(Entry& entry, nanoseconds wait) {
   entry.timer = parts_.scheduler.call_after(wait, [this, name = entry.definition.name] { due(name); });
 }
 
@@ -179,27 +209,43 @@ void Schedules::due(const std::string& name) {
   Entry& entry = entries_.at(name);
   entry.timer = 0;
   if (!entry.definition.enabled) return;
+  if (fleet_ && !(fleet_->may_fire() && parts_.wall.trusted())) return arm_after(entry, kRetry);
+  if (fleet_ && !entry.seen) {
+    firing_.insert(name);
+    work_.spawn(look(entry.definition));
+    return;
+  }
   const WallTime now = parts_.wall.reckoned();
   follow(entry, now);
-  auto time = entry.expression.next_fire(entry.last, entry.start);
+  const auto time = entry.expression.next_fire(entry.last, entry.start);
   if (!time || *time > now) return arm(entry);
   firing_.insert(name);
-  work_.spawn(fire(name, *time));
+  // Firings that were missed before now are skipped: the next one is after both times.
+  Firing firing{entry.definition, *time, std::max(*time, now), std::nullopt};
+  work_.spawn(fleet_ ? claim(std::move(firing)) : fire(std::move(firing)));
 }
 
-Async<void> Schedules::fire(std::string name, WallTime time) {
-  const ScheduleDefinition definition = entries_.at(name).definition;
-  const WallTime start = entries_.at(name).start;
-  // Firings that were missed before now are skipped: the next one is after both times.
-  const WallTime last = std::max(time, parts_.wall.reckoned());
-  std::string payload = definition.input.empty() ? event_of(definition, time) : definition.input;
+// Null if the schedule has been removed, or has another expression.
+Schedules::Entry* Schedules::find(const ScheduleDefinition& definition) {
+  const auto entry = entries_.find(definition.name);
+  const bool is_same = entry != entries_.end() && entry->second.definition.expression == definition.expression;
+  return is_same ? &entry->second : nullptr;
+}
+
+Async<void> Schedules::fire(Firing firing) {
+  const ScheduleDefinition& definition = firing.definition;
+  std::string payload = definition.input.empty() ? event_of(definition, firing.time) : definition.input;
   auto event = parts_.queue.prepare({definition.function, std::move(payload)});
-  std::vector<WriteInput> writes{put_system_item(state_item(name, start, last))};
+  const Entry* before = find(definition);
+  Item state = state_item(definition.name, before ? before->start : firing.last,
+                          before ? std::max(before->last, firing.last) : firing.last);
+  if (firing.claim) set_claimed(state, definition, *firing.claim);
+  std::vector<WriteInput> writes{put_system_item(std::move(state))};
   bool again = false;
   if (event) {
     writes.push_back(std::move(event->write));
   } else {
-    parts_.log.error("SCHEDULE_FAILED", {{"schedule", name}, {"error", event.error().message}});
+    parts_.log.error("SCHEDULE_FAILED", {{"schedule", definition.name}, {"error", event.error().message}});
     again = is_passing(event.error());
   }
   if (!again) {
@@ -207,35 +253,38 @@ Async<void> Schedules::fire(std::string name, WallTime time) {
     if (written && event) event->logged();
     again = !written;
   }
-  std::optional<WallTime> done;
-  if (!again) done = last;
-  co_await fired(std::move(name), definition, done);
+  // In a fleet the claim is found again when the schedule is read.
+  if (Entry* entry = find(definition); again && entry) entry->seen.reset();
+  auto ending = fired(std::move(firing), !again);
+  co_await ending;
 }
 
-// Ends a firing. The schedule may have changed since, or been removed. `last`: the time of the firing; empty to try
-// again.
-Async<void> Schedules::fired(std::string name, ScheduleDefinition definition, std::optional<WallTime> last) {
-  const auto expression = ScheduleExpression::parse(definition.expression);
-  auto entry = entries_.find(name);
-  const bool same = entry != entries_.end() && expression && entry->second.expression == *expression;
-  if (last && same) entry->second.last = std::max(entry->second.last, *last);
-  if (last && !(same && entry->second.definition == definition)) {
+// Ends a firing, which is tried again unless it is done. The schedule may have changed since, or been removed.
+Async<void> Schedules::fired(Firing firing, bool is_done) {
+  const std::string name = firing.definition.name;
+  Entry* same = find(firing.definition);
+  if (is_done && same) {
+    same->last = std::max(same->last, firing.last);
+    same->claimed = std::max(same->claimed, firing.claim);
+  }
+  if (is_done && !(same && same->definition == firing.definition)) {
     // A client that changed or removed it may have written before this firing did.
+    const auto now = entries_.find(name);
     std::vector<WriteInput> writes;
-    if (entry == entries_.end()) {
+    if (now == entries_.end()) {
       writes.emplace_back(delete_system_item(kScheduleStateKind, name));
     } else {
-      writes.emplace_back(put_system_item(state_item(name, entry->second.start, entry->second.last)));
+      writes.emplace_back(put_system_item(state_of(now->second)));
     }
     co_await write_together(parts_.tables, std::move(writes));
-    entry = entries_.find(name);
   }
   firing_.erase(name);
+  const auto entry = entries_.find(name);
   if (entry == entries_.end() || paused_) co_return;
-  if (last) {
+  if (is_done) {
     arm(entry->second);
   } else {
-    entry->second.timer = parts_.scheduler.call_after(kRetry, [this, name] { due(name); });
+    arm_after(entry->second, kRetry);
   }
 }
 

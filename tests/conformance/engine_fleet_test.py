@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/ usr / bin / env python3
 """Several daemons that serve one engine's queues together (--fleet):
 
   tests/conformance/engine_fleet_test.py freshet|extenddb|dynamodb_local
@@ -75,7 +75,7 @@ class EngineFleet(EngineDaemon):
         self.assertEqual([one["depth"]["SUCCESS"] for one in stats], [9, 9, 9])
         lists = [daemon.call("GET", "/queues")["queues"] for daemon in daemons]
         self.assertEqual(lists, [["QueueTable"]] * 3)
-        # A pause goes with the queue, and each member answers for it.
+#A pause goes with the queue, and each member answers for it.
         daemons[0].call("POST", QUEUE + "/pause", {"reason": "a test"})
         self.assertEqual([daemon.stats()["state"] for daemon in daemons], ["paused"] * 3)
         daemons[1].call("POST", QUEUE + "/resume", {})
@@ -106,16 +106,14 @@ class EngineFleet(EngineDaemon):
                 while not stopping.is_set():
                     asked = daemons[number % len(daemons)]
                     try:
-                        asked.call("POST", QUEUE + "/tasks", {"taskId": f"t-{number}", "payload": number})
-                        created.append(f"t-{number}")
-                        number += 1
-                    except (Refused, OSError):
-                        time.sleep(0.005)  # Created again under its id, elsewhere perhaps.
+                        asked
+                  .call("POST", QUEUE + "/tasks",
+                        {"taskId" : f "t-{number}", "payload" : number}) created.append(f "t-{number}") number
+                      += 1 except(Refused, OSError)
+                      : time.sleep(0.005) #Created again under its id,
+                  elsewhere perhaps.
 
-            creator = threading.Thread(target=create)
-            creator.start()
-            gaps = []
-            try:
+                      creator = threading.Thread(target = create) creator.start() gaps = [] try:
                 for _ in range(KILLS):
                     before = len(created)
                     while len(created) < before + 30:
@@ -158,7 +156,8 @@ class EngineFleet(EngineDaemon):
             for number in range(first, 1_000_000, 2):
                 if stopping.is_set():
                     return
-                task = {"payload": number, **({"taskId": f"t-{number}"} if number % 4 < 2 else {})}
+                task = {"payload": number, **({
+            "taskId" : f "t-{number}"} if number % 4 < 2 else {})}
                 begun = time.monotonic()
                 try:
                     answer = asked.call("POST", QUEUE + "/tasks", task)
@@ -183,7 +182,7 @@ class EngineFleet(EngineDaemon):
             for creator in creators:
                 creator.start()
             try:
-                while len(created) < before + 20 and not failed:
+                        while len(created) < before + 20 and not failed:
                     time.sleep(0.005)
                 owner.kill()
                 self.assertIs(self.owner([other]), other)
@@ -217,7 +216,7 @@ class EngineFleet(EngineDaemon):
         owner.process.send_signal(signal.SIGTERM)
         while other.call("GET", "/fleet")["units"] != [{"unit": "queue/QueueTable", "owner": other.call("GET", "/fleet")["member"]}]:
             time.sleep(0.01)
-        # The task that a worker holds stays its own, and the worker may settle it at the new owner.
+#The task that a worker holds stays its own, and the worker may settle it at the new owner.
         taken = self.try_again(other, "POST", QUEUE + "/take", {"max": 5})["tasks"]
         self.assertEqual([task["taskId"] for task in taken], ["t-1", "t-0"])
         answer = other.call("POST", QUEUE + "/settle", {"settle": [{"taskId": held["taskId"], "lease": held["lease"], "outcome": "complete"}]})
@@ -250,6 +249,27 @@ class EngineFleet(EngineDaemon):
         self.try_again(daemons[0], "POST", QUEUE + "/tasks", {"taskId": "a"})
         taken = self.try_again(daemons[1], "POST", QUEUE + "/take", {"waitMs": 20000})["tasks"]
         self.assertEqual([task["taskId"] for task in taken], ["a"])
+
+    def test_a_schedule_fires_once(self):
+        """Whoever fires it creates the task, also in a queue that another one serves."""
+        at = time.time() + 6 * SLOWER
+        when = time.strftime("at(%Y-%m-%dT%H:%M:%S)", time.gmtime(at))
+        options = ("--parameter", "CreateTasks=true", "--parameter", f"CreateSchedule={when}",
+                   "--set", "CreateTasksFunction.CREATE_TASKS=1")
+        daemons = [self.member(name, *options) for name in "abc"]
+        self.assertLess(time.time(), at, "the daemons took too long to start")
+        while not self.items(daemons[0]):
+            time.sleep(0.02)
+        idle = next(daemon for daemon in daemons if "CREATE_TASKS_BEGIN" not in daemon.log_path.read_text())
+        idle.kill()
+        idle.start()
+        for daemon in daemons:
+            while "last" not in (state := daemon.call("GET", "/schedules")["schedules"][0]):
+                time.sleep(0.02)
+            self.assertNotIn("next", state)
+        began = [daemon.log_path.read_text().count("CREATE_TASKS_BEGIN") for daemon in daemons]
+        self.assertEqual(sum(began), 1, began)
+        self.assertEqual(len(self.items(daemons[0])), 1)
 
     def test_queues_are_spread(self):
         first = self.member("first")

@@ -490,6 +490,43 @@ TEST_P(ProcessorTest, CreateTasksCreatesTheSamplesTasks) {
   EXPECT_EQ(world.stock("PENDING"), 16u);
 }
 
+// In a fleet another daemon may serve the queue, and may take it over between two tasks.
+TEST_P(ProcessorTest, CreateTasksCreatesThemWhereTheQueueIsServedElsewhere) {
+  start();
+  bool is_here = true;
+  size_t elsewhere = 0;
+  world.queues->open_only([&](const std::string&) { return is_here; });
+  Environment two = {{"QUEUE_TABLE", "QueueTable"}, {"CREATE_TASKS", "2"}, {"CREATE_TTL_S", "60"}};
+  world.queues->set_create_elsewhere([&](const std::string& queue, std::vector<NewTask> tasks) {
+    EXPECT_EQ(queue, "QueueTable");
+    EXPECT_EQ(tasks.at(0).ttl, seconds(60));
+    ++elsewhere;
+    std::vector<Result<CreatedTask>> created;
+    if (elsewhere == 4) {
+      created.push_back(fail(ErrorCode::kUnavailable, "only its own daemon may"));
+    } else {
+      created.push_back(CreatedTask{});
+    }
+    return Async<Result<std::vector<Result<CreatedTask>>>>(std::move(created));
+  });
+  Running moves(world, create_tasks, two);
+  world.pass(milliseconds(1'500));
+  is_here = false;
+  world.queues->close("QueueTable");
+  world.pass(seconds(2));
+  ASSERT_TRUE(moves.ended());
+  EXPECT_EQ(*moves.outcome(world), "null");
+  EXPECT_EQ(world.stock("PENDING"), 1u);
+  EXPECT_EQ(elsewhere, 1u);
+  Running away(world, create_tasks, two);
+  world.pass(seconds(3));
+  EXPECT_EQ(elsewhere, 3u);
+  Running refused(world, create_tasks, two);
+  world.pass(seconds(3));
+  ASSERT_TRUE(refused.ended());
+  EXPECT_EQ(refused.outcome(world).error().code, ErrorCode::kUnavailable);
+}
+
 TEST_P(ProcessorTest, TriggerPublishesForInsertsAndNotifications) {
   start();
   Environment trigger_environment{{"PROCESS_TASKS_TOPIC_ARN", "process"}};

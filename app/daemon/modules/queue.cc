@@ -63,7 +63,9 @@ class QueueModule final : public Module {
   // Only the store knows the tables of --queue that no template has.
   Async<Result<void>> check() override {
     if (units_) {
-      auto fleet = co_await units_->check();
+      const auto& schedules = parts_->plan.deployment.schedules;
+      const bool any = std::any_of(schedules.begin(), schedules.end(), [](const auto& one) { return one.enabled; });
+      auto fleet = co_await units_->check(any);
       if (!fleet) co_return fleet;
     }
     for (const std::string& table : parts_->options.queues) {
@@ -100,11 +102,7 @@ class QueueModule final : public Module {
     add_route(routes, make_whatif_route(*queues_, recorder_.get(), comparisons_, parts_->loop,
                                         parts_->runtime->services().spawner));
     TaskRouteOptions options{parts_->audit, parts_->plan.credentials.has_value(), &history_->book(), parts_->spans};
-    if (units_) {
-      options.create_elsewhere = [this](const std::string& queue, std::vector<NewTask> tasks) {
-        return units_->create(queue, std::move(tasks));
-      };
-    }
+    if (units_) options.create_elsewhere = create_elsewhere();
     add_route(routes, make_task_route(*queues_, parts_->loop.clock(), std::move(options)));
     if (units_) {
       for (auto& route : make_fleet_routes(*units_)) routes.push_back(std::move(route));
@@ -185,6 +183,8 @@ class QueueModule final : public Module {
         *parts.tables,   engine_under(*parts.tables), parts.loop, parts.random, parts.log, *queues_, *calls_,
         parts.start_over};
     units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
+    queues_->set_create_elsewhere(create_elsewhere());
+    parts.runtime->share_schedules(parts.node, [this] { return units_ && units_->is_accepted(); });
   }
   Async<Result<void>> open_all(const PlannedDeployment& planned) {
     for (const auto& [table, settings] : planned.queues) {
@@ -198,6 +198,11 @@ class QueueModule final : public Module {
   // Requests for queues that other members of the fleet serve go there.
   void add_route(Routes& routes, std::unique_ptr<Route> route) {
     routes.push_back(units_ ? make_forward_route(std::move(route), *units_, *calls_) : std::move(route));
+  }
+  CreateElsewhere create_elsewhere() {
+    return [this](const std::string& queue, std::vector<NewTask> tasks) {
+      return units_->create(queue, std::move(tasks));
+    };
   }
   // Where other members of the fleet reach this daemon.
   std::string own_url() const {

@@ -51,6 +51,14 @@ DaemonOptions Cluster::member_options(size_t index, uint16_t port) const {
   options.deploy.parameters = {"TaskRunner=none", "MaxAttempts=1000", "DefaultTtlSeconds=0"};
   options.deploy.settings = {"ProcessTasksFunction.LEASE_MS=8000", "ProcessTasksFunction.BACKOFF_MAX_MS=2000"};
   options.queues.assign(plan_.queues.begin() + 1, plan_.queues.end());
+  if (plan_.has_schedule) {
+    options.queues.emplace_back(kScheduledQueue);
+    options.deploy.parameters.emplace_back("CreateTasks=true");
+    options.deploy.parameters.push_back("CreateSchedule=rate(" + std::to_string(kSchedulePeriod.count() / 1'000) +
+                                        " seconds)");
+    options.deploy.settings.push_back("CreateTasksFunction.QUEUE_TABLE=" + std::string(kScheduledQueue));
+    options.deploy.settings.emplace_back("CreateTasksFunction.CREATE_TASKS=1");
+  }
   options.data = "/simulated/member" + std::to_string(index);
   options.listen = "127.0.0.1:" + std::to_string(port);
   options.store = "dynamodb";
@@ -97,6 +105,7 @@ void Cluster::saw_log(const std::string& node, std::string_view line) {
     const auto [leader, is_new] = leaders_.emplace(number_of(line, "term"), node);
     verdict_.expect(is_new || leader->second == node, "one term has two leaders", leader->second + " and " + node);
   }
+  if (event == "CREATE_TASKS_BEGIN") scheduled_.push_back(now());
   if (event == "FLEET_UNIT_STARTED") units_.started(node, field_of(line, "unit"), now());
   if (event == "FLEET_UNIT_STOPPED") units_.stopped(node, field_of(line, "unit"), now());
 }

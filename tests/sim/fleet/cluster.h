@@ -49,6 +49,8 @@ class Cluster {
   IoThread& outside_io() { return *outside_io_; }
   const std::vector<uint16_t>& ports() const { return ports_; }
   const UnitsJudge& units() const { return units_; }
+  // The times at which the function of the schedule has begun, in order.
+  const std::vector<BootTime>& scheduled() const { return scheduled_; }
   SimClock& clock() { return clock_; }
   EngineFaults& engine_faults() { return engine_faults_; }
   size_t members() const { return members_.size(); }
@@ -116,6 +118,7 @@ class Cluster {
   std::multimap<BootTime, std::function<void()>> later_;
   std::vector<std::pair<BootTime, BootTime>> disturbances_;
   std::map<uint64_t, std::string> leaders_;  // By term.
+  std::vector<BootTime> scheduled_;
   BootTime next_fault_ = BootTime::max();
   bool faults_over_ = false;
   uint64_t steps_ = 0;

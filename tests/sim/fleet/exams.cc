@@ -145,4 +145,22 @@ Async<void> restart_with_wrong_clock(Exam& exam) {
                             node.name() + " is " + later);
 }
 
+Async<void> watch_schedule(Exam& exam) {
+  if (!exam.stage.plan.has_schedule || exam.stage.verdict.is_broken()) co_return;
+  const std::vector<BootTime>& all = exam.cluster.scheduled();
+  // An event that was in work when its member was killed runs again.
+  const auto times = exam.cluster.now().time_since_epoch() / kSchedulePeriod + 2;
+  exam.stage.verdict.insist(all.size() <= static_cast<uint64_t>(times) + exam.cluster.lives(),
+                            "a schedule fires more often than it is due", std::to_string(all.size()) + " times");
+  co_await sleep_for(exam.stage.caller.scheduler(), kSettled);
+  const size_t before = all.size();
+  co_await sleep_for(exam.stage.caller.scheduler(), kSchedulePeriod * 5 / 2);
+  exam.stage.verdict.insist(all.size() >= before + 2, "a schedule does not fire although nothing is wrong",
+                            std::to_string(all.size() - before) + " times");
+  for (size_t i = before + 1; i < all.size(); ++i) {
+    exam.stage.verdict.insist(all[i] - all[i - 1] >= kSchedulePeriod / 2, "a schedule fires twice at one time",
+                              passed_ms(all[i] - all[i - 1]) + " after it fired");
+  }
+}
+
 }  // namespace freshet::fleet_sim

@@ -21,6 +21,8 @@ Async<void> kill_owner(Exam& exam);
 Async<void> stop_owner(Exam& exam);
 // Those of one that is killed and starts again at once, or some time later, are served within four seconds, too.
 Async<void> restart_owner(Exam& exam);
+// The schedule fires once each time, however many members there are.
+Async<void> watch_schedule(Exam& exam);
 // A member that joins serves nothing while its clock is off, says so, and serves again when it is right.
 Async<void> restart_with_wrong_clock(Exam& exam);
 

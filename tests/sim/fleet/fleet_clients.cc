@@ -56,7 +56,9 @@ Async<void> pause_for(FleetStage& stage, Random& random, milliseconds least, mil
 }
 
 Async<void> make_tables(FleetStage& stage) {
-  for (const std::string& table : stage.plan.queues) {
+  std::vector<std::string> tables = stage.plan.queues;
+  if (stage.plan.has_schedule) tables.emplace_back(kScheduledQueue);
+  for (const std::string& table : tables) {
     if (table == "QueueTable") continue;
     for (int status = 0; status != 200;) {
       Json input = {{"TableName", table},

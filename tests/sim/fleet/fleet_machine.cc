@@ -137,6 +137,7 @@ class FleetMachine {
     co_await stop_owner(exam);
     co_await restart_with_wrong_clock(exam);
     co_await restart_owner(exam);
+    co_await watch_schedule(exam);
     co_await fail_writes(exam);
     const bool still = co_await is_done();
     if (!still && !verdict_.is_broken()) co_return verdict_.broken("a task comes back", unrested_);

@@ -112,6 +112,8 @@ FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without
   draw_faults(plan, mood, random, without);
   draw_slow_engine(plan, mood, without);
   if (plan.lags.empty()) plan.faults.erase("index-lag");
+  // Drawn apart from all else, too.
+  plan.has_schedule = Random(seed * 6'364'136'223'846'793 + 11).below(4) == 0;
   return plan;
 }
 
@@ -120,6 +122,7 @@ std::string to_string(const FleetRunPlan& plan) {
                     std::to_string(plan.queues.size()) + " queues, " + std::to_string(plan.creators) + " creators, " +
                     std::to_string(plan.putters) + " putters, " + std::to_string(plan.workers) + " workers, " +
                     std::to_string(plan.length.count()) + " ms;";
+  if (plan.has_schedule) out += " schedule";
   for (const milliseconds lag : plan.lags) out += " lag " + std::to_string(lag.count());
   for (const auto& [name, rate] : plan.faults) out += " " + name + " " + std::to_string(rate);
   return out;

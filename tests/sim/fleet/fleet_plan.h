@@ -11,6 +11,9 @@
 
 namespace freshet::fleet_sim {
 
+inline constexpr const char* kScheduledQueue = "Scheduled";
+inline constexpr milliseconds kSchedulePeriod{10'000};
+
 struct FleetRunPlan {
   uint64_t seed = 0;
   int members = 2;
@@ -18,6 +21,7 @@ struct FleetRunPlan {
   int creators = 1;
   int putters = 0;  // Clients that put tasks into the tables by themselves.
   int workers = 1;
+  bool has_schedule = false;       // The template has a schedule, which puts tasks into a queue of its own.
   milliseconds length{20'000};     // Until the last fault.
   std::vector<milliseconds> lags;  // A lag for each class of the engine's indexes; empty: they show a write at once.
   // By name, in a thousand seconds of simulated time.

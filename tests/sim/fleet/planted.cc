@@ -37,6 +37,7 @@ const std::vector<PlantedFault>& planted_faults() {
       {"fleet-server-error-is-refusal", false, "a write that an engine's error has answered counts as not done"},
       {"fleet-own-writes-forgotten", false, "a daemon goes by an index that lags", "lag"},
       {"fleet-tasks-of-others-hidden", false, "a new owner does not see the tasks of the last one"},
+      {"fleet-schedule-claim-unconditional", false, "a schedule fires although another member has fired it"},
       {"create-overwrites", false, "a late create replaces the task that is there"},
       {"claim-not-fenced", false, "a claim does not look whether the task has moved"},
       {"settle-not-fenced", false, "a stale holder may settle"},
