@@ -238,6 +238,14 @@ std::vector<MappingLane::Pending> MappingLane::cut_batch() {
   return batch;
 }
 
+// The position is written again with the next batch; what a restart finds until then is older.
+void MappingLane::note_saved(const Result<void>& written) {
+  const std::string error = written ? std::string() : written.error().message;
+  if (error == save_error_) return;
+  save_error_ = error;
+  if (!written) parts_.log.warn("MAPPING_POSITION_NOT_STORED", {{"mapping", definition().id}, {"error", error}});
+}
+
 Async<void> MappingLane::save() {
   // One write at a time: of two writes in progress, the older might arrive last.
   if (saving_) co_return;
@@ -251,6 +259,7 @@ Async<void> MappingLane::save() {
     auto writing = shared_.shards ? shared_.shards->save(processed, std::move(writes))
                                   : write_together(parts_.tables, std::move(writes));
     auto written = co_await writing;
+    note_saved(written);
     if (!written) break;
     if (windowed()) shared_.stale_parts = parts;
     saved_ = std::move(position);

@@ -122,6 +122,7 @@ class MappingLane {
   bool batch_is_due() const;
   // The next record to deliver, once all that were taken from the buffer are processed.
   uint64_t next_of_own() const { return buffer_.empty() ? read_from_ : buffer_.front().record.sequence; }
+  void note_saved(const Result<void>& written);
   Async<void> rest(nanoseconds time);
   void end(End how);
 
@@ -170,7 +171,8 @@ class MappingLane {
   bool failing_ = false;
   bool delivered_any_ = false;
   std::string last_error_;
-  Scope work_;  // The last member, so that it is destroyed first.
+  std::string save_error_;  // The error that was logged last; empty once the position is written.
+  Scope work_;              // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

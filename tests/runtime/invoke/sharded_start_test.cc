@@ -58,14 +58,7 @@ struct ShardedStart : testing::Test {
   }
   ~ShardedStart() override { world.runtime.reset(); }
 
-  void start() {
-    world.runtime.reset();
-    RuntimePorts ports{tables,     world.sim.loop(), world.random,
-                       world.http, world.spawner,    world.natives,
-                       nullptr,    nullptr,          &world.tables->wall_guard()};
-    world.runtime = std::make_unique<Runtime>(ports, world.options);
-    world.must(world.runtime->start());
-  }
+  void start() { start_on(world, tables); }
   Result<std::string> put_mapping() { return world.wait(world.runtime->put_mapping(mapping)); }
   void run(seconds time = seconds(30)) { world.sim.run_for(time); }
   // Two changes of the first stream are delivered, and that is stored.
@@ -108,6 +101,27 @@ struct ShardedStart : testing::Test {
  private:
   size_t taken_ = 0;
 };
+
+// Storing positions.
+
+TEST_F(ShardedStart, APositionThatCannotBeStoredIsLoggedOnceAndStoredLater) {
+  begin();
+  tables.refuses = [](const auto& writes) { return puts(writes, "shard-mark"); };
+  for (int i = 0; i < 3; ++i) {
+    first.write(0);
+    run();
+  }
+  EXPECT_EQ(take().size(), 3u) << "the function gets them meanwhile";
+  EXPECT_EQ(log.count("MAPPING_POSITION_NOT_STORED"), 1u);
+  tables.refuses = nullptr;
+  first.write(1);
+  run();
+  EXPECT_EQ(mark(), FakeEngine::text(6));
+  tables.refuses = [](const auto& writes) { return puts(writes, "shard-mark"); };
+  first.write(1);
+  run();
+  EXPECT_EQ(log.count("MAPPING_POSITION_NOT_STORED"), 2u) << "it is new again";
+}
 
 // Moving to another table.
 

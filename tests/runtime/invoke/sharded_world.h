@@ -25,6 +25,16 @@ class ShardedTables final : public SplitTables, public HasEngineStreams {
   EngineStreams& engine_;
 };
 
+// A start of the daemon on these tables: what the one before had not stored is forgotten.
+inline void start_on(RuntimeWorld& world, Tables& tables) {
+  world.runtime.reset();
+  RuntimePorts ports{tables,     world.sim.loop(), world.random,
+                     world.http, world.spawner,    world.natives,
+                     nullptr,    nullptr,          &world.tables->wall_guard()};
+  world.runtime = std::make_unique<Runtime>(ports, world.options);
+  world.must(world.runtime->start());
+}
+
 struct ShardedMappings {
   using Texts = std::vector<std::string>;
   using Batches = std::vector<Texts>;
@@ -40,15 +50,7 @@ struct ShardedMappings {
   }
   ~ShardedMappings() { world.runtime.reset(); }
 
-  // A start of the daemon: what the one before had not stored is forgotten.
-  void start() {
-    world.runtime.reset();
-    RuntimePorts ports{tables,     world.sim.loop(), world.random,
-                       world.http, world.spawner,    world.natives,
-                       nullptr,    nullptr,          &world.tables->wall_guard()};
-    world.runtime = std::make_unique<Runtime>(ports, world.options);
-    world.must(world.runtime->start());
-  }
+  void start() { start_on(world, tables); }
   bool drain(nanoseconds limit = seconds(60)) { return world.wait(world.runtime->drain(world.clock.boot() + limit)); }
   void put_mapping() { world.must(world.runtime->put_mapping(mapping)); }
   void write(const std::vector<int>& items) {
