@@ -6,11 +6,10 @@
 #   ./test.sh unit           the tests of `all`, without the format check, the benchmarks' build and the new seeds
 #   ./test.sh release        everything else, before a release: both sanitizers, clang-tidy, libFuzzer, an hour of simulation, the
 #                            black box, 10 million images of a crash, and every bit of a store's files flipped (half a day)
-#   ./test.sh asan|tsan      the C++ tests under sanitizers (builds a second tree); `asan quick` leaves out the checks of
-#                            undefined behaviour that double the time to compile
+#   ./test.sh asan|tsan      the C++ tests and the suites of real daemons under sanitizers (with clang; builds a tree of its own)
 #   ./test.sh tidy           clang-tidy over the sources
-#   ./test.sh fuzz [SECONDS] libFuzzer on each target of tests/fuzz for that long (60), with clang and both sanitizers; what it
-#                            finds is in build/fuzz/found (builds a tree of its own)
+#   ./test.sh fuzz [SECONDS] libFuzzer on each target of tests/fuzz for that long (60), in the tree of `asan`; what it finds is
+#                            in build/fuzz/found
 #   ./test.sh sim [HOURS]    whole daemons in a simulation, on all cores, for that long (1); goes on where it stopped
 #   ./test.sh long           the tests of `unit` with 200 kills and 5,000 seeds for each property test (about 20 minutes)
 set -euo pipefail
@@ -31,7 +30,7 @@ install_missing() { # further kind of package, beside build and test
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
-build() { # preset
+build() { # preset, options of CMake
   cmake --preset "$1" -DFRESHET_TESTS=ON "${@:2}" >/dev/null
   cmake --build --preset "$1"
 }
@@ -136,7 +135,7 @@ fuzz() { # seconds for each target
     mkdir -p "build/fuzz/corpus/$target"
     local words=()
     [ -f "tests/fuzz/$target.dict" ] && words=("-dict=tests/fuzz/$target.dict")
-    "build/fuzz/tests/fuzz/fuzz_$target" "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target" "${words[@]}" \
+    "build/asan/tests/fuzz/fuzz_$target" "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target" "${words[@]}" \
       -max_total_time="$1" -max_len=8192 -len_control=0 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
       -artifact_prefix="$found/$target-"
   done
@@ -205,7 +204,7 @@ black_box() {
 }
 
 case "${1:-}" in
-fuzz | release) install_missing fuzz ;;
+asan | tsan | fuzz | release) install_missing sanitizer ;;
 *) install_missing ;;
 esac
 case "${1:-all}" in
@@ -224,17 +223,15 @@ unit)
   unit release
   ;;
 asan | tsan)
-  # GCC needs twice the time for these checks; the address sanitizer finds most of what they find.
-  without=
-  if [ "${2:-}" = quick ]; then without=null,alignment,vptr,object-size; fi
-  build "$1" -DFRESHET_SANITIZE_WITHOUT="$without"
+  build "$1"
   unit "$1"
   ;;
 tidy)
   tidy
   ;;
 fuzz)
-  build fuzz
+  cmake --preset asan -DFRESHET_TESTS=ON >/dev/null
+  cmake --build --preset asan --target fuzz_targets
   fuzz "${2:-60}"
   ;;
 sim)
@@ -253,7 +250,6 @@ release)
     unit "$tree"
   done
   tidy
-  build fuzz
   fuzz 600
   ;;
 long)

@@ -77,12 +77,12 @@ Result<void> Place::open_endpoint(const std::string& where, const std::string& r
 
 // A call of the store is repeated for far longer, as one may fail that is there.
 Async<Result<void>> Place::reach() {
-  constexpr milliseconds kPatience{2'000};
+  constexpr milliseconds kAnswersWithin{2'000};
   if (url_.empty()) co_return Result<void>();
   HttpRequest request;
   request.method = "GET";
   std::string url = url_;
-  auto answer = co_await loop_.http().send(std::move(url), std::move(request), kPatience);
+  auto answer = co_await loop_.http().send(std::move(url), std::move(request), kAnswersWithin);
   if (!answer) co_return fail(answer.error());
   co_return Result<void>();
 }

@@ -318,7 +318,7 @@ void ShardedStream::wake(std::vector<Promise<bool>>& waiters) {
 void ShardedStream::merge(std::vector<std::pair<std::string, ShardMark>> marks) {
   for (auto& [shard, mark] : marks) {
     const auto before =
-        std::find_if(unsaved_.begin(), unsaved_.end(), [&](const auto& one) { return one.first == shard; });
+        std::find_if(unsaved_.begin(), unsaved_.end(), [&name = shard](const auto& one) { return one.first == name; });
     if (before != unsaved_.end()) {
       if (mark.after.empty()) mark.after = before->second.after;
       unsaved_.erase(before);

@@ -21,14 +21,14 @@ QUEUE = "/queues/QueueTable"
 def slower():
     """How many times slower than a release the program under test is; bounds of time are scaled by it.
 
-    A build with sanitizers is known by the libraries that it names (--binary of the command line, or FRESHET_BINARY).
+    A build with sanitizers is known by their symbols (--binary of the command line, or FRESHET_BINARY).
     """
     named = [after for before, after in zip(sys.argv, sys.argv[1:]) if before == "--binary"] + [os.environ.get("FRESHET_BINARY", "")]
     try:
         program = pathlib.Path(named[0]).read_bytes()
     except OSError:
         return 1
-    return 20 if b"libtsan.so" in program else 8 if b"libasan.so" in program else 1
+    return 20 if b"__tsan_init" in program else 8 if b"__asan_init" in program else 1
 
 
 SLOWER = slower()

@@ -12,7 +12,7 @@ namespace {
 constexpr milliseconds kTimeout{5000};
 constexpr milliseconds kLastOnes{2000};  // The time that a stop gives to the last request.
 constexpr milliseconds kShortest{100};
-constexpr milliseconds kLongest{24 * 3'600'000};
+constexpr milliseconds kLongestInterval{24 * 3'600'000};
 
 // Sends the daemon's metrics to an OTLP endpoint at an interval, one request at a time, and once more at the end.
 // Values are totals, so a request that failed needs no second try: the next one has everything. Does nothing without an
@@ -26,7 +26,7 @@ class MetricsExportModule final : public Module {
   void begin() override {
     if (parts_->options.metrics_endpoint.empty()) return;
     // The option has been checked.
-    interval_ = *parse_duration(parts_->options.metrics_interval, kShortest, kLongest);
+    interval_ = *parse_duration(parts_->options.metrics_interval, kShortest, kLongestInterval);
     began_ = parts_->loop.clock().wall();
     work_.spawn(go_on());
   }
@@ -96,7 +96,7 @@ void add_metrics_options(cli::Command command, DaemonOptions& options) {
       }});
   command.add_option("--metrics-interval", options.metrics_interval, "Time between two of these requests, like 10s")
       .envname("FRESHET_METRICS_INTERVAL")
-      .check(cli::duration(kShortest, kLongest))
+      .check(cli::duration(kShortest, kLongestInterval))
       .capture_default_str();
 }
 

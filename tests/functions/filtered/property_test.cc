@@ -226,11 +226,9 @@ TEST_P(CallersTest, WholeDaysOfSixteenCallers) {
     expect_right();
     // Nobody waits whom somebody waits for, and no assignment has two members.
     std::set<std::string> assignments;
-    int queued = 0;
     const auto members = world.wait(queue->list_members({"", 1000, ""}));
     ASSERT_EQ(members->members.size(), 40u) << "none is lost";
     for (const auto& member : members->members) {
-      queued += member.status == "queued" ? 1 : 0;
       EXPECT_EQ(member.status == "attendingCall", !member.assignment.empty()) << member.id;
       if (!member.assignment.empty()) {
         EXPECT_TRUE(assignments.insert(member.assignment).second);
@@ -347,9 +345,9 @@ class Model {
     for (const auto& queues : alternatives) {
       std::string best;
       for (const auto& [id, member] : members) {
-        const bool fits = member.status == "queued" && std::any_of(queues.begin(), queues.end(), [&](const auto& key) {
-                            return member.queues.contains(key);
-                          });
+        const bool fits = member.status == "queued" &&
+                          std::any_of(queues.begin(), queues.end(),
+                                      [&one = member](const auto& key) { return one.queues.contains(key); });
         if (fits && (best.empty() || member.since < members[best].since)) best = id;
       }
       if (best.empty()) continue;

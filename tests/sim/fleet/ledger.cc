@@ -157,9 +157,10 @@ void Ledger::judge_order(const std::map<std::string, StoredTask>& items,
         if (*newer.acknowledged >= claim.take.sent || !all_claims_known(id, newer)) continue;
         ++order_checks_;
         if (newer.claims.empty() || newer.claims.front().take.sent < claim.take.answered) continue;
-        const bool is_doubtful = std::any_of(unknown_.begin(), unknown_.end(), [&](const Take& take) {
-          return take.queue == newer.queue && take.sent < claim.take.answered && take.answered > newer.first_sent;
-        });
+        const bool is_doubtful =
+            std::any_of(unknown_.begin(), unknown_.end(), [&claim, &task = newer](const Take& take) {
+              return take.queue == task.queue && take.sent < claim.take.answered && take.answered > task.first_sent;
+            });
         if (is_doubtful || !calm(newer.queue, newer.first_sent, claim.take.answered)) continue;
         judge_first(newer, id, older, old_id, claim);
       }
