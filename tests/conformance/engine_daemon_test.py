@@ -1,4 +1,4 @@
-#!/ usr / bin / env python3
+#!/usr/bin/env python3
 """A daemon whose queue lives in a real engine (--store dynamodb):
 
   tests/conformance/engine_daemon_test.py freshet|extenddb|dynamodb_local
@@ -214,15 +214,13 @@ class EngineDaemon(unittest.TestCase):
         self.assertEqual([task["taskId"] for task in taken], ["c", "b", "a", "d"])
         outcomes = dict(zip("cbad", ("complete", "fail", "release", "complete")))
         daemon.call("POST", "/queues/QueueTable/settle",
-                    {"settle": [{
-      "taskId" : task["taskId"], "lease" : task["lease"], "outcome" : outcomes[task["taskId"]]} for task in taken]})
+                    {"settle": [{"taskId": task["taskId"], "lease": task["lease"], "outcome": outcomes[task["taskId"]]} for task in taken]})
         stats = daemon.stats()
         check_books(stats)
         self.assertEqual(stats["depth"]["SUCCESS"], 2)
         self.assertEqual(stats["depth"]["PENDING"], 1)
         states = collections.Counter(item["taskStatus"]["S"] for item in self.items(daemon))
-        self.assertEqual(states, {
-  state: depth for state, depth in stats["depth"].items() if depth})
+        self.assertEqual(states, {state: depth for state, depth in stats["depth"].items() if depth})
         self.assertEqual(daemon.call("GET", "/queues/QueueTable/tasks/a/explain")["task"]["taskStatus"], "PENDING")
 
     def test_each_task_is_done_although_the_daemon_is_killed(self):
@@ -232,7 +230,7 @@ class EngineDaemon(unittest.TestCase):
                 killed = threading.Event()
                 with Between(self.url, number, lambda: (daemon.process.send_signal(signal.SIGKILL), killed.set())) as between:
                     daemon = self.daemon("killed", "--create-tables", runner=handler.url, url=between.url).start()
-#No answer : the task may be there.It is created again under its id.
+                    # No answer: the task may be there. It is created again under its id.
                     while not killed.is_set():
                         try:
                             daemon.call("POST", "/queues/QueueTable/tasks", {"taskId": f"t-{created}", "payload": created})

@@ -1,4 +1,4 @@
-#!/ usr / bin / env python3
+#!/usr/bin/env python3
 """Several daemons that serve one engine's queues together (--fleet):
 
   tests/conformance/engine_fleet_test.py freshet|extenddb|dynamodb_local
@@ -75,7 +75,7 @@ class EngineFleet(EngineDaemon):
         self.assertEqual([one["depth"]["SUCCESS"] for one in stats], [9, 9, 9])
         lists = [daemon.call("GET", "/queues")["queues"] for daemon in daemons]
         self.assertEqual(lists, [["QueueTable"]] * 3)
-#A pause goes with the queue, and each member answers for it.
+        # A pause goes with the queue, and each member answers for it.
         daemons[0].call("POST", QUEUE + "/pause", {"reason": "a test"})
         self.assertEqual([daemon.stats()["state"] for daemon in daemons], ["paused"] * 3)
         daemons[1].call("POST", QUEUE + "/resume", {})
@@ -106,14 +106,16 @@ class EngineFleet(EngineDaemon):
                 while not stopping.is_set():
                     asked = daemons[number % len(daemons)]
                     try:
-                        asked
-                  .call("POST", QUEUE + "/tasks",
-                        {"taskId" : f "t-{number}", "payload" : number}) created.append(f "t-{number}") number
-                      += 1 except(Refused, OSError)
-                      : time.sleep(0.005) #Created again under its id,
-                  elsewhere perhaps.
+                        asked.call("POST", QUEUE + "/tasks", {"taskId": f"t-{number}", "payload": number})
+                        created.append(f"t-{number}")
+                        number += 1
+                    except (Refused, OSError):
+                        time.sleep(0.005)  # Created again under its id, elsewhere perhaps.
 
-                      creator = threading.Thread(target = create) creator.start() gaps = [] try:
+            creator = threading.Thread(target=create)
+            creator.start()
+            gaps = []
+            try:
                 for _ in range(KILLS):
                     before = len(created)
                     while len(created) < before + 30:
@@ -156,8 +158,7 @@ class EngineFleet(EngineDaemon):
             for number in range(first, 1_000_000, 2):
                 if stopping.is_set():
                     return
-                task = {"payload": number, **({
-            "taskId" : f "t-{number}"} if number % 4 < 2 else {})}
+                task = {"payload": number, **({"taskId": f"t-{number}"} if number % 4 < 2 else {})}
                 begun = time.monotonic()
                 try:
                     answer = asked.call("POST", QUEUE + "/tasks", task)
@@ -182,7 +183,7 @@ class EngineFleet(EngineDaemon):
             for creator in creators:
                 creator.start()
             try:
-                        while len(created) < before + 20 and not failed:
+                while len(created) < before + 20 and not failed:
                     time.sleep(0.005)
                 owner.kill()
                 self.assertIs(self.owner([other]), other)
@@ -216,7 +217,7 @@ class EngineFleet(EngineDaemon):
         owner.process.send_signal(signal.SIGTERM)
         while other.call("GET", "/fleet")["units"] != [{"unit": "queue/QueueTable", "owner": other.call("GET", "/fleet")["member"]}]:
             time.sleep(0.01)
-#The task that a worker holds stays its own, and the worker may settle it at the new owner.
+        # The task that a worker holds stays its own, and the worker may settle it at the new owner.
         taken = self.try_again(other, "POST", QUEUE + "/take", {"max": 5})["tasks"]
         self.assertEqual([task["taskId"] for task in taken], ["t-1", "t-0"])
         answer = other.call("POST", QUEUE + "/settle", {"settle": [{"taskId": held["taskId"], "lease": held["lease"], "outcome": "complete"}]})
