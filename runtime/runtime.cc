@@ -260,7 +260,7 @@ Async<bool> Runtime::drain(BootTime deadline) {
   p.schedules.pause();
   for (auto& [id, mapping] : p.mappings) mapping->pause();
   p.invoker.drain();
-  // What this daemon has claimed in a fleet still runs here, if the claim is answered soon.
+  // The firings that this daemon has claimed in a fleet still run here, if the claims are answered soon.
   const BootTime claimed = std::min(deadline, p.ports.scheduler.clock().boot() + kLongestClaim);
   while (p.schedules.busy() && p.ports.scheduler.clock().boot() < claimed) {
     co_await sleep_for(p.ports.scheduler, kDrainLook);

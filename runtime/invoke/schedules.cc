@@ -117,7 +117,7 @@ Async<Result<void>> Schedules::put(ScheduleDefinition schedule) {
               goes_on && was_on ? known->second.last : now};
   // This includes a schedule that was off: a firing that has happened is not repeated.
   if (goes_on) entry.last = std::max(entry.last, known->second.last);
-  // What was claimed and not fired before it was off is not fired when it is on again.
+  // A firing that was claimed before it was off is not made up for when it is on again.
   if (goes_on && was_on) entry.claimed = known->second.claimed;
   std::optional<uint64_t> claimed = goes_on ? known->second.claimed : std::nullopt;
   for (bool is_true = false; !is_true;) {

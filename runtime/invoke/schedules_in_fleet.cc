@@ -49,7 +49,7 @@ Async<void> Schedules::look(ScheduleDefinition definition) {
   if (std::exchange(entry->refused, std::nullopt) == times->last) co_return look_later(definition);
   const auto found = times->claims.find(fleet_->daemon);
   const FiringClaim mine = found == times->claims.end() ? FiringClaim{} : found->second;
-  // What was written by a clock that was wrong must not count as a firing.
+  // A time that a wrong clock has written must not count as a firing.
   follow(*entry, parts_.wall.reckoned());
   auto learning = learn(definition, *times);
   const bool is_known = co_await learning;

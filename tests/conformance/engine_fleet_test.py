@@ -252,7 +252,7 @@ class EngineFleet(EngineDaemon):
         self.assertEqual([task["taskId"] for task in taken], ["a"])
 
     def test_a_schedule_fires_once(self):
-        """Whoever fires it creates the task, also in a queue that another one serves."""
+        """The one that fires it creates the task, also in a queue that another one serves."""
         at = time.time() + 6 * SLOWER
         when = time.strftime("at(%Y-%m-%dT%H:%M:%S)", time.gmtime(at))
         options = ("--parameter", "CreateTasks=true", "--parameter", f"CreateSchedule={when}",
