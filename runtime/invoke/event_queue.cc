@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/limits.h"
 #include "base/points.h"
 #include "runtime/invoke/codec.h"
@@ -48,18 +49,6 @@ uint64_t number_of_event(std::string_view id) {
   std::from_chars(id.data(), id.data() + end, number);
   return number;
 }
-
-// An event in a host, for as long as the host has it.
-class EventQueue::InHost {
- public:
-  explicit InHost(int& count) : count_(count) { ++count_; }
-  InHost(const InHost&) = delete;
-  InHost& operator=(const InHost&) = delete;
-  ~InHost() { --count_; }
-
- private:
-  int& count_;
-};
 
 EventQueue::EventQueue(Parts parts) : parts_(std::move(parts)) {}
 
@@ -385,7 +374,7 @@ void EventQueue::forget(const FunctionPtr& function) {
 }
 
 Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Place place) {
-  const InHost counted(in_hosts_[function->host]);
+  const Counted counted(in_hosts_[function->host]);
   const Places::Place held = std::move(place);  // Held until the outcome is written: if writing fails, no more events
                                                 // start.
   if (event->payload.empty()) {

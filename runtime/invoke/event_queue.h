@@ -110,8 +110,6 @@ class EventQueue {
     BootTime timer_at{};
   };
 
-  class InHost;
-
   Queue& queue_of(const std::string& function);
   void accept(const std::string& function, EventPtr event);
   void enqueue(const std::string& function, EventPtr event);

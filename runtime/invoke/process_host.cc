@@ -5,25 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "runtime/invoke/http_host.h"
 #include "runtime/invoke/native_host.h"
 
 namespace freshet {
-
-namespace {
-
-class Counted {
- public:
-  explicit Counted(size_t& counter) : counter_(counter) { ++counter_; }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-  ~Counted() { --counter_; }
-
- private:
-  size_t& counter_;
-};
-
-}  // namespace
 
 // Ends an invocation together with its caller.
 class ProcessHost::Caller {

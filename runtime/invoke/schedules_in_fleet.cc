@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "runtime/invoke/schedules.h"
 #include "streams/system_table.h"
 
@@ -15,17 +16,6 @@ constexpr nanoseconds kLookAgain = seconds(1);
 std::string shared_id(const ScheduleDefinition& schedule) {
   return schedule.name + "|" + schedule.expression;
 }
-
-class ClaimUnderWay {
- public:
-  explicit ClaimUnderWay(size_t& count) : count_(count) { ++count_; }
-  ClaimUnderWay(const ClaimUnderWay&) = delete;
-  ClaimUnderWay& operator=(const ClaimUnderWay&) = delete;
-  ~ClaimUnderWay() { --count_; }
-
- private:
-  size_t& count_;
-};
 
 }  // namespace
 
@@ -58,7 +48,7 @@ Async<void> Schedules::look(ScheduleDefinition definition) {
   entry->seen = std::move(*times);
   fleet_->errors.erase(definition.name);
   if (mine.number > *entry->claimed) {
-    const ClaimUnderWay counted(claims_);
+    const Counted counted(claims_);
     Firing owed{std::move(definition), mine.time, mine.at, mine.number};
     auto firing = fire(std::move(owed));
     co_await firing;
@@ -97,7 +87,7 @@ Async<bool> Schedules::learn(ScheduleDefinition definition, ScheduleTimes times)
 }
 
 Async<void> Schedules::claim(Firing firing) {
-  const ClaimUnderWay counted(claims_);
+  const Counted counted(claims_);
   const Entry& before = *find(firing.definition);
   ScheduleTimes seen = *before.seen;
   const FiringClaim made{std::max(*before.claimed, seen.claims[fleet_->daemon].number) + 1, firing.time, firing.last};

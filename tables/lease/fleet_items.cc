@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "base/points.h"
+#include "tables/lease/id_table.h"
 
 namespace freshet {
 
 namespace {
 
-constexpr std::string_view kId = "id";
 constexpr std::string_view kBeatPrefix = "member#";
 constexpr std::string_view kUnitsPrefix = "units#";
 constexpr std::string_view kPlanId = "plan";
@@ -21,11 +21,6 @@ std::string beat_id(std::string_view member) {
 }
 std::string units_id(std::string_view member) {
   return std::string(kUnitsPrefix).append(member);
-}
-Item key_of(std::string id) {
-  Item key;
-  key.set(kId, Value(std::move(id)));
-  return key;
 }
 Value number(uint64_t n) {
   return Value::number(static_cast<int64_t>(n));
@@ -51,7 +46,7 @@ std::vector<std::string> list_in(const Item& item, std::string_view name) {
 }
 
 Item item_of(const MemberBeat& beat) {
-  Item item = key_of(beat_id(beat.id));
+  Item item = id_key(beat_id(beat.id));
   item.set("epoch", number(beat.epoch));
   item.set("beat", number(beat.beat));
   item.set("life", Value(beat.life));
@@ -63,7 +58,7 @@ Item item_of(const MemberBeat& beat) {
 }
 MemberBeat beat_in(const Item& item) {
   MemberBeat beat;
-  beat.id = item.string_or(kId).substr(kBeatPrefix.size());
+  beat.id = item.string_or(kIdAttribute).substr(kBeatPrefix.size());
   beat.epoch = number_in(item, "epoch");
   beat.beat = number_in(item, "beat");
   beat.life = item.string_or("life");
@@ -76,7 +71,7 @@ MemberBeat beat_in(const Item& item) {
 
 MemberUnits units_in(const Item& item) {
   MemberUnits units;
-  units.id = item.string_or(kId).substr(kUnitsPrefix.size());
+  units.id = item.string_or(kIdAttribute).substr(kUnitsPrefix.size());
   units.epoch = number_in(item, "epoch");
   units.rev = number_in(item, "rev");
   units.serves = list_in(item, "serves");
@@ -100,7 +95,7 @@ FleetPlan plan_in(const Item& item) {
 }
 
 Item item_of(const MemberUnits& units) {
-  Item item = key_of(units_id(units.id));
+  Item item = id_key(units_id(units.id));
   item.set("epoch", number(units.epoch));
   item.set("rev", number(units.rev));
   item.set("serves", list_of(units.serves));
@@ -124,7 +119,7 @@ Async<Result<void>> put(Tables& tables, PutItemInput input) {
 Async<Result<void>> remove(Tables& tables, std::string id, uint64_t epoch, std::optional<uint64_t> beat) {
   DeleteItemInput gone;
   gone.table = kFleetTable;
-  gone.key = key_of(std::move(id));
+  gone.key = id_key(std::move(id));
   gone.condition = beat ? "epoch = :e AND beat = :b" : "epoch <= :e";
   gone.placeholders.values.set(":e", number(epoch));
   if (beat) gone.placeholders.values.set(":b", number(*beat));
@@ -136,7 +131,7 @@ Async<Result<void>> remove(Tables& tables, std::string id, uint64_t epoch, std::
 Async<Result<Item>> read_item(Tables& tables, std::string id) {
   GetItemInput get;
   get.table = kFleetTable;
-  get.key = key_of(std::move(id));
+  get.key = id_key(std::move(id));
   auto item = co_await tables.get_item(std::move(get));
   if (!item) co_return fail(std::move(item.error()));
   co_return *item ? item->decode() : Item();
@@ -145,28 +140,7 @@ Async<Result<Item>> read_item(Tables& tables, std::string id) {
 }  // namespace
 
 Async<Result<void>> provide_fleet_table(Tables& tables) {
-  auto described = co_await tables.describe_table(kFleetTable);
-  if (!described && described.error().code == ErrorCode::kResourceNotFound) {
-    TableDefinition wanted;
-    wanted.name = kFleetTable;
-    wanted.keys = {{std::string(kId), Type::kString}, {}};
-    described = co_await tables.create_table(std::move(wanted));
-    // Another member may have made it meanwhile.
-    if (!described && described.error().code == ErrorCode::kResourceInUse) {
-      described = co_await tables.describe_table(kFleetTable);
-    }
-  }
-  if (!described) {
-    Error error = std::move(described.error());
-    error.message = "table '" + std::string(kFleetTable) + "': " + error.message;
-    co_return fail(std::move(error));
-  }
-  const KeySchema& keys = described->definition.keys;
-  if (keys.partition.name != kId || keys.partition.type != Type::kString || keys.sort) {
-    co_return invalid("table '" + std::string(kFleetTable) +
-                      "' is not that of a fleet: its key must be the string 'id'");
-  }
-  co_return Result<void>();
+  return provide_id_table(tables, kFleetTable, "a fleet");
 }
 
 Async<Result<MemberBeat>> begin_life(Tables& tables, MemberBeat beat) {
@@ -230,7 +204,7 @@ Async<Result<void>> release_units(Tables& tables, MemberUnits units) {
 }
 
 Async<Result<void>> write_plan(Tables& tables, FleetPlan plan, uint64_t seen) {
-  Item item = key_of(std::string(kPlanId));
+  Item item = id_key(std::string(kPlanId));
   item.set("leader", Value(plan.leader));
   item.set("leaderEpoch", number(plan.leader_epoch));
   item.set("term", number(plan.term));
@@ -267,7 +241,7 @@ Async<Result<FleetView>> read_fleet(Tables& tables) {
     if (!page) co_return fail(std::move(page.error()));
     for (const ItemRef& stored : page->items) {
       const Item item = stored.decode();
-      const std::string_view id = item.string_or(kId);
+      const std::string_view id = item.string_or(kIdAttribute);
       if (id.starts_with(kBeatPrefix)) {
         MemberBeat beat = beat_in(item);
         view.members.emplace(beat.id, std::move(beat));

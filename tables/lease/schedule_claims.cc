@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "base/points.h"
+#include "tables/lease/id_table.h"
 
 namespace freshet {
 
 namespace {
 
-constexpr std::string_view kScheduleId = "id";
 constexpr std::string_view kStart = "start";
 constexpr std::string_view kLast = "last";
 constexpr std::string_view kClaims = "claims";
@@ -23,12 +23,6 @@ Value time_value(WallTime time) {
 }
 WallTime claim_time(const Map& map, std::string_view name) {
   return WallTime(milliseconds(map.int_or(name, 0)));
-}
-
-Item schedule_key(std::string id) {
-  Item key;
-  key.set(kScheduleId, Value(std::move(id)));
-  return key;
 }
 
 ScheduleTimes times_in(const Item& item) {
@@ -50,35 +44,21 @@ ScheduleTimes times_in(const Item& item) {
 }  // namespace
 
 Async<Result<void>> provide_schedules_table(Tables& tables) {
-  auto described = co_await tables.describe_table(kSchedulesTable);
-  if (!described && described.error().code == ErrorCode::kResourceNotFound) {
-    TableDefinition wanted;
-    wanted.name = kSchedulesTable;
-    wanted.keys = {{std::string(kScheduleId), Type::kString}, {}};
-    described = co_await tables.create_table(std::move(wanted));
-    // Another daemon may have made it meanwhile.
-    if (!described && described.error().code == ErrorCode::kResourceInUse) {
-      described = co_await tables.describe_table(kSchedulesTable);
-    }
-  }
-  if (described) co_return Result<void>();
-  Error error = std::move(described.error());
-  error.message = "table '" + std::string(kSchedulesTable) + "': " + error.message;
-  co_return fail(std::move(error));
+  return provide_id_table(tables, kSchedulesTable, "schedules of a fleet");
 }
 
 Async<Result<ScheduleTimes>> read_schedule(Tables& tables, std::string id, WallTime start, WallTime last) {
   for (;;) {
     GetItemInput get;
     get.table = kSchedulesTable;
-    get.key = schedule_key(id);
+    get.key = id_key(id);
     get.consistent = true;
     auto found = co_await tables.get_item(std::move(get));
     if (!found) co_return fail(std::move(found.error()));
     if (*found) co_return times_in(found->decode());
     PutItemInput put;
     put.table = kSchedulesTable;
-    put.item = schedule_key(id);
+    put.item = id_key(id);
     put.item.set(kStart, time_value(start));
     put.item.set(kLast, time_value(last));
     put.item.set(kClaims, Value(Map()));
@@ -94,7 +74,7 @@ Async<Result<void>> claim_firing(Tables& tables, std::string id, std::string dae
                                  FiringClaim claim) {
   UpdateItemInput update;
   update.table = kSchedulesTable;
-  update.key = schedule_key(std::move(id));
+  update.key = id_key(std::move(id));
   update.update = "SET #last = :at, claims.#me = :claim";
   update.condition = "#last = :seen";
   int number = 0;
