@@ -7,9 +7,9 @@
 #include <iterator>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/limits.h"
 #include "base/points.h"
+#include "base/under_way.h"
 #include "runtime/invoke/codec.h"
 #include "runtime/invoke/http_host.h"
 #include "streams/system_table.h"
@@ -374,7 +374,7 @@ void EventQueue::forget(const FunctionPtr& function) {
 }
 
 Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Place place) {
-  const Counted counted(in_hosts_[function->host]);
+  const UnderWay counted(in_hosts_[function->host]);
   const Places::Place held = std::move(place);  // Held until the outcome is written: if writing fails, no more events
                                                 // start.
   if (event->payload.empty()) {

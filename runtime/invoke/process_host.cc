@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/counted.h"
+#include "base/under_way.h"
 #include "runtime/invoke/http_host.h"
 #include "runtime/invoke/native_host.h"
 
@@ -35,7 +35,7 @@ Async<InvokeOutcome> ProcessHost::invoke(const FunctionDefinition& function, Inv
   if (parts_.api == nullptr || ended_) {
     co_return failed_outcome(std::string(kHostUnavailable), "programs cannot be run here");
   }
-  const Counted counted(invocations_);
+  const UnderWay counted(invocations_);
   const auto code = use(function.code);
   FunctionPtr& known = pools_[function.name].function;
   if (!known || !(*known == function)) known = std::make_shared<const FunctionDefinition>(function);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/counted.h"
+#include "base/under_way.h"
 #include "runtime/invoke/schedules.h"
 #include "streams/system_table.h"
 
@@ -48,7 +48,7 @@ Async<void> Schedules::look(ScheduleDefinition definition) {
   entry->seen = std::move(*times);
   fleet_->errors.erase(definition.name);
   if (mine.number > *entry->claimed) {
-    const Counted counted(claims_);
+    const UnderWay counted(claims_);
     Firing owed{std::move(definition), mine.time, mine.at, mine.number};
     auto firing = fire(std::move(owed));
     co_await firing;
@@ -87,7 +87,7 @@ Async<bool> Schedules::learn(ScheduleDefinition definition, ScheduleTimes times)
 }
 
 Async<void> Schedules::claim(Firing firing) {
-  const Counted counted(claims_);
+  const UnderWay counted(claims_);
   const Entry& before = *find(firing.definition);
   ScheduleTimes seen = *before.seen;
   const FiringClaim made{std::max(*before.claimed, seen.claims[fleet_->daemon].number) + 1, firing.time, firing.last};
