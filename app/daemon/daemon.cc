@@ -263,6 +263,7 @@ class DaemonPage final : public Daemon {
   Metrics metrics_;
   Loop loop_;
   std::unique_ptr<Spawner> spawner_;
+  std::vector<std::unique_ptr<IoThread>> threads_;  // The loop's waiter wakes one of them, for the three below.
   // Its end brings a turn, which looks. A loop too full to take that has turns anyway.
   const std::function<void()> wake_ = [this] { [[maybe_unused]] const bool taken = loop_.deliver([] {}); };
   std::unique_ptr<BackgroundSync> sync_thread_ = world_.make_sync(loop_, wake_);
@@ -270,7 +271,6 @@ class DaemonPage final : public Daemon {
   std::unique_ptr<BackgroundSync> backup_sync_thread_ = world_.make_sync(loop_, wake_);
   NativeRegistry natives_;
   DaemonParts parts_{world_, options_, plan_, log_, recent_log_, random_, metrics_, loop_, natives_};
-  std::vector<std::unique_ptr<IoThread>> threads_;
   std::unique_ptr<HttpClient> http_;
   // The destructor ends these, with the modules, in its own order.
   std::unique_ptr<EmbeddedTables> store_;
