@@ -3,16 +3,18 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 namespace freshet::cli {
 namespace {
-volatile sig_atomic_t heard = 0;
+std::atomic<bool> heard = false;  // Threads ask, too.
+static_assert(std::atomic<bool>::is_always_lock_free, "a handler of signals sets it");
 }  // namespace
 
 void hear_interrupts(SecondSignal second) {
   struct sigaction action {};
-  action.sa_handler = [](int) { heard = 1; };
+  action.sa_handler = [](int) { heard = true; };
   // A call to the daemon that waits goes on, so that its answer is still read.
   action.sa_flags = SA_RESTART;
   if (second == SecondSignal::kEndsTheProcess) action.sa_flags |= static_cast<int>(SA_RESETHAND);
@@ -23,7 +25,7 @@ void hear_interrupts(SecondSignal second) {
 }
 
 bool interrupted() {
-  return heard != 0;
+  return heard;
 }
 
 bool wait_for(std::chrono::milliseconds time) {

@@ -116,7 +116,11 @@ class Reader {
     return invalid(fixture_.file.empty() ? what : fixture_.place_of_record(index) + ": " + what);
   }
 
-  nanoseconds since_origin(WallTime at) const { return std::max(at - origin_, milliseconds(0)); }
+  // From 0 to a century: nanoseconds hold no more than three.
+  nanoseconds since_origin(WallTime at) const {
+    constexpr std::chrono::hours kLongest{24 * 365 * 100};
+    return std::clamp(at, origin_, origin_ + kLongest) - origin_;
+  }
 
   static TraceTask details_of(const ItemRef& task, WallTime at) {
     TraceTask out;
