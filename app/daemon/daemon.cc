@@ -262,8 +262,8 @@ class DaemonPage final : public Daemon {
   Random random_;
   Metrics metrics_;
   Loop loop_;
+  std::vector<std::unique_ptr<IoThread>> threads_;  // Threads of the four below wake one of them.
   std::unique_ptr<Spawner> spawner_;
-  std::vector<std::unique_ptr<IoThread>> threads_;  // The loop's waiter wakes one of them, for the three below.
   // Its end brings a turn, which looks. A loop too full to take that has turns anyway.
   const std::function<void()> wake_ = [this] { [[maybe_unused]] const bool taken = loop_.deliver([] {}); };
   std::unique_ptr<BackgroundSync> sync_thread_ = world_.make_sync(loop_, wake_);

@@ -116,6 +116,9 @@ def refuses_what_it_cannot_play(binary, saved):
 
 
 def asks_the_daemon(binary, folder):
+    if SLOWER > 1:
+        print("SKIPPED: asks_the_daemon: sanitizers need more address space than a comparison may have")
+        return
     daemon = Daemon(binary, folder, "--durability", "none", "--set", "ProcessTasksFunction.FAKE_MS=50", "--set",
                     "ProcessTasksFunction.FAKE_SLOTS=100", "--set", "ProcessTasksFunction.CONCURRENCY=4", "--set",
                     "ProcessTasksFunction.ORDER=fifo", runner="fake").start()
