@@ -262,7 +262,7 @@ class DaemonPage final : public Daemon {
   Random random_;
   Metrics metrics_;
   Loop loop_;
-  std::vector<std::unique_ptr<IoThread>> threads_;  // Threads of the four below wake one of them.
+  std::vector<std::unique_ptr<IoThread>> threads_;  // The threads of the next four members wake these.
   std::unique_ptr<Spawner> spawner_;
   // Its end brings a turn, which looks. A loop too full to take that has turns anyway.
   const std::function<void()> wake_ = [this] { [[maybe_unused]] const bool taken = loop_.deliver([] {}); };

@@ -74,8 +74,8 @@ class Schedules {
     TimerId timer = 0;
     // In a fleet: the schedule as the shared store has it; empty until it has been read, and after a claim that failed.
     std::optional<ScheduleTimes> seen = {};
-    std::optional<uint64_t> claimed =
-        {};                 // The newest claim of this daemon that it has fired; empty until it has read it.
+    // The number of the newest claim of this daemon that it has fired; empty until it has read its claims.
+    std::optional<uint64_t> claimed = {};
     bool is_stored = true;  // False while the own store lacks what was read last.
     std::optional<WallTime> refused = {};  // The `last` on which a claim was refused.
   };
