@@ -76,7 +76,7 @@ class Schedules {
     std::optional<ScheduleTimes> seen = {};
     // The number of the newest claim of this daemon that it has fired; empty until it has read its claims.
     std::optional<uint64_t> claimed = {};
-    bool is_stored = true;  // False while the own store lacks what was read last.
+    bool is_stored = true;                 // False while the own store lacks what was read last.
     std::optional<WallTime> refused = {};  // The `last` on which a claim was refused.
   };
   // A time at which a schedule is due.
