@@ -12,7 +12,8 @@ Item id_key(std::string id) {
 
 Async<Result<void>> provide_id_table(Tables& tables, std::string name, std::string what) {
   auto described = co_await tables.describe_table(name);
-  if (!described && described.error().code == ErrorCode::kResourceNotFound) {
+  const bool is_missing = !described && described.error().code == ErrorCode::kResourceNotFound;
+  if (is_missing) {
     TableDefinition wanted;
     wanted.name = name;
     wanted.keys = {{std::string(kIdAttribute), Type::kString}, {}};
@@ -24,7 +25,8 @@ Async<Result<void>> provide_id_table(Tables& tables, std::string name, std::stri
   }
   if (!described) {
     Error error = std::move(described.error());
-    error.message = "table '" + name + "': " + error.message;
+    if (error.message.find(name) == std::string::npos) error.message = "table '" + name + "': " + error.message;
+    if (is_missing) error.message += "; its only key is the string 'id'";
     co_return fail(std::move(error));
   }
   const KeySchema& keys = described->definition.keys;
