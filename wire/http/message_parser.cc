@@ -157,6 +157,8 @@ ParseFailure explain(const Collector<kIsRequest>& parser, const HttpLimits& limi
   return {400, "not an HTTP message: " + ec.message()};
 }
 
+constexpr size_t kLastChunkBytes = 5;  // 0 CRLF CRLF
+
 // Offers `in` to the parser. Sets `failure` if the message is refused. The parser takes a line (header, chunk
 // extension, trailer) only as a whole, so it never sees more bytes at once than a line may have: it refuses a line that
 // is too long whether the line comes in one piece or in many.
@@ -167,6 +169,8 @@ size_t offer(Collector<kIsRequest>& parser, std::string_view in, const HttpLimit
   size_t taken = 0;
   while (taken < in.size() && !parser.is_done()) {
     const std::string_view seen = in.substr(taken, window);
+    // The end of a chunked body is taken as a whole. Beast asserts that it is not offered less a second time.
+    if (parser.is_header_done() && parser.chunked() && seen.size() < kLastChunkBytes) break;
     error_code ec;
     const size_t step = parser.put(boost::asio::const_buffer(seen.data(), seen.size()), ec);
     taken += step;

@@ -99,6 +99,20 @@ TEST(RequestParser, HowTheBytesArriveMakesNoDifference) {
   EXPECT_GT(refusals, 100u);
 }
 
+// Beast's parser, built with assertions, ended the process at a last chunk that came in parts.
+TEST(RequestParser, TheLastChunkMayComeByteByByte) {
+  RequestParser parser{HttpLimits()};
+  std::string waiting;
+  for (const char byte : std::string("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")) {
+    EXPECT_EQ(parser.state(), ParseState::kNeedMore);
+    waiting += byte;
+    waiting.erase(0, parser.feed(waiting));
+  }
+  EXPECT_EQ(waiting, "");
+  ASSERT_EQ(parser.state(), ParseState::kComplete);
+  EXPECT_EQ(parser.take().body, "abc");
+}
+
 // The bound of chunk extensions and trailers; the header has its own. The limit is 512 bytes.
 TEST(RequestParser, ALongLineIsRefusedHoweverItArrives) {
   const std::string head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
