@@ -10,13 +10,13 @@
 #include "runtime/account_record.h"
 #include "runtime/invoke/codec.h"
 #include "runtime/invoke/destinations.h"
-#include "runtime/invoke/event_source_mapping.h"
+#include "runtime/invoke/event_source_mappings.h"
 #include "runtime/invoke/function_invoker.h"
 #include "runtime/invoke/function_registry.h"
 #include "runtime/invoke/http_host.h"
 #include "runtime/invoke/native_host.h"
 #include "runtime/invoke/schedules.h"
-#include "streams/shards/sharded_streams.h"
+#include "streams/shards/engine_streams.h"
 #include "streams/stream_reader.h"
 #include "streams/system_table.h"
 #include "streams/topic_service.h"
@@ -44,6 +44,12 @@ FunctionDefinition endpoint_of(const SubscriptionDefinition& subscription, std::
   endpoint.async.max_event_age = kEndpointMaxAge;
   endpoint.async.max_retries = 0;
   return endpoint;
+}
+
+// Null: the tables are not in a remote engine, or its streams may not be read.
+EngineStreams* engine_streams_of(Tables& tables) {
+  auto* engine = dynamic_cast<HasEngineStreams*>(&tables);
+  return engine ? engine->engine_streams() : nullptr;
 }
 
 }  // namespace
@@ -75,18 +81,16 @@ struct Runtime::Parts {
         services{ports.tables, topics, ports.scheduler, ports.random, ports.http, ports.spawner, &invoker},
         destinations(invoker, topics),
         streams(ports.tables, ports.scheduler.clock(), options.account),
+        mappings({ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log, wall},
+                 functions, ports.random, engine_streams_of(ports.tables)),
         schedules({ports.tables, ports.scheduler, ports.random, invoker, options.account, options.log, wall}) {
     invoker.events().set_destinations(destinations);
-    auto* engine = dynamic_cast<HasEngineStreams*>(&ports.tables);
-    if (!engine || !engine->engine_streams()) return;
-    shards.emplace(ShardedParts{*engine->engine_streams(), ports.tables, ports.scheduler, options.log});
   }
   ~Parts() { end_all(); }  // Handlers may use any of the other members.
 
   void end_all() {
     schedules.end_all();
-    mappings.clear();
-    if (shards) shards->clear();
+    mappings.end_all();
     invoker.end_all();
     process_host.end_all();
   }
@@ -113,19 +117,6 @@ struct Runtime::Parts {
     left(*function);
   }
 
-  MappingParts mapping_parts() {
-    ShardedStreams* const sharded = shards ? &*shards : nullptr;
-    return {ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log, wall, sharded};
-  }
-  EventSourceMapping& add_mapping(MappingDefinition definition, std::optional<MappingPosition> position);
-  struct FirstPlace {
-    std::optional<MappingPosition> position;
-    ShardedStreamPtr stream = {};  // An engine's; its start is not stored.
-  };
-  Async<Result<FirstPlace>> first_place(MappingDefinition mapping);
-  Result<void> can_be_read(const MappingDefinition& mapping) const;
-  Result<void> fits_engine(const MappingDefinition& mapping, const FunctionDefinition& function) const;
-  Async<Result<void>> load_mappings();
   bool busy() const;
   void remove_endpoints(const std::string& subscription_arn) {
     for (const std::string& target : {subscription_arn, confirmation_target(subscription_arn)}) {
@@ -148,78 +139,18 @@ struct Runtime::Parts {
   Services services;
   Destinations destinations;
   StreamReader streams;
-  std::optional<ShardedStreams> shards;  // Set if the tables are in a remote engine whose streams may be read.
-  std::map<std::string, std::unique_ptr<EventSourceMapping>> mappings;
+  EventSourceMappings mappings;
   Schedules schedules;
   std::multiset<std::string> leaving;  // Folders of code that were left, until that is durable.
   const std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // For work that is posted.
-  Scope reporting;                                                   // Destroyed before the members that it works on,
-  Turns mapping_changes{ports.scheduler};                            // as are these.
+  Scope reporting;                          // Destroyed before the members that it works on, as are these.
   Turns endpoint_changes{ports.scheduler};  // Serialises changes of subscriptions, and of the functions for their
                                             // endpoints.
   Detached detached{ports.scheduler};
 };
 
-EventSourceMapping& Runtime::Parts::add_mapping(MappingDefinition definition, std::optional<MappingPosition> position) {
-  std::unique_ptr<EventSourceMapping>& place = mappings[definition.id];
-  place = std::make_unique<EventSourceMapping>(mapping_parts(), std::move(definition), std::move(position));
-  return *place;
-}
-
-// One stream in the order of the writes, with whole images; or shards, which their reader puts in order.
-Result<void> Runtime::Parts::can_be_read(const MappingDefinition& mapping) const {
-  if (shards) return {};
-  const std::string who = "the event source mapping of table '" + mapping.table + "'";
-  return require_traits(ports.tables.traits(), who, {Trait::kSingleStream, Trait::kFullImages});
-}
-
-Result<void> Runtime::Parts::fits_engine(const MappingDefinition& mapping, const FunctionDefinition& function) const {
-  if (!shards) return {};
-  const auto others = std::count_if(mappings.begin(), mappings.end(), [&](const auto& one) {
-    return one.first != mapping.id && one.second->definition().table == mapping.table;
-  });
-  return EventSourceMapping::check_on_engine(mapping, function, static_cast<size_t>(others));
-}
-
-Async<Result<void>> Runtime::Parts::load_mappings() {
-  if (shards) {
-    auto loaded = co_await shards->load();
-    if (!loaded) co_return loaded;
-  }
-  auto positions = co_await load_positions(ports.tables);
-  if (!positions) co_return fail(std::move(positions.error()));
-  auto items = co_await load_system_items(ports.tables, std::string(kMappingKind));
-  if (!items) co_return fail(std::move(items.error()));
-  for (const ItemRef& ref : *items) {
-    MappingDefinition definition = mapping_of(ref.decode());
-    if (auto fits = can_be_read(definition); !fits) co_return fits;
-    const auto position = positions->find(definition.id);
-    auto known = position == positions->end() ? std::nullopt : std::optional(position->second);
-    add_mapping(std::move(definition), std::move(known));
-  }
-  co_return Result<void>();
-}
-
-// Where a new mapping, or one that changes to another table, begins; without a position if it continues.
-Async<Result<Runtime::Parts::FirstPlace>> Runtime::Parts::first_place(MappingDefinition mapping) {
-  const auto known = mappings.find(mapping.id);
-  if (known != mappings.end() && known->second->definition().table == mapping.table) co_return FirstPlace();
-  if (auto fits = can_be_read(mapping); !fits) co_return fail(std::move(fits.error()));
-  const bool latest = mapping.starting_position == StartingPosition::kLatest;
-  const size_t lanes = mapping.parallelization_factor;
-  if (shards) {
-    ShardReader reader{mapping.id, mapping.table};
-    auto opened = co_await shards->open_new(std::move(reader), latest);
-    if (!opened) co_return fail(std::move(opened.error()));
-    co_return FirstPlace{position_at((*opened)->stream().label, (*opened)->oldest(), lanes), *opened};
-  }
-  auto stream = co_await streams.stream_of(mapping.table);
-  if (!stream) co_return fail(std::move(stream.error()));
-  co_return FirstPlace{position_at(stream->label, latest ? stream->bounds.next : stream->bounds.oldest, lanes)};
-}
 bool Runtime::Parts::busy() const {
-  if (invoker.busy()) return true;
-  return std::any_of(mappings.begin(), mappings.end(), [](const auto& entry) { return entry.second->busy(); });
+  return invoker.busy() || mappings.busy();
 }
 
 Runtime::Runtime(RuntimePorts ports, RuntimeOptions options)
@@ -248,9 +179,9 @@ Async<Result<void>> Runtime::start() {
   }
   done = co_await p.invoker.events().load();
   if (!done) co_return done;
-  done = co_await p.load_mappings();
+  done = co_await p.mappings.load();
   if (!done) co_return done;
-  for (auto& [id, mapping] : p.mappings) mapping->start();
+  p.mappings.start();
   done = co_await p.schedules.load();
   co_return done;
 }
@@ -258,7 +189,7 @@ Async<Result<void>> Runtime::start() {
 Async<bool> Runtime::drain(BootTime deadline) {
   Parts& p = *parts_;
   p.schedules.pause();
-  for (auto& [id, mapping] : p.mappings) mapping->pause();
+  p.mappings.pause();
   p.invoker.drain();
   // The firings that this daemon has claimed in a fleet still run here, if the claims are answered soon.
   const BootTime claimed = std::min(deadline, p.ports.scheduler.clock().boot() + kLongestClaim);
@@ -269,16 +200,10 @@ Async<bool> Runtime::drain(BootTime deadline) {
   while (p.busy() && p.ports.scheduler.clock().boot() < deadline) {
     co_await sleep_for(p.ports.scheduler, kDrainLook);
   }
-  // Saved in its turn, because a client may still change or remove one of them.
-  auto saved = p.mapping_changes.run<Result<void>>([this] { return save_mappings_now(); });
-  co_await saved;
+  co_await p.mappings.save();
   co_return !p.busy();
 }
 
-Async<Result<void>> Runtime::save_mappings_now() {
-  for (auto& [id, mapping] : parts_->mappings) co_await mapping->save();
-  co_return Result<void>();
-}
 void Runtime::end_all() {
   parts_->end_all();
 }
@@ -462,64 +387,19 @@ Async<Result<SubscriptionState>> Runtime::confirm_subscription_now(std::string t
 }
 
 Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
-  return parts_->mapping_changes.run<Result<std::string>>(
-      [this, mapping = std::move(mapping)] { return put_mapping_now(mapping); });
+  return parts_->mappings.put(std::move(mapping));
 }
-
-Async<Result<std::string>> Runtime::put_mapping_now(MappingDefinition mapping) {
-  Parts& p = *parts_;
-  if (auto good = EventSourceMapping::check(mapping); !good) co_return fail(std::move(good.error()));
-  mapping.table = table_name(mapping.table);
-  const FunctionPtr function = p.functions.find(mapping.function);
-  if (!function) co_return fail(ErrorCode::kNotFound, fmt::format("There is no function \"{}\"", mapping.function));
-  mapping.function = function->name;
-  if (mapping.id.empty()) mapping.id = p.ports.random.uuid();
-  if (auto fits = p.fits_engine(mapping, *function); !fits) co_return fail(std::move(fits.error()));
-  const std::string id = mapping.id;
-  mapping.modified_ms = 0;
-  if (const auto known = p.mappings.find(id); known != p.mappings.end()) {
-    mapping.modified_ms = known->second->definition().modified_ms;
-    if (known->second->definition() == mapping) co_return id;
-  }
-  mapping.modified_ms = std::max(epoch_ms(p.ports.scheduler.clock().wall()), mapping.modified_ms);
-  MappingDefinition asked = mapping;
-  auto first = co_await p.first_place(std::move(asked));
-  if (!first) co_return fail(std::move(first.error()));
-  std::vector<WriteInput> writes;
-  if (first->position) writes = position_writes(id, *first->position, 0);
-  writes.emplace_back(put_system_item(to_item(mapping)));
-  if (first->stream) {
-    for (WriteInput& write : p.shards->start_writes(*first->stream)) writes.push_back(std::move(write));
-  }
-  auto written = co_await write_together(p.ports.tables, std::move(writes));
-  if (!written) co_return fail(std::move(written.error()));
-  if (first->stream) p.shards->started(first->stream);
-  if (const auto known = p.mappings.find(id); known != p.mappings.end()) {
-    known->second->change(std::move(mapping), std::move(first->position));
-  } else {
-    p.add_mapping(std::move(mapping), std::move(first->position)).start();
-  }
-  co_return id;
-}
-
 Async<Result<void>> Runtime::remove_mapping(std::string id) {
-  return parts_->mapping_changes.run<Result<void>>([this, id = std::move(id)] { return remove_mapping_now(id); });
+  return parts_->mappings.remove(std::move(id));
 }
-
-Async<Result<void>> Runtime::remove_mapping_now(std::string id) {
-  Parts& p = *parts_;
-  if (!p.mappings.contains(id)) {
-    co_return fail(ErrorCode::kNotFound, fmt::format("There is no event source mapping \"{}\"", id));
-  }
-  std::vector<WriteInput> writes = position_removals(id);
-  writes.emplace_back(delete_system_item(kMappingKind, id));
-  if (p.shards) {
-    for (WriteInput& write : p.shards->removals(id)) writes.push_back(std::move(write));
-  }
-  auto written = co_await write_together(p.ports.tables, std::move(writes));
-  if (written) p.mappings.erase(id);
-  if (written && p.shards) p.shards->forget(id);
-  co_return written;
+void Runtime::share_mappings() {
+  parts_->mappings.share();
+}
+bool Runtime::mappings_are_shared() const {
+  return parts_->mappings.is_shared();
+}
+void Runtime::serve_mapping(const std::string& id, bool is_mine) {
+  parts_->mappings.serve(id, is_mine);
 }
 
 Async<Result<void>> Runtime::put_schedule(ScheduleDefinition schedule) {
@@ -554,12 +434,7 @@ std::vector<ScheduleState> Runtime::schedule_states() const {
   return parts_->schedules.states();
 }
 std::vector<MappingState> Runtime::mappings() const {
-  std::vector<MappingState> all;
-  for (const auto& [id, mapping] : parts_->mappings) {
-    all.push_back(
-        {mapping->definition(), mapping->position(), mapping->last_error(), mapping->state(), mapping->last_result()});
-  }
-  return all;
+  return parts_->mappings.list();
 }
 Detached& Runtime::detached() {
   return parts_->detached;

@@ -61,14 +61,6 @@ struct RuntimePorts {
                                       // start.
 };
 
-struct MappingState {
-  MappingDefinition definition;
-  uint64_t position = 0;         // The sequence of the next record to deliver, for the lane that is furthest behind.
-  std::string last_error;        // The reason why it waits, or empty.
-  std::string_view state;        // In the words of the Lambda API: "Enabled", "Disabled", "Updating", ...
-  std::string_view last_result;  // The same: "OK", "No records processed", "PROBLEM: Function call failed".
-};
-
 class Runtime {
  public:
   explicit Runtime(RuntimePorts ports, RuntimeOptions options = {});
@@ -79,6 +71,11 @@ class Runtime {
   // The schedules are those of a fleet, in which `daemon` names this daemon; see Schedules::share(). Call it before
   // start().
   void share_schedules(std::string daemon, std::function<bool()> may_fire);
+  // The event source mappings are those of a fleet: this daemon runs one while serve_mapping() says so. Call
+  // share_mappings() before start().
+  void share_mappings();
+  bool mappings_are_shared() const;
+  void serve_mapping(const std::string& id, bool is_mine);
   // Creates the system table if it does not exist, loads its content, and continues with it. Call it once, first.
   // kValidation if the content was made for another account or region.
   Async<Result<void>> start();
@@ -161,9 +158,6 @@ class Runtime {
   Async<Result<SubscriptionState>> request_subscription_now(SubscriptionDefinition asked, ChangeSubscription configure,
                                                             std::string server);
   Async<Result<SubscriptionState>> confirm_subscription_now(std::string topic, std::string token, bool authenticated);
-  Async<Result<void>> save_mappings_now();
-  Async<Result<std::string>> put_mapping_now(MappingDefinition mapping);
-  Async<Result<void>> remove_mapping_now(std::string id);
 
   struct Parts;
   std::unique_ptr<Parts> parts_;

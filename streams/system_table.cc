@@ -51,14 +51,24 @@ GetItemInput get_system_item(std::string_view kind, std::string_view id) {
 }
 
 Async<Result<std::vector<ItemRef>>> load_system_items(Tables& tables, std::string kind) {
+  return load_items_of(tables, std::string(kSystemTable), std::move(kind), std::string());
+}
+
+Async<Result<std::vector<ItemRef>>> load_items_of(Tables& tables, std::string table, std::string kind,
+                                                  std::string prefix) {
   std::vector<ItemRef> items;
   Item after;
   do {
     QueryInput query;
-    query.table = kSystemTable;
+    query.table = table;
     query.key_condition = "#k = :k";
     query.placeholders.names.emplace_back("#k", "kind");
     query.placeholders.values.set(":k", kind);
+    if (!prefix.empty()) {
+      query.key_condition += " AND begins_with(#i, :i)";
+      query.placeholders.names.emplace_back("#i", "id");
+      query.placeholders.values.set(":i", prefix);
+    }
     query.exclusive_start_key = std::move(after);
     query.consistent = true;
     auto page = co_await tables.query(std::move(query));
@@ -67,6 +77,12 @@ Async<Result<std::vector<ItemRef>>> load_system_items(Tables& tables, std::strin
     after = std::move(page->last_evaluated_key);
   } while (!after.empty());
   co_return items;
+}
+
+void move_to_table(std::vector<WriteInput>& writes, const std::string& table) {
+  for (WriteInput& write : writes) {
+    std::visit([&table](auto& one) { one.table = table; }, write);
+  }
 }
 
 namespace {

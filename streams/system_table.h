@@ -24,6 +24,11 @@ GetItemInput get_system_item(std::string_view kind, std::string_view id);
 
 // Every item of a kind, in order of id.
 Async<Result<std::vector<ItemRef>>> load_system_items(Tables& tables, std::string kind);
+// The same for a table with the same keys, and ids that begin with `prefix`.
+Async<Result<std::vector<ItemRef>>> load_items_of(Tables& tables, std::string table, std::string kind,
+                                                  std::string prefix);
+// Moves writes of system items to a table with the same keys.
+void move_to_table(std::vector<WriteInput>& writes, const std::string& table);
 
 // Applies all writes of system items, none or all of them up to limits::kMaxTransactionActions, however large they are;
 // beyond that in groups of that size, in order, up to the first group that fails. A crash may come between groups.

@@ -116,8 +116,7 @@ class EngineTables final : private EngineParts, public SplitTables, public HasEn
                     parts.options.fleet ? std::set<std::string>{kQueueStates} : std::set<std::string>()) {}
 
   Tables& itself() { return engine; }
-  // The daemons of a fleet do not share what they have read.
-  EngineStreams* engine_streams() override { return daemon.options.fleet ? nullptr : &streams; }
+  EngineStreams* engine_streams() override { return &streams; }
 };
 
 // The daemon's own store answers at once.

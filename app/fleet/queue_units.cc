@@ -1,10 +1,12 @@
 #include "app/fleet/queue_units.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/points.h"
 #include "base/set_by.h"
 #include "functions/queue/served_elsewhere.h"
+#include "tables/lease/positions_table.h"
 #include "tables/lease/schedule_claims.h"
 
 namespace freshet {
@@ -12,6 +14,7 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kQueueUnit = "queue/";
+constexpr std::string_view kMappingUnit = "mapping/";
 constexpr size_t kMostNudges = 64;
 
 std::string unit_of(const std::string& queue) {
@@ -19,6 +22,10 @@ std::string unit_of(const std::string& queue) {
 }
 std::string queue_of(const std::string& unit) {
   return unit.substr(kQueueUnit.size());
+}
+// Empty: it is none.
+std::string mapping_of(const std::string& unit) {
+  return unit.starts_with(kMappingUnit) ? unit.substr(kMappingUnit.size()) : std::string();
 }
 
 }  // namespace
@@ -30,18 +37,35 @@ QueueUnits::QueueUnits(QueueUnitsParts parts, FleetOptions options)
   parts_.queues.open_only([this](const std::string& table) { return wanted_.contains(table); });
 }
 
-Async<Result<void>> QueueUnits::check(bool has_schedules) {
+Async<Result<void>> QueueUnits::check(FleetNeeds needs) {
   auto provided = co_await provide_fleet_table(parts_.tables);
-  if (!provided || !has_schedules) co_return provided;
-  auto schedules = provide_schedules_table(parts_.tables);
-  co_return co_await schedules;
+  if (provided && needs.schedules) provided = co_await provide_schedules_table(parts_.tables);
+  if (provided && needs.mappings) provided = co_await provide_positions();
+  co_return provided;
 }
 
-Async<Result<void>> QueueUnits::deploy(std::map<std::string, QueueSettings> queues) {
+Async<Result<void>> QueueUnits::provide_positions() {
+  if (has_positions_) co_return Result<void>();
+  auto provided = co_await provide_positions_table(parts_.tables);
+  has_positions_ = provided.has_value();
+  co_return provided;
+}
+
+std::set<std::string> QueueUnits::units() const {
+  std::set<std::string> all;
+  for (const auto& [queue, settings] : settings_) all.insert(unit_of(queue));
+  for (const std::string& mapping : mappings_) all.insert(std::string(kMappingUnit) + mapping);
+  return all;
+}
+
+Async<Result<void>> QueueUnits::deploy(std::map<std::string, QueueSettings> queues, std::set<std::string> mappings) {
+  if (!mappings.empty()) {
+    auto provided = co_await provide_positions();
+    if (!provided) co_return provided;
+  }
   settings_ = std::move(queues);
-  std::set<std::string> units;
-  for (const auto& [queue, settings] : settings_) units.insert(unit_of(queue));
-  if (fleet_) fleet_->serve(std::move(units));
+  mappings_ = std::move(mappings);
+  if (fleet_) fleet_->serve(units());
   const auto all = settings_;
   for (const auto& [queue, settings] : all) {
     if (!parts_.queues.find_queue(queue)) continue;
@@ -57,9 +81,7 @@ void QueueUnits::begin(std::string url) {
   options_.url = std::move(url);
   fleet_ = std::make_unique<Fleet>(parts_.tables, parts_.scheduler, parts_.random, parts_.log,
                                    static_cast<FleetHooks&>(*this), options_);
-  std::set<std::string> units;
-  for (const auto& [queue, settings] : settings_) units.insert(unit_of(queue));
-  fleet_->serve(std::move(units));
+  fleet_->serve(units());
   scope_.spawn(join());
 }
 
@@ -132,6 +154,14 @@ std::vector<std::string> QueueUnits::others() const {
   return out;
 }
 
+size_t QueueUnits::mappings_here() const {
+  const FleetCore* fleet = core();
+  if (!fleet) return 0;
+  return static_cast<size_t>(std::count_if(mappings_.begin(), mappings_.end(), [fleet](const std::string& id) {
+    return fleet->is_serving(std::string(kMappingUnit) + id);
+  }));
+}
+
 void QueueUnits::nudge() {
   if (fleet_) fleet_->nudge();
 }
@@ -149,12 +179,14 @@ std::string QueueUnits::broken() const {
 }
 
 void QueueUnits::start(const std::string& unit) {
+  if (const std::string mapping = mapping_of(unit); !mapping.empty()) return parts_.serve_mapping(mapping, true);
   const std::string queue = queue_of(unit);
   wanted_[queue] = Wanted{++starts_, {}};
   scope_.spawn(open(queue, starts_));
 }
 
 void QueueUnits::stop(const std::string& unit) {
+  if (const std::string mapping = mapping_of(unit); !mapping.empty()) return parts_.serve_mapping(mapping, false);
   const std::string queue = queue_of(unit);
   wanted_.erase(queue);
   if (FRESHET_PLANTED("fleet-queue-left-open")) return;

@@ -1,12 +1,13 @@
 // Opens and closes the queues of a daemon in a fleet: each queue is open in the member that the fleet has chosen, and
-// closed in all others. Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that
-// it returned.
+// closed in all others. Event source mappings run in the same way. Loop thread. Everything that it refers to must
+// outlive it, and it must outlive every Async that it returned.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,14 @@ struct QueueUnitsParts {
   MemberCalls& calls;
   // Called before this member opens a queue that another one may have served.
   std::function<void(const std::string& table)> start_over;
+  // This member runs the event source mapping from now on; false: it begins no further batch of it.
+  std::function<void(const std::string& id, bool is_mine)> serve_mapping;
+};
+
+// The parts of a fleet's template, besides queues, that need a table.
+struct FleetNeeds {
+  bool schedules = false;
+  bool mappings = false;
 };
 
 class QueueUnits final : private FleetHooks {
@@ -50,11 +59,11 @@ class QueueUnits final : private FleetHooks {
     std::string url;
   };
 
-  // Fails, and so refuses the start, if the fleet's table does not exist and cannot be created, or that of schedules
-  // where there are any.
-  Async<Result<void>> check(bool has_schedules);
-  // Sets the queues of the template, with their settings.
-  Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues);
+  // Fails, and so refuses the start, if the fleet's table does not exist and cannot be created, or one that these needs
+  // have.
+  Async<Result<void>> check(FleetNeeds needs);
+  // Sets the queues of the template, with their settings, and its event source mappings by id.
+  Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues, std::set<std::string> mappings);
   // Joins the fleet as the member that others reach at `url`. Call it once requests are served.
   void begin(std::string url);
   // Gives up all queues at once. Returns true once the store shows that and other members have been notified; false at
@@ -75,6 +84,7 @@ class QueueUnits final : private FleetHooks {
   // URLs of the other living members.
   std::vector<std::string> others() const;
   void nudge();
+  size_t mappings_here() const;  // The number of mappings that this member runs.
   // Null until it has joined.
   bool is_clock_off() const { return fleet_ && fleet_->is_clock_off(); }
   const FleetCore* core() const { return fleet_ ? fleet_->core() : nullptr; }
@@ -89,6 +99,8 @@ class QueueUnits final : private FleetHooks {
     std::string trouble;  // The reason why it cannot be opened; else empty.
   };
 
+  Async<Result<void>> provide_positions();
+  std::set<std::string> units() const;
   void start(const std::string& unit) override;
   void stop(const std::string& unit) override;
   void notify_others() override;
@@ -102,6 +114,8 @@ class QueueUnits final : private FleetHooks {
   CreationElsewhere creation_;
   std::unique_ptr<Fleet> fleet_;
   std::map<std::string, QueueSettings> settings_;
+  std::set<std::string> mappings_;
+  bool has_positions_ = false;            // The table is there.
   std::map<std::string, Wanted> wanted_;  // Queues that this member serves.
   uint64_t starts_ = 0;
   std::string join_trouble_;

@@ -39,6 +39,15 @@ struct MappingDefinition {
   bool operator==(const MappingDefinition&) const = default;
 };
 
+// A mapping and what it does.
+struct MappingState {
+  MappingDefinition definition;
+  uint64_t position = 0;         // The sequence of the next record to deliver, for the lane that is furthest behind.
+  std::string last_error;        // The reason why it waits, or empty.
+  std::string_view state;        // In the words of the Lambda API: "Enabled", "Disabled", "Updating", ...
+  std::string_view last_result;  // The same: "OK", "No records processed", "PROBLEM: Function call failed".
+};
+
 // An alias that a template keeps pointed at a function's newest version: AutoPublishAlias of
 // AWS::Serverless::Function.
 struct AliasDefinition {

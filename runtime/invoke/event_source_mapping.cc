@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/points.h"
 #include "streams/system_table.h"
 
 namespace freshet {
@@ -79,7 +80,7 @@ EventSourceMapping::EventSourceMapping(MappingParts parts, MappingDefinition def
 }
 
 void EventSourceMapping::start() {
-  if (running_ || paused_) return;
+  if (running_ || paused_ || held_) return;
   running_ = true;
   work_.spawn(run());
 }
@@ -87,11 +88,28 @@ void EventSourceMapping::start() {
 void EventSourceMapping::change(MappingDefinition definition, std::optional<MappingPosition> position) {
   next_ = std::move(definition);
   if (position) next_position_ = std::move(position);
+  interrupt();
+  if (held_ && !running_) apply_change();
+  start();
+}
+
+// Ends the work under way as soon as possible.
+void EventSourceMapping::interrupt() {
   if (resting_) {
     resting_ = running_ = false;
     work_.clear();
   }
   stop_lanes();
+}
+
+void EventSourceMapping::hold() {
+  if (FRESHET_PLANTED("fleet-mapping-goes-on")) return;
+  held_ = is_stale_ = true;
+  interrupt();
+}
+
+void EventSourceMapping::resume() {
+  held_ = false;
   start();
 }
 
@@ -134,6 +152,8 @@ std::string_view EventSourceMapping::last_result() const {
 }
 
 void EventSourceMapping::apply_change() {
+  const bool is_elsewhere = next_ && next_->table != shared_.definition.table;
+  if (is_elsewhere && parts_.is_shared()) shared_.position = {};  // attach() finds the one in the other table.
   if (next_) shared_.definition = std::move(*next_);
   next_.reset();
   if (!next_position_) return;
@@ -145,10 +165,11 @@ void EventSourceMapping::apply_change() {
 Async<void> EventSourceMapping::run() {
   for (int tries = 0;;) {
     apply_change();
-    if (paused_ || !shared_.definition.enabled) break;
+    if (!paused_ && std::exchange(is_stale_, false)) close_shards();
+    if (paused_ || held_ || !shared_.definition.enabled) break;
     auto attaching = parts_.shards ? attach_to_shards() : attach();
     const bool attached = co_await attaching;
-    if (next_ || paused_) continue;
+    if (is_interrupted()) continue;
     if (!attached) {
       resting_ = true;
       co_await sleep_for(parts_.scheduler, std::min<nanoseconds>(kAttachRetry * ++tries, kLongestAttachRetry));
@@ -158,11 +179,14 @@ Async<void> EventSourceMapping::run() {
     tries = 0;
     co_await work();
   }
-  if (parts_.shards && !paused_) {
-    shared_.shards.reset();
-    parts_.shards->close(shared_.definition.id);
-  }
+  if (!paused_) close_shards();
   running_ = false;
+}
+
+void EventSourceMapping::close_shards() {
+  if (!parts_.shards) return;
+  shared_.shards.reset();
+  parts_.shards->close(shared_.definition.id);
 }
 
 // Reads the stream until every lane has ended.
@@ -265,7 +289,7 @@ Async<bool> EventSourceMapping::attach() {
 }
 
 Async<void> EventSourceMapping::keep_position(MappingPosition before) {
-  if (before == shared_.position) co_return;
+  if (before == shared_.position || parts_.is_shared()) co_return;
   std::vector<WriteInput> writes = position_writes(shared_.definition.id, shared_.position, shared_.stale_parts);
   // Positions that are not written now are written by the lanes, or found again.
   co_await write_together(parts_.tables, std::move(writes));
@@ -280,13 +304,14 @@ Async<bool> EventSourceMapping::attach_to_shards() {
   uint64_t highest = 1;
   for (const LanePosition& lane : before.lanes) highest = std::max(highest, lane.next);
   ShardReader reader{definition.id, definition.table};
-  ShardedStreams::Place place{before.label, before.ended, highest};
+  const bool latest = definition.starting_position == StartingPosition::kLatest;
+  ShardedStreams::Place place{before.label, before.ended, highest, latest};
   auto stream = co_await parts_.shards->attach(std::move(reader), std::move(place));
   if (!stream) {
     attach_error_ = stream.error().message;
     co_return false;
   }
-  if (next_ || paused_) co_return false;
+  if (is_interrupted()) co_return false;
   const EngineStream& facts = (*stream)->stream();
   const size_t count = definition.parallelization_factor;
   const bool is_same = shared_.shards == *stream;
@@ -296,7 +321,7 @@ Async<bool> EventSourceMapping::attach_to_shards() {
   if (starts) {
     MappingPosition begins = here;
     auto stored = co_await store_start(std::move(begins), std::move(start));
-    if (next_ || paused_ || !stored) co_return false;
+    if (is_interrupted() || !stored) co_return false;
     parts_.shards->started(*stream);
   }
   attach_error_.clear();
@@ -310,9 +335,11 @@ Async<bool> EventSourceMapping::attach_to_shards() {
   co_return true;
 }
 
-// Stores the start in a stream and the position there together. Returns false if that failed.
+// Stores the start in a stream and the position there together; in a fleet, only the start. Returns false if that
+// failed.
 Async<bool> EventSourceMapping::store_start(MappingPosition position, std::vector<WriteInput> start) {
-  std::vector<WriteInput> writes = position_writes(shared_.definition.id, position, shared_.stale_parts);
+  std::vector<WriteInput> writes;
+  if (!parts_.is_shared()) writes = position_writes(shared_.definition.id, position, shared_.stale_parts);
   std::move(start.begin(), start.end(), std::back_inserter(writes));
   auto written = co_await write_together(parts_.tables, std::move(writes));
   if (!written) attach_error_ = written.error().message;

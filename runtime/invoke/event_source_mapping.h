@@ -40,6 +40,10 @@ class EventSourceMapping {
   // Continues with `definition` (checked, same id), from `position` if there is one.
   void change(MappingDefinition definition, std::optional<MappingPosition> position);
   void pause();  // Delivers nothing more after the current batches. Permanent.
+  // Delivers nothing more after the current batches, until resume(). Then it goes on where the stored position is,
+  // which another daemon may have moved. Only in a fleet.
+  void hold();
+  void resume();
   // True while a batch or a write of a position is in progress.
   bool busy() const;
   Async<void> save();  // Writes the positions that have changed.
@@ -55,6 +59,10 @@ class EventSourceMapping {
   using End = MappingLane::End;
 
   Async<void> run();
+  void interrupt();
+  // True if what it just found is outdated: run() must begin again.
+  bool is_interrupted() const { return next_ || paused_ || held_ || is_stale_; }
+  void close_shards();
   Async<bool> attach();
   Async<bool> attach_to_shards();
   Async<bool> store_start(MappingPosition position, std::vector<WriteInput> start);
@@ -76,7 +84,9 @@ class EventSourceMapping {
   std::optional<MappingPosition> next_position_;
   bool running_ = false;
   bool paused_ = false;
-  bool resting_ = false;  // True while it waits for a stream.
+  bool held_ = false;
+  bool is_stale_ = false;  // It was held since it read the position.
+  bool resting_ = false;   // True while it waits for a stream.
   std::string attach_error_;
   bool delivered_any_ = false;
   std::vector<std::unique_ptr<MappingLane>> lanes_;

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/points.h"
 #include "runtime/invoke/http_host.h"
 #include "runtime/invoke/mapping_batch.h"
 #include "runtime/invoke/mapping_lane.h"
@@ -39,12 +40,17 @@ Payload payload_of(std::vector<ChangeRecord> records, std::string more, const Ma
 }  // namespace
 
 Async<void> MappingLane::deliver(std::vector<Pending> records) {
+  if (FRESHET_PLANTED("fleet-position-before-work")) {
+    delivered(records.back());
+    co_await save();
+  }
   std::deque<Part> parts;
   parts.push_back({std::move(records), 0});
   while (!parts.empty()) {
     if (stop_) co_return;  // The remaining records are read again later.
     Part& part = parts.front();
     co_await drop_old(part);
+    if (stop_) co_return;
     if (part.records.empty()) {
       parts.pop_front();
       continue;
@@ -173,7 +179,8 @@ Async<void> MappingLane::give_up(std::vector<Pending> records, std::string condi
       dropped.condition = condition;
       dropped.attempts = attempts;
       std::string document = dropped_batch_document(dropped);
-      co_await send_description(std::move(document));
+      const bool is_over = co_await send_description(std::move(document));
+      if (!is_over) co_return;  // The batch comes again, and is given up then.
     }
   }
   delivered(records.back());
@@ -205,15 +212,17 @@ std::vector<DroppedBatch> MappingLane::descriptions_of(const std::vector<Pending
   return batches;
 }
 
-Async<void> MappingLane::send_description(std::string document) {
+// False if the lane is to stop before the destination could take it.
+Async<bool> MappingLane::send_description(std::string document) {
   for (int tries = 1;; ++tries) {
     std::string target = definition().on_failure.target;
     std::string copy = document;
     auto sent = co_await send_to(parts_.destinations, parts_.tables, std::move(target), std::move(copy));
-    if (sent) co_return;
+    if (sent) co_return true;
     parts_.log.error("DESTINATION_FAILED",
                      {{"target", definition().on_failure.target}, {"error", sent.error().message}});
-    if (!is_passing(sent.error())) co_return;
+    if (!is_passing(sent.error())) co_return true;
+    if (stop_) co_return false;
     co_await rest(retry_wait(tries));
   }
 }

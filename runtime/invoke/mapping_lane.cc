@@ -12,6 +12,7 @@ namespace freshet {
 namespace {
 
 constexpr milliseconds kSaveEvery{50};
+constexpr milliseconds kSaveSharedEvery{200};
 constexpr milliseconds kSaveSkipped{1000};
 constexpr uint32_t kRecordsPerRead = 1000;
 constexpr size_t kMaxBatchBytes = 5u << 20;  // The bytes of keys and images; below the bound of an invocation.
@@ -76,7 +77,10 @@ Async<void> MappingLane::run() {
     } else if (std::vector<Pending> batch = cut_batch(); !batch.empty()) {
       co_await deliver(std::move(batch));
     }
-    if (buffer_.empty() || clock().boot() - saved_at_ >= kSaveEvery) co_await save();
+    // A busy stream must not cost a write to the shared store for each batch.
+    const bool saves_now = buffer_.empty() && !parts_.is_shared();
+    const milliseconds save_every = parts_.is_shared() ? kSaveSharedEvery : kSaveEvery;
+    if (saves_now || clock().boot() - saved_at_ >= save_every) co_await save();
     co_await let_others_in(parts_.scheduler);
   }
   if (how == End::kStopped) co_await pass_others();
@@ -250,14 +254,18 @@ Async<void> MappingLane::save() {
   // One write at a time: of two writes in progress, the older might arrive last.
   if (saving_) co_return;
   saving_ = true;
+  const ShardedStreamPtr shards = shared_.shards;  // The mapping may close it meanwhile.
   while (saved_ != place()) {
     saved_at_ = clock().boot();
     LanePosition position = place();
-    std::vector<WriteInput> writes = lane_writes(definition().id, shared_.position, index_, shared_.stale_parts);
+    std::vector<WriteInput> writes;
+    if (!parts_.is_shared()) {
+      writes = lane_writes(definition().id, shared_.position, index_, shared_.stale_parts);
+    }
     const size_t parts = state_parts(position);
     const uint64_t processed = shared_.position.next();
-    auto writing = shared_.shards ? shared_.shards->save(processed, std::move(writes))
-                                  : write_together(parts_.tables, std::move(writes));
+    auto writing =
+        shards ? shards->save(processed, std::move(writes)) : write_together(parts_.tables, std::move(writes));
     auto written = co_await writing;
     note_saved(written);
     if (!written) break;

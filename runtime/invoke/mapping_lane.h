@@ -50,6 +50,8 @@ struct MappingParts {
   EventLog log;
   WallGuard& wall;
   ShardedStreams* shards = nullptr;  // Set if the tables are in a remote engine: then their streams have shards.
+  // In a fleet. Where each shard is read to is stored there, and no positions of lanes.
+  bool is_shared() const { return shards != nullptr && shards->is_shared(); }
 };
 
 // The state that the lanes of one mapping share: constant while there are lanes, except for each lane's own position.
@@ -135,7 +137,7 @@ class MappingLane {
   Async<void> drop_old(Part& part);
   Async<void> give_up(std::vector<Pending> records, std::string condition, int attempts);
   std::vector<DroppedBatch> descriptions_of(const std::vector<Pending>& records) const;
-  Async<void> send_description(std::string document);
+  Async<bool> send_description(std::string document);
   Async<void> wait_retry(int times, const Part& part);
   void delivered(const Pending& last) { place().next = last.record.sequence + 1; }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/points.h"
 #include "streams/system_table.h"
 
 namespace freshet {
@@ -31,12 +32,8 @@ std::vector<std::string> shards_in(const Value* value) {
 
 }  // namespace
 
-ShardCheckpoints::ShardCheckpoints(std::string reader, std::string label, std::string arn, int64_t start,
-                                   std::optional<WallTime> since)
-    : reader_(std::move(reader)), label_(std::move(label)), arn_(std::move(arn)), start_(start), since_(since) {}
-
 std::string ShardCheckpoints::mark_id(const std::string& shard) const {
-  return fmt::format("{}/{}/{}", reader_, start_, shard);
+  return fmt::format("{}/{}/{}", start_.reader, start_.number, shard);
 }
 
 const ShardMark* ShardCheckpoints::find(const std::string& shard) const {
@@ -54,20 +51,29 @@ void ShardCheckpoints::pass(const std::vector<std::string>& shards) {
   for (const std::string& shard : shards) marks_[shard] = {ShardMark{{}, true}, 0};
 }
 
-std::vector<WriteInput> ShardCheckpoints::start_writes() const {
-  Item item = system_item(kStartKind, reader_);
-  item.set("label", Value(label_));
-  if (!arn_.empty()) item.set("arn", Value(arn_));
-  item.set("start", Value::number(start_));
+PutItemInput ShardCheckpoints::start_write() const {
+  Item item = system_item(kStartKind, start_.reader);
+  item.set("label", Value(start_.label));
+  if (!start_.arn.empty()) item.set("arn", Value(start_.arn));
+  if (!start_.table.empty()) item.set("table", Value(start_.table));
+  item.set("start", Value::number(start_.number));
   List passed;
   for (const auto& [shard, stored] : marks_) {
     if (stored.rev == 0) passed.elements.emplace_back(shard);
   }
   if (!passed.elements.empty()) item.set("over", Value(std::move(passed)));
-  if (since_) item.set("since", Value::number(epoch_ms(*since_)));
-  std::vector<WriteInput> writes;
-  writes.emplace_back(put_system_item(std::move(item)));
-  return writes;
+  if (start_.since) item.set("since", Value::number(epoch_ms(*start_.since)));
+  return put_system_item(std::move(item));
+}
+
+PutItemInput ShardCheckpoints::start_write_after(const ShardCheckpoints* before) const {
+  PutItemInput put = start_write();
+  put.placeholders.names.emplace_back("#start", "start");
+  put.condition = "attribute_not_exists(#start)";
+  if (!before) return put;
+  put.condition = "#start = :start";
+  put.placeholders.values.set(":start", Value::number(before->start().number));
+  return put;
 }
 
 std::vector<WriteInput> ShardCheckpoints::writes(const std::vector<std::pair<std::string, ShardMark>>& marks) const {
@@ -76,14 +82,14 @@ std::vector<WriteInput> ShardCheckpoints::writes(const std::vector<std::pair<std
     const auto before = marks_.find(shard);
     const uint64_t rev = before == marks_.end() ? 0 : before->second.rev;
     Item item = system_item(kMarkKind, mark_id(shard));
-    item.set("reader", Value(reader_));
-    item.set("start", Value::number(start_));
+    item.set("reader", Value(start_.reader));
+    item.set("start", Value::number(start_.number));
     item.set("shard", Value(shard));
     item.set("rev", Value::number(static_cast<int64_t>(rev + 1)));
     if (!mark.after.empty()) item.set("after", Value(mark.after));
     if (mark.over) item.set("over", Value::boolean(true));
     PutItemInput put = put_system_item(std::move(item));
-    put.condition = condition_on(rev, put.placeholders);
+    if (!FRESHET_PLANTED("fleet-mark-unconditional")) put.condition = condition_on(rev, put.placeholders);
     writes.emplace_back(std::move(put));
   }
   return writes;
@@ -97,6 +103,29 @@ void ShardCheckpoints::stored(const std::vector<std::pair<std::string, ShardMark
   }
 }
 
+ShardCheckpoints ShardCheckpoints::begun_as(std::string reader, std::string table) const {
+  ShardCheckpoints begun(start_);
+  begun.start_.reader = std::move(reader);
+  begun.start_.table = std::move(table);
+  for (const auto& [shard, stored] : marks_) {
+    if (stored.rev == 0) begun.marks_.emplace(shard, stored);
+  }
+  return begun;
+}
+
+std::vector<std::pair<std::string, ShardMark>> ShardCheckpoints::marks_with_items() const {
+  std::vector<std::pair<std::string, ShardMark>> marks;
+  for (const auto& [shard, stored] : marks_) {
+    if (stored.rev > 0) marks.emplace_back(shard, stored.mark);
+  }
+  return marks;
+}
+
+void ShardCheckpoints::learn(const ShardCheckpoints& now) {
+  for (auto& [shard, known] : marks_) known.rev = 0;
+  for (const auto& [shard, stored] : now.marks_) marks_[shard] = stored;
+}
+
 std::optional<WriteInput> ShardCheckpoints::remove(const std::string& shard) {
   const auto gone = marks_.extract(shard);
   if (gone.empty() || gone.mapped().rev == 0) return std::nullopt;
@@ -105,8 +134,8 @@ std::optional<WriteInput> ShardCheckpoints::remove(const std::string& shard) {
 
 std::vector<WriteInput> ShardCheckpoints::removals() const {
   std::vector<WriteInput> writes;
-  if (reader_.empty()) return writes;
-  writes.emplace_back(delete_system_item(kStartKind, reader_));
+  if (start_.reader.empty()) return writes;
+  writes.emplace_back(delete_system_item(kStartKind, start_.reader));
   for (const auto& [shard, stored] : marks_) {
     if (stored.rev > 0) writes.emplace_back(delete_system_item(kMarkKind, mark_id(shard)));
   }
@@ -115,9 +144,22 @@ std::vector<WriteInput> ShardCheckpoints::removals() const {
 
 void ShardCheckpoints::take(const Item& item) {
   const int64_t rev = item.int_or("rev", 0);
-  if (rev <= 0 || item.int_or("start", 0) != start_) return;  // Left over from an earlier start.
+  if (rev <= 0 || item.int_or("start", 0) != start_.number) return;  // Left over from an earlier start.
   ShardMark mark{std::string(item.string_or("after")), item.contains("over")};
   marks_[std::string(item.string_or("shard"))] = {std::move(mark), static_cast<uint64_t>(rev)};
+}
+
+ShardCheckpoints ShardCheckpoints::started(const Item& item) {
+  ReaderStart start;
+  start.reader = item.string_or("id");
+  start.table = item.string_or("table");
+  start.label = item.string_or("label");
+  start.arn = item.string_or("arn");
+  start.number = item.int_or("start", 0);
+  if (item.contains("since")) start.since = WallTime(milliseconds(item.int_or("since", 0)));
+  ShardCheckpoints begun(std::move(start));
+  begun.pass(shards_in(item.find("over")));
+  return begun;
 }
 
 Async<Result<std::map<std::string, ShardCheckpoints>>> load_checkpoints(Tables& tables) {
@@ -126,15 +168,9 @@ Async<Result<std::map<std::string, ShardCheckpoints>>> load_checkpoints(Tables& 
   auto starts = co_await load_system_items(tables, std::move(kind));
   if (!starts) co_return fail(std::move(starts.error()));
   for (const ItemRef& ref : *starts) {
-    const Item item = ref.decode();
-    const std::string reader(item.string_or("id"));
-    std::optional<WallTime> since;
-    if (item.contains("since")) since = WallTime(milliseconds(item.int_or("since", 0)));
-    const int64_t start = item.int_or("start", 0);
-    ShardCheckpoints begun(reader, std::string(item.string_or("label")), std::string(item.string_or("arn")), start,
-                           since);
-    begun.pass(shards_in(item.find("over")));
-    all.emplace(reader, std::move(begun));
+    ShardCheckpoints begun = ShardCheckpoints::started(ref.decode());
+    std::string reader = begun.start().reader;
+    all.emplace(std::move(reader), std::move(begun));
   }
   kind = kMarkKind;
   auto marks = co_await load_system_items(tables, std::move(kind));
@@ -145,6 +181,33 @@ Async<Result<std::map<std::string, ShardCheckpoints>>> load_checkpoints(Tables& 
     if (reader != all.end()) reader->second.take(item);
   }
   co_return all;
+}
+
+Async<Result<StoredReader>> load_reader(Tables& tables, std::string table, std::string reader) {
+  StoredReader stored;
+  GetItemInput get = get_system_item(kStartKind, reader);
+  get.table = table;
+  get.consistent = true;
+  auto start = co_await tables.get_item(std::move(get));
+  if (!start) co_return fail(std::move(start.error()));
+  if (!*start) co_return stored;
+  ShardCheckpoints begun = ShardCheckpoints::started(start->decode());
+  std::string of = table;
+  std::string kind(kMarkKind);
+  std::string prefix = reader + "/";
+  auto marks = co_await load_items_of(tables, std::move(of), std::move(kind), std::move(prefix));
+  if (!marks) co_return fail(std::move(marks.error()));
+  for (const ItemRef& ref : *marks) {
+    const Item item = ref.decode();
+    if (item.string_or("reader") != reader) continue;
+    begun.take(item);
+    // Those of a later start are not left over: that start was stored after this one was read.
+    if (item.int_or("start", 0) >= begun.start().number) continue;
+    stored.left_over.emplace_back(delete_system_item(kMarkKind, item.string_or("id")));
+  }
+  move_to_table(stored.left_over, table);
+  stored.checkpoints = std::move(begun);
+  co_return stored;
 }
 
 }  // namespace freshet

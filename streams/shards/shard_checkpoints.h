@@ -18,19 +18,25 @@
 
 namespace freshet {
 
+struct StoredReader;
+
+// Where a reader started in a stream.
+struct ReaderStart {
+  std::string reader;
+  std::string table;  // Empty in a start that an older version has stored.
+  std::string label;  // The stream's, as is
+  std::string arn;    // the ARN. Empty: it is not known.
+  // Rises with each start of the reader. The marks of its earlier starts have no meaning any more.
+  int64_t number = 0;
+  std::optional<WallTime> since;  // Set if it wants only what is changed from then on.
+};
+
 class ShardCheckpoints {
  public:
   ShardCheckpoints() = default;
-  // A reader that starts in a stream. `start` differs from that of its earlier starts, whose marks have no meaning any
-  // more. `arn`: the stream's, or empty if it is not known. `since`: set if it wants only what is changed from then on.
-  ShardCheckpoints(std::string reader, std::string label, std::string arn, int64_t start,
-                   std::optional<WallTime> since);
+  explicit ShardCheckpoints(ReaderStart start) : start_(std::move(start)) {}
 
-  const std::string& reader() const { return reader_; }
-  const std::string& label() const { return label_; }  // The stream's.
-  const std::string& arn() const { return arn_; }
-  int64_t start() const { return start_; }
-  std::optional<WallTime> since() const { return since_; }
+  const ReaderStart& start() const { return start_; }
   // The shard's mark; null if nothing of it is stored.
   const ShardMark* find(const std::string& shard) const;
   std::vector<std::pair<std::string, ShardMark>> all() const;
@@ -38,11 +44,18 @@ class ShardCheckpoints {
   // The reader never wants these shards: their marks are over, and stored with the start. Call it before
   // start_writes().
   void pass(const std::vector<std::string>& shards);
-  // The writes that store the start; make them before any other.
-  std::vector<WriteInput> start_writes() const;
+  // The write that stores the start; make it before any other.
+  PutItemInput start_write() const;
+  // The same on the condition that this start is still the reader's stored one; null: that none is stored.
+  PutItemInput start_write_after(const ShardCheckpoints* before) const;
   // The writes that store the marks, in their order. Call stored() once they are made.
   std::vector<WriteInput> writes(const std::vector<std::pair<std::string, ShardMark>>& marks) const;
   void stored(const std::vector<std::pair<std::string, ShardMark>>& marks);
+  // The same start under another name, without the marks that have items of their own; and those.
+  ShardCheckpoints begun_as(std::string reader, std::string table) const;
+  std::vector<std::pair<std::string, ShardMark>> marks_with_items() const;
+  // Takes the stored marks of this start as they are now, because others may have written some, too.
+  void learn(const ShardCheckpoints& now);
   // The write that removes a shard's mark. Forgets the mark.
   std::optional<WriteInput> remove(const std::string& shard);
   // The writes that remove everything.
@@ -50,22 +63,27 @@ class ShardCheckpoints {
 
  private:
   friend Async<Result<std::map<std::string, ShardCheckpoints>>> load_checkpoints(Tables& tables);
+  friend Async<Result<StoredReader>> load_reader(Tables& tables, std::string table, std::string reader);
   struct Stored {
     ShardMark mark;
-    uint64_t rev = 0;  // 0: it is stored with the start.
+    uint64_t rev = 0;  // 0: it is stored with the start, or not at all.
   };
+  static ShardCheckpoints started(const Item& item);
   void take(const Item& item);
   std::string mark_id(const std::string& shard) const;
 
-  std::string reader_;
-  std::string label_;
-  std::string arn_;
-  int64_t start_ = 0;
-  std::optional<WallTime> since_;
+  ReaderStart start_;
   std::map<std::string, Stored> marks_;  // By shard.
 };
 
 // All that is stored, by reader.
 Async<Result<std::map<std::string, ShardCheckpoints>>> load_checkpoints(Tables& tables);
+
+struct StoredReader {
+  std::optional<ShardCheckpoints> checkpoints;  // Empty: the reader has no start.
+  std::vector<WriteInput> left_over;            // The writes that remove the marks of earlier starts.
+};
+// Loads one reader from a table that has the keys of the system table.
+Async<Result<StoredReader>> load_reader(Tables& tables, std::string table, std::string reader);
 
 }  // namespace freshet

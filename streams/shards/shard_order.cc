@@ -1,12 +1,24 @@
 #include "streams/shards/shard_order.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/check.h"
 
 namespace freshet {
 
 namespace {
+
+bool is_decimal(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Both are decimal, and too long for a number.
+bool is_less(std::string_view one, std::string_view other) {
+  one.remove_prefix(std::min(one.find_first_not_of('0'), one.size()));
+  other.remove_prefix(std::min(other.find_first_not_of('0'), other.size()));
+  return one.size() != other.size() ? one.size() < other.size() : one < other;
+}
 
 constexpr size_t kEntryBytes = 300;
 
@@ -18,6 +30,13 @@ size_t bytes_of(const ChangeRecord& record) {
 }
 
 }  // namespace
+
+bool is_behind(const ShardMark& mark, const ShardMark& other) {
+  if (mark.over || other.over) return !mark.over;
+  if (other.after.empty()) return false;
+  if (mark.after.empty()) return true;
+  return is_decimal(mark.after) && is_decimal(other.after) && is_less(mark.after, other.after);
+}
 
 void ShardOrder::push(Entry entry) {
   bytes_ += entry.bytes;

@@ -22,6 +22,9 @@ struct ShardMark {
   bool operator==(const ShardMark&) const = default;
 };
 
+// True if `mark` is surely behind `other`, a mark of the same shard. An engine's numbers are decimal.
+bool is_behind(const ShardMark& mark, const ShardMark& other);
+
 class ShardOrder {
  public:
   // `first`: the number of the first record, at least 1.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "base/points.h"
 #include "streams/system_table.h"
 
 namespace freshet {
@@ -25,6 +26,7 @@ constexpr int kFailuresAnIterator = 3;  // Then it is made again, unless the eng
 // Times of records are of the engine's clock, which may differ from the daemon's as much as a signature tolerates.
 constexpr seconds kStartMargin{15 * 60};
 constexpr size_t kMarksAWrite = limits::kMaxTransactionActions / 2;
+constexpr int kMostLearnt = 3;  // In one save.
 
 milliseconds doubled(milliseconds first, int times, milliseconds longest) {
   return std::min(first * (1 << std::clamp(times, 0, 16)), longest);
@@ -33,6 +35,12 @@ milliseconds doubled(milliseconds first, int times, milliseconds longest) {
 // DynamoDB's streams answer LimitExceeded to readers that ask too often.
 bool needs_time(const Error& error) {
   return is_passing(error) || error.code == ErrorCode::kLimitExceeded;
+}
+
+// True if what is stored may differ from what the writer knows, or if the write may have been made.
+bool may_be_outdated(const Error& error) {
+  return error.code == ErrorCode::kConditionalCheckFailed || error.code == ErrorCode::kTransactionCanceled ||
+         error.code == ErrorCode::kUnknownOutcome;
 }
 
 }  // namespace
@@ -264,7 +272,8 @@ void ShardedStream::in_trouble(const std::string& shard, int failures, const Err
 }
 
 bool ShardedStream::is_too_old(const ChangeRecord& record) const {
-  return checkpoints_.since() && record.at + kStartMargin < *checkpoints_.since();
+  const std::optional<WallTime>& since = checkpoints_.start().since;
+  return since && record.at + kStartMargin < *since;
 }
 
 void ShardedStream::take(const std::string& shard, Place& place, ShardRecords page) {
@@ -336,8 +345,12 @@ Async<Result<void>> ShardedStream::save(uint64_t processed, std::vector<WriteInp
   // One save stores marks at a time. The next one stores those of all that wait.
   while (saving_) co_await news(savers_, BootTime::max());
   if (!unsaved_.empty() || !unneeded_.empty()) co_return co_await store_marks(std::move(with));
-  auto written = co_await write_together(parts_.tables, std::move(with));
-  co_return written;
+  co_return co_await write(std::move(with));
+}
+
+Async<Result<void>> ShardedStream::write(std::vector<WriteInput> writes) {
+  if (parts_.is_shared()) move_to_table(writes, parts_.shared_table);
+  return write_together(parts_.tables, std::move(writes));
 }
 
 // A group of marks is stored wholly or not at all, and before the next: a child's mark never without its parent's.
@@ -351,19 +364,49 @@ Async<Result<void>> ShardedStream::store_marks(std::vector<WriteInput> with) {
     }
   };
   const Saving saving(*this);
+  int learnt = 0;
   for (bool more = true; more;) {
+    if (parts_.is_shared() && !FRESHET_PLANTED("fleet-mark-moved-back")) drop_passed_marks();
     const size_t count = std::min(unsaved_.size(), kMarksAWrite);
     const std::vector<std::pair<std::string, ShardMark>> group(unsaved_.begin(),
                                                                unsaved_.begin() + static_cast<ptrdiff_t>(count));
     std::vector<WriteInput> writes = checkpoints_.writes(group);
     more = count < unsaved_.size();
     if (!more) std::move(with.begin(), with.end(), std::back_inserter(writes));
-    auto written = co_await write_together(parts_.tables, std::move(writes));
+    auto written = co_await write(std::move(writes));
+    if (!written && may_be_outdated(written.error()) && parts_.is_shared() && ++learnt <= kMostLearnt) {
+      auto now = co_await learn_marks();
+      if (!now) co_return now;
+      more = true;
+      continue;
+    }
     if (!written) co_return written;
     checkpoints_.stored(group);
     std::erase_if(unsaved_, [&](const auto& one) { return std::find(group.begin(), group.end(), one) != group.end(); });
   }
   co_return co_await remove_unneeded();
+}
+
+// Others have stored marks, or an earlier write was made whose answer did not come.
+Async<Result<void>> ShardedStream::learn_marks() {
+  std::string table = parts_.shared_table;
+  std::string reader = checkpoints_.start().reader;
+  auto stored = co_await load_reader(parts_.tables, std::move(table), std::move(reader));
+  if (!stored) co_return fail(std::move(stored.error()));
+  if (!stored->checkpoints || stored->checkpoints->start().number != checkpoints_.start().number) {
+    co_return fail(ErrorCode::kConditionalCheckFailed, "another daemon has begun to read this table anew");
+  }
+  FRESHET_REACHED("a mark was stored meanwhile");
+  checkpoints_.learn(*stored->checkpoints);
+  co_return Result<void>();
+}
+
+// Another daemon has processed more of these shards already.
+void ShardedStream::drop_passed_marks() {
+  std::erase_if(unsaved_, [this](const auto& one) {
+    const ShardMark* now = checkpoints_.find(one.first);
+    return now && (*now == one.second || is_behind(one.second, *now));
+  });
 }
 
 Async<Result<void>> ShardedStream::remove_unneeded() {
@@ -372,8 +415,7 @@ Async<Result<void>> ShardedStream::remove_unneeded() {
     if (auto write = checkpoints_.remove(shard)) writes.push_back(std::move(*write));
   }
   if (writes.empty()) co_return Result<void>();
-  auto written = co_await write_together(parts_.tables, std::move(writes));
-  co_return written;
+  co_return co_await write(std::move(writes));
 }
 
 }  // namespace freshet

@@ -8,6 +8,10 @@
 //
 // It holds kMostRecords entries or about kMostBytes that are not processed, and at most kMostPages pages more: so many
 // shards are read at a time, and the others have their turns after them. A page is about 1 MB of the engine's JSON.
+// In a fleet, one daemon at a time reads for a reader, but one that is about to stop may still store its marks, and a
+// write may stay without an answer. Whenever a mark cannot be stored, this object reads what is stored, and goes on
+// from there. A mark never goes back.
+//
 // Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that it returned.
 #pragma once
 
@@ -32,9 +36,12 @@ namespace freshet {
 // All must outlive the streams.
 struct ShardedParts {
   EngineStreams& engine;
-  Tables& tables;  // The marks are in its system table.
+  Tables& tables;
   Scheduler& scheduler;
   EventLog log;
+  // The marks are in the system table or, in a fleet, in a table that all its daemons have (tables/lease/).
+  std::string shared_table = {};
+  bool is_shared() const { return !shared_table.empty(); }
 };
 
 // A reader, and the table whose stream it reads.
@@ -70,6 +77,7 @@ class ShardedStream {
   // The stream was switched off, and all of it was handed on: no record has this number or a higher one.
   std::optional<uint64_t> end() const { return end_; }
   const EngineStream& stream() const { return stream_; }
+  const std::string& id() const { return reader_.id; }
   const std::string& table() const { return reader_.table; }
   ShardCheckpoints& checkpoints() { return checkpoints_; }
   // Why the engine cannot be read now, wholly or in part; or empty.
@@ -114,7 +122,10 @@ class ShardedStream {
   Async<void> news(std::vector<Promise<bool>>& waiters, BootTime until);
   static void wake(std::vector<Promise<bool>>& waiters);
   void merge(std::vector<std::pair<std::string, ShardMark>> marks);
+  Async<Result<void>> write(std::vector<WriteInput> writes);
   Async<Result<void>> store_marks(std::vector<WriteInput> with);
+  Async<Result<void>> learn_marks();
+  void drop_passed_marks();
   Async<Result<void>> remove_unneeded();
 
   const ShardedParts& parts_;

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/points.h"
 #include "streams/system_table.h"
 
 namespace freshet {
@@ -28,7 +29,7 @@ std::vector<WriteInput> left_over(const std::vector<ItemRef>& marks,
   for (const ItemRef& ref : marks) {
     const Item mark = ref.decode();
     const auto reader = starts.find(std::string(mark.string_or("reader")));
-    if (reader != starts.end() && mark.int_or("start", 0) == reader->second.start()) continue;
+    if (reader != starts.end() && mark.int_or("start", 0) == reader->second.start().number) continue;
     writes.emplace_back(delete_system_item("shard-mark", mark.string_or("id")));
   }
   return writes;
@@ -39,7 +40,8 @@ std::vector<WriteInput> left_over(const std::vector<ItemRef>& marks,
 Async<Result<void>> ShardedStreams::load() {
   auto stored = co_await load_checkpoints(parts_.tables);
   if (!stored) co_return fail(std::move(stored.error()));
-  stored_ = std::move(*stored);
+  (is_shared() ? own_ : stored_) = std::move(*stored);
+  if (is_shared()) co_return Result<void>();
   std::string kind("shard-mark");
   auto marks = co_await load_system_items(parts_.tables, std::move(kind));
   if (!marks) co_return fail(std::move(marks.error()));
@@ -47,6 +49,11 @@ Async<Result<void>> ShardedStreams::load() {
   // If that fails, the next start of the daemon does it.
   if (!writes.empty()) co_await write_together(parts_.tables, std::move(writes));
   co_return Result<void>();
+}
+
+// In a fleet, some daemons may have a template already in which the reader has another table.
+std::string ShardedStreams::stored_name(const ShardReader& reader) const {
+  return is_shared() ? reader.id + "/" + reader.table : reader.id;
 }
 
 // The reader's stored start and marks; null: none.
@@ -61,11 +68,12 @@ bool ShardedStreams::is_opened_anew(const std::string& id) const {
   return found != anew_.end() && !found->second.expired();
 }
 
-ShardCheckpoints ShardedStreams::new_start(const std::string& id, const EngineStream& stream, bool latest) const {
+ShardCheckpoints ShardedStreams::new_start(const ShardReader& reader, const EngineStream& stream, bool latest) const {
   const WallTime now = parts_.scheduler.clock().wall();
-  const ShardCheckpoints* before = known(id);
-  const int64_t start = std::max(epoch_ms(now), before ? before->start() + 1 : 0);
-  return {id, stream.label, stream.arn, start, latest ? std::optional(now) : std::nullopt};
+  const ShardCheckpoints* before = known(reader.id);
+  const int64_t number = std::max(epoch_ms(now), before ? before->start().number + 1 : 0);
+  const std::optional<WallTime> since = latest ? std::optional(now) : std::nullopt;
+  return ShardCheckpoints({stored_name(reader), reader.table, stream.label, stream.arn, number, since});
 }
 
 // Shards that get no more changes: a reader that begins with the latest changes does not want them, after a restart
@@ -95,7 +103,7 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, boo
                    fmt::format("Requested resource not found: Table: {} has no stream", reader.table));
   }
   const std::string id = reader.id;
-  ShardCheckpoints marks = new_start(id, *stream, latest);
+  ShardCheckpoints marks = new_start(reader, *stream, latest);
   if (latest) {
     std::string arn = stream->arn;
     auto closed = co_await closed_shards(std::move(arn));
@@ -110,11 +118,17 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, boo
 }
 
 std::vector<WriteInput> ShardedStreams::start_writes(ShardedStream& opened) const {
-  const std::string& id = opened.checkpoints().reader();
+  const std::string& id = opened.id();
   const auto current = open_.find(id);
   if (current != open_.end() && current->second.get() == &opened) return {};
-  std::vector<WriteInput> writes = opened.checkpoints().start_writes();
+  std::vector<WriteInput> writes;
   const ShardCheckpoints* before = known(id);
+  if (is_shared()) {  // Marks of the start before are removed by the next daemon that reads them.
+    writes.emplace_back(opened.checkpoints().start_write_after(before));
+    move_to_table(writes, parts_.shared_table);
+    return writes;
+  }
+  writes.emplace_back(opened.checkpoints().start_write());
   const std::vector<WriteInput> gone = before ? before->removals() : std::vector<WriteInput>();
   // The item of the start is replaced.
   std::copy(gone.begin() + (gone.empty() ? 0 : 1), gone.end(), std::back_inserter(writes));
@@ -122,7 +136,7 @@ std::vector<WriteInput> ShardedStreams::start_writes(ShardedStream& opened) cons
 }
 
 void ShardedStreams::started(const ShardedStreamPtr& opened) {
-  const std::string& id = opened->checkpoints().reader();
+  const std::string& id = opened->id();
   open_[id] = opened;
   stored_.erase(id);
   anew_.erase(id);
@@ -133,8 +147,8 @@ void ShardedStreams::started(const ShardedStreamPtr& opened) {
 Async<Result<ShardedStreamPtr>> ShardedStreams::go_on(ShardReader reader, EngineStream stream, uint64_t first) {
   const std::string id = reader.id;
   const auto stored = stored_.find(id);
-  const bool has_begun = stored != stored_.end() && stored->second.label() == stream.label;
-  ShardCheckpoints marks = has_begun ? stored->second : new_start(id, stream, false);
+  const bool has_begun = stored != stored_.end() && stored->second.start().label == stream.label;
+  ShardCheckpoints marks = has_begun ? stored->second : new_start(reader, stream, false);
   auto opened = std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(stream), std::move(marks), first);
   auto done = co_await opened->open(false);
   if (!done) co_return fail(std::move(done.error()));
@@ -149,8 +163,20 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::attach(ShardReader reader, Place
   const auto open = open_.find(reader.id);
   if (open != open_.end() && !place.ended && open->second->table() == reader.table) co_return open->second;
   close(reader.id);
-  if (const auto stored = stored_.find(reader.id); stored != stored_.end() && stored->second.label() != place.label) {
-    place.label = stored->second.label();
+  const bool is_kept = FRESHET_PLANTED("fleet-old-position-kept") && stored_.contains(reader.id);
+  if (is_shared() && !is_kept) {
+    auto loaded = co_await load_shared(reader);
+    if (!loaded) co_return fail(std::move(loaded.error()));
+    auto brought = co_await bring_along(reader);
+    if (!brought) co_return fail(std::move(brought.error()));
+  }
+  // Nobody in the fleet has stored a start yet, or this daemon has left a fleet before it stored one.
+  if (!stored_.contains(reader.id) && (is_shared() || place.label.empty())) {
+    co_return co_await open_new(std::move(reader), place.latest);
+  }
+  if (const auto stored = stored_.find(reader.id);
+      stored != stored_.end() && stored->second.start().label != place.label) {
+    place.label = stored->second.start().label;
     place.ended = false;
   }
   const uint64_t first = place.next;
@@ -172,11 +198,47 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::attach(ShardReader reader, Place
   co_return co_await go_on(std::move(reader), std::move(*latest), first);
 }
 
+// Loads the position again, because other daemons may have moved it.
+Async<Result<void>> ShardedStreams::load_shared(ShardReader reader) {
+  std::string table = parts_.shared_table;
+  auto stored = co_await load_reader(parts_.tables, std::move(table), stored_name(reader));
+  if (!stored) co_return fail(std::move(stored.error()));
+  stored_.erase(reader.id);
+  if (stored->checkpoints) stored_[reader.id] = std::move(*stored->checkpoints);
+  // If that fails, the next daemon does it.
+  if (!stored->left_over.empty()) co_await write_together(parts_.tables, std::move(stored->left_over));
+  co_return Result<void>();
+}
+
+// Stores in the shared table what this daemon has of a reader that is not there. Marks come first: no daemon uses them
+// before their start is there. If another daemon stores a start meanwhile, these marks are left over.
+Async<Result<void>> ShardedStreams::bring_along(ShardReader reader) {
+  const auto mine = own_.find(reader.id);
+  if (mine == own_.end() || stored_.contains(reader.id)) co_return Result<void>();
+  const std::string& table = mine->second.start().table;
+  if (!table.empty() && table != reader.table) co_return Result<void>();
+  const ShardCheckpoints begun = mine->second.begun_as(stored_name(reader), reader.table);
+  for (auto& mark : begun.writes(mine->second.marks_with_items())) {
+    std::vector<WriteInput> one;
+    one.push_back(std::move(mark));
+    move_to_table(one, parts_.shared_table);
+    auto written = co_await write_together(parts_.tables, std::move(one));
+    const bool is_there = !written && written.error().code == ErrorCode::kConditionalCheckFailed;
+    if (!written && !is_there) co_return written;
+  }
+  std::vector<WriteInput> start;
+  start.emplace_back(begun.start_write_after(nullptr));
+  move_to_table(start, parts_.shared_table);
+  auto written = co_await write_together(parts_.tables, std::move(start));
+  if (!written) co_return written;
+  co_return co_await load_shared(std::move(reader));
+}
+
 // The stream to read at this place. A stored ARN finds it even if the table is gone.
 Async<Result<EngineStream>> ShardedStreams::find_stream(ShardReader reader, Place place) {
   const auto stored = stored_.find(reader.id);
-  if (!place.ended && stored != stored_.end() && !stored->second.arn().empty()) {
-    co_return EngineStream{stored->second.arn(), place.label};
+  if (!place.ended && stored != stored_.end() && !stored->second.start().arn.empty()) {
+    co_return EngineStream{stored->second.start().arn, place.label};
   }
   auto stream = co_await parts_.engine.stream_of(reader.table);
   if (!stream) co_return stream;

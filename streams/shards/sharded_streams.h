@@ -24,8 +24,10 @@ class ShardedStreams {
   ShardedStreams(const ShardedStreams&) = delete;
   ShardedStreams& operator=(const ShardedStreams&) = delete;
 
-  // Loads what was stored. Call it once, first.
+  // Loads what the daemon itself has stored. Call it once, first. In a fleet, attach() loads what is stored in the
+  // shared table; a reader that is not there yet goes on where this daemon stopped before it was in a fleet.
   Async<Result<void>> load();
+  bool is_shared() const { return parts_.is_shared(); }
 
   // Opens a stream for a new reader, or for one that changes its table; `latest`: it begins with what is changed from
   // now on. The result has begun to read. Store its start_writes() together with the reader, and then call started();
@@ -33,6 +35,7 @@ class ShardedStreams {
   Async<Result<ShardedStreamPtr>> open_new(ShardReader reader, bool latest);
   // The writes that store the start of a stream just opened, and then those that remove what its reader had stored
   // before. None if the start is stored.
+  // In a fleet they fail if another daemon has stored a start since; then call attach() again.
   std::vector<WriteInput> start_writes(ShardedStream& opened) const;
   // The start is stored: the stream is its reader's from now on.
   void started(const ShardedStreamPtr& opened);
@@ -42,11 +45,14 @@ class ShardedStreams {
     std::string label;   // The stream's.
     bool ended = false;  // That stream is over, and all of it is processed: go on with the table's next stream.
     uint64_t next = 1;   // The reader has not used this number or a higher one.
+    // In a fleet: the reader begins with the latest changes if it has no start yet.
+    bool latest = false;
   };
   // Returns the reader's open stream, or opens it. Where the stored start is in another stream than `place`, the reader
-  // goes on in that one. If there are start_writes() of the result, store them with the new place, and then call
-  // started(). A stream that is gone is followed by the table's latest one; the event STREAM_RECORDS_LOST reports that.
-  // kResourceNotFound if the table has no stream to read, kResourceInUse while the reader is opened anew.
+  // goes on in that one. In a fleet, a reader that is not open goes on where another daemon stopped, or begins. If
+  // there are start_writes() of the result, store them with the new place, and then call started(). A stream that is
+  // gone is followed by the table's latest one; the event STREAM_RECORDS_LOST reports that. kResourceNotFound if the
+  // table has no stream to read, kResourceInUse while the reader is opened anew.
   Async<Result<ShardedStreamPtr>> attach(ShardReader reader, Place place);
   // The reader stops for now. Whoever still holds its stream may go on until then.
   void close(const std::string& id);
@@ -59,11 +65,15 @@ class ShardedStreams {
   Async<Result<ShardedStreamPtr>> go_on(ShardReader reader, EngineStream stream, uint64_t first);
   Async<Result<EngineStream>> find_stream(ShardReader reader, Place place);
   Async<Result<std::vector<std::string>>> closed_shards(std::string arn);
-  ShardCheckpoints new_start(const std::string& id, const EngineStream& stream, bool latest) const;
+  ShardCheckpoints new_start(const ShardReader& reader, const EngineStream& stream, bool latest) const;
+  std::string stored_name(const ShardReader& reader) const;
+  Async<Result<void>> load_shared(ShardReader reader);
+  Async<Result<void>> bring_along(ShardReader reader);
   const ShardCheckpoints* known(const std::string& id) const;
   bool is_opened_anew(const std::string& id) const;
 
   const ShardedParts parts_;
+  std::map<std::string, ShardCheckpoints> own_;               // In a fleet: by reader, what only this daemon has.
   std::map<std::string, ShardCheckpoints> stored_;            // By reader, of those that are not open.
   std::map<std::string, ShardedStreamPtr> open_;              // By reader; their starts are stored.
   std::map<std::string, std::weak_ptr<ShardedStream>> anew_;  // By reader: what open_new() returned, until started().

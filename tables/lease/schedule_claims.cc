@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/points.h"
-#include "tables/lease/id_table.h"
+#include "tables/lease/shared_table.h"
 
 namespace freshet {
 

@@ -1,22 +1,25 @@
-#include "tables/lease/id_table.h"
+#include "tables/lease/shared_table.h"
 
 #include <utility>
 
 namespace freshet {
 
-Item id_key(std::string id) {
-  Item key;
-  key.set(kIdAttribute, Value(std::move(id)));
-  return key;
+namespace {
+
+std::string text_of(const KeySchema& keys) {
+  if (!keys.sort) return "its key must be the string '" + keys.partition.name + "'";
+  return "its keys must be the strings '" + keys.partition.name + "' and '" + keys.sort->name + "'";
 }
 
-Async<Result<void>> provide_id_table(Tables& tables, std::string name, std::string what) {
+}  // namespace
+
+Async<Result<void>> provide_shared_table(Tables& tables, std::string name, KeySchema keys, std::string what) {
   auto described = co_await tables.describe_table(name);
   const bool is_missing = !described && described.error().code == ErrorCode::kResourceNotFound;
   if (is_missing) {
     TableDefinition wanted;
     wanted.name = name;
-    wanted.keys = {{std::string(kIdAttribute), Type::kString}, {}};
+    wanted.keys = keys;
     described = co_await tables.create_table(std::move(wanted));
     // Another daemon may have made it meanwhile.
     if (!described && described.error().code == ErrorCode::kResourceInUse) {
@@ -26,14 +29,24 @@ Async<Result<void>> provide_id_table(Tables& tables, std::string name, std::stri
   if (!described) {
     Error error = std::move(described.error());
     if (error.message.find(name) == std::string::npos) error.message = "table '" + name + "': " + error.message;
-    if (is_missing) error.message += "; its only key is the string 'id'";
+    if (is_missing) error.message += "; " + text_of(keys);
     co_return fail(std::move(error));
   }
-  const KeySchema& keys = described->definition.keys;
-  if (keys.partition.name != kIdAttribute || keys.partition.type != Type::kString || keys.sort) {
-    co_return invalid("table '" + name + "' is not that of " + what + ": its key must be the string 'id'");
+  if (described->definition.keys != keys) {
+    co_return invalid("table '" + name + "' is not that of " + what + ": " + text_of(keys));
   }
   co_return Result<void>();
+}
+
+Item id_key(std::string id) {
+  Item key;
+  key.set(kIdAttribute, Value(std::move(id)));
+  return key;
+}
+
+Async<Result<void>> provide_id_table(Tables& tables, std::string name, std::string what) {
+  KeySchema keys{{std::string(kIdAttribute), Type::kString}, {}};
+  return provide_shared_table(tables, std::move(name), std::move(keys), std::move(what));
 }
 
 }  // namespace freshet

@@ -1,5 +1,4 @@
-// Tables of a fleet in the shared store whose only key is the string `id`. Loop thread. The store must outlive the
-// Asyncs.
+// Tables of a fleet in the shared store. Loop thread. The store must outlive the Asyncs.
 #pragma once
 
 #include <string>
@@ -11,12 +10,15 @@
 
 namespace freshet {
 
+// Creates the table unless it exists. Errors name it: the store's, and kValidation for a table with another key.
+// `what`: the part of Freshet that needs it, for that error. `keys`: strings, not composite.
+Async<Result<void>> provide_shared_table(Tables& tables, std::string name, KeySchema keys, std::string what);
+
 inline constexpr std::string_view kIdAttribute = "id";
 
 Item id_key(std::string id);
 
-// Creates the table unless it exists. Errors name it: the store's, and kValidation for a table with another key.
-// `what`: the part of Freshet that needs it, for that error.
+// The same for a table whose only key is the string `id`.
 Async<Result<void>> provide_id_table(Tables& tables, std::string name, std::string what);
 
 }  // namespace freshet

@@ -32,9 +32,10 @@ class ForwardRouteTest : public ::testing::Test {
     owner->serve({"queue/QueueTable"});
     EXPECT_TRUE(world.wait(owner->join()));
     world.pass(seconds(2));
-    units = std::make_unique<QueueUnits>(QueueUnitsParts{*world.store, *world.store, world.scheduler, world.random,
-                                                         EventLog(), *world.queues, calls, [](const std::string&) {}},
-                                         FleetOptions{"asked", "", milliseconds(3000)});
+    units = std::make_unique<QueueUnits>(
+        QueueUnitsParts{*world.store, *world.store, world.scheduler, world.random, EventLog(), *world.queues, calls,
+                        [](const std::string&) {}, [](const std::string&, bool) {}},
+        FleetOptions{"asked", "", milliseconds(3000)});
     TaskRouteOptions options;
     options.create_elsewhere = [this](const std::string& queue, std::vector<NewTask> tasks) {
       return units->create(queue, std::move(tasks));
@@ -47,7 +48,7 @@ class ForwardRouteTest : public ::testing::Test {
   }
 
   void join(QueueSettings settings = {}) {
-    EXPECT_TRUE(world.wait(units->deploy({{"QueueTable", settings}})));
+    EXPECT_TRUE(world.wait(units->deploy({{"QueueTable", settings}}, {})));
     units->begin("http://asked");
     world.pass(seconds(3));
   }
@@ -207,7 +208,7 @@ TEST_F(ForwardRouteTest, ACreateThatCameFromAMemberIsNotPassedOnAgain) {
 }
 
 TEST_F(ForwardRouteTest, NothingIsCreatedBeforeTheClockHasBeenCompared) {
-  EXPECT_TRUE(world.wait(units->deploy({{"QueueTable", {}}})));
+  EXPECT_TRUE(world.wait(units->deploy({{"QueueTable", {}}}, {})));
   EXPECT_EQ(post(kTasks, R"({"taskId":"a"})").status, 503);
   world.clock.step_wall(seconds(60));  // The owner has beaten before.
   units->begin("http://asked");

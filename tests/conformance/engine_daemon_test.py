@@ -427,8 +427,6 @@ class EngineDaemon(unittest.TestCase):
     def test_what_no_mapping_of_an_engine_has_is_refused(self):
         with Function() as function:
             self.check(self.reader(function.template(self.place, TumblingWindowInSeconds=10)), "tumbling windows are not served on an engine")
-            fleet = self.reader(function.template(self.place), "--fleet", name="fleet")
-            self.check(fleet, "the event source mapping of table 'Orders'")
 
     def check(self, daemon, text):
         with self.assertRaises(RuntimeError) as ended:

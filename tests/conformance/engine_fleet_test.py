@@ -17,7 +17,7 @@ import time
 import unittest
 import urllib.request
 
-from engine_daemon_test import BINARY, KEYS, ROOT, EngineDaemon, Handler, Refused, check_books, dynamodb_local, extenddb, freshet
+from engine_daemon_test import BINARY, KEYS, ROOT, EngineDaemon, Function, Handler, Refused, check_books, dynamodb_local, extenddb, freshet
 from daemon import SLOWER
 
 LEASE_MS = 3000
@@ -278,6 +278,66 @@ class EngineFleet(EngineDaemon):
         began = [daemon.log_path.read_text().count("CREATE_TASKS_BEGIN") for daemon in daemons]
         self.assertEqual(sum(began), 1, began)
         self.assertEqual(len(self.items(daemons[0])), 1)
+
+    def runs_mapping(self, daemons):
+        """The one that runs the template's mapping. The others may be dead."""
+        while True:
+            for daemon in daemons:
+                fleet = daemon.call("GET", "/fleet")
+                if any(one["id"] == fleet["member"] and "mapping/SeenChange" in one["holds"] for one in fleet["members"]):
+                    return daemon
+            time.sleep(0.02)
+
+    def changes(self, daemon, function, versions):
+        for version in versions:
+            self.change(daemon, "a", version)
+        self.wait_for(daemon, lambda: versions[-1] in function.versions()["a"])
+
+    def test_a_mapping_goes_on_at_another_daemon(self):
+        with Function() as function:
+            template = function.template(self.place)
+            fleet = ("--fleet", "--fleet-lease-ms", str(LEASE_MS))
+            daemons = [self.reader(template, *fleet, name=name).start() for name in "abc"]
+            self.changes(daemons[0], function, range(1, 11))
+            owner = self.runs_mapping(daemons)
+            with urllib.request.urlopen(f"http://127.0.0.1:{owner.port}/metrics") as page:
+                self.assertIn("\nfreshet_fleet_mappings 1\n", page.read().decode())
+            daemons.remove(owner)
+            owner.kill()
+            self.changes(daemons[0], function, range(11, 21))
+            came = function.versions()["a"]
+            self.assertEqual(sorted(set(came)), list(range(1, 21)))
+            self.assertEqual(came[-10:], list(range(11, 21)), "what was not processed came after the kill")
+            owner = self.runs_mapping(daemons)
+            daemons.remove(owner)
+            self.end(owner)
+            before = len(came)
+            self.changes(daemons[0], function, range(21, 31))
+            self.assertEqual(function.versions()["a"][before:], list(range(21, 31)), "each once: the stop was a clean one")
+            self.assertEqual(self.runs_mapping(daemons), daemons[0])
+            path = "/2015-03-31/event-source-mappings/"
+            uuid = daemons[0].call("GET", path)["EventSourceMappings"][0]["UUID"]
+            for method, where, document in (("POST", path, {"FunctionName": "Seen", "StartingPosition": "LATEST", "EventSourceArn":
+                                                            "arn:aws:dynamodb:us-east-1:000000000000:table/Orders/stream/x"}),
+                                            ("PUT", path + uuid, {"BatchSize": 1}), ("DELETE", path + uuid, None)):
+                with self.assertRaises(Refused) as refused:
+                    daemons[0].call(method, where, document)
+                self.assertEqual(refused.exception.status, 400)
+                self.assertIn("those of its template", str(refused.exception))
+            self.assertNotIn("STREAM_RECORDS_LOST", daemons[0].log_path.read_text())
+
+    def test_a_mapping_of_one_daemon_goes_on_in_a_fleet(self):
+        with Function() as function:
+            template = function.template(self.place, StartingPosition="LATEST")
+            daemon = self.reader(template).start()
+            self.changes(daemon, function, range(1, 6))
+            self.end(daemon)
+            writer = self.daemon("writer", "--create-tables").start()
+            self.change(writer, "a", 6)
+            self.end(writer)
+            daemon = self.reader(template, "--fleet").start()
+            self.changes(daemon, function, range(7, 10))
+            self.assertEqual(function.versions(), {"a": list(range(1, 10))})
 
     def test_queues_are_spread(self):
         first = self.member("first")

@@ -232,7 +232,33 @@ Async<Result<WriteOutput>> SimEngine::delete_item(DeleteItemInput input) {
   return write_one(std::move(input));
 }
 
+// A client sends a transaction again with the same token, so it is never carried out twice.
 Async<Result<TransactWriteOutput>> SimEngine::transact_write(TransactWriteInput input) {
+  const Fault fault = faults_.everywhere ? draw() : Fault::kNone;
+  if (fault == Fault::kRefused) co_return fail(no_capacity());
+  if (fault == Fault::kLate) scope_.spawn(transact_later(input));
+  if (fault == Fault::kNone || fault == Fault::kTwice) {
+    auto work = transact(std::move(input));
+    auto answer = co_await work;
+    co_return answer;
+  }
+  if (fault == Fault::kLostAfter) {
+    auto work = transact(std::move(input));
+    static_cast<void>(co_await work);
+  }
+  ++unknown_;
+  co_await sleep_for(scheduler_, faults_.timeout);
+  co_return fail(no_answer());
+}
+
+Async<void> SimEngine::transact_later(TransactWriteInput input) {
+  const auto wait = std::chrono::duration_cast<nanoseconds>(faults_.late_by).count();
+  co_await sleep_for(scheduler_, faults_.timeout + nanoseconds(random_.below(static_cast<uint64_t>(wait) + 1)));
+  auto work = transact(std::move(input));
+  static_cast<void>(co_await work);
+}
+
+Async<Result<TransactWriteOutput>> SimEngine::transact(TransactWriteInput input) {
   std::vector<Key> keys;
   for (const auto& action : input.actions) {
     if (behind_) keys.push_back(key_of(action));

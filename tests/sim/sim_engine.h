@@ -25,7 +25,8 @@ struct SimFaults {
   milliseconds late_by{200};  // A late write is carried out within this time after the timeout.
   milliseconds latest{10};    // Each way of any call takes between 0 and this time.
   bool no_scans = false;      // Scans are refused.
-  bool everywhere = false;    // Faults also concern other puts, deletes and scans: their callers are prepared.
+  bool everywhere =
+      false;  // Faults also concern other puts, deletes, scans and transactions: their callers are prepared.
 
   // Some of each kind of unknown outcome.
   static SimFaults some() {
@@ -99,6 +100,8 @@ class SimEngine final : public Tables {
   template <class Input>
   Async<void> much_later(std::vector<Input> inputs, Call<Input> call, nanoseconds when);
   Async<Result<WriteOutput>> write_one(WriteInput input);
+  Async<Result<TransactWriteOutput>> transact(TransactWriteInput input);
+  Async<void> transact_later(TransactWriteInput input);
   // Updates the indexes after their lag.
   void show(const std::vector<Key>& keys);
   Async<void> show_later(Key key, ItemRef item);

@@ -202,6 +202,13 @@ Async<Result<HttpResponse>> describe(std::string id, int status, std::string_vie
   co_return answer_with(status, mapping_json(*mapping, stream, runtime.account(), state));
 }
 
+// The daemons of a fleet have the mappings of one template, so a client of one of them cannot change them.
+Result<void> may_change(const Runtime& runtime) {
+  if (!runtime.mappings_are_shared()) return {};
+  return invalid(
+      "The event source mappings of a fleet are those of its template: change it, and deploy it to each daemon");
+}
+
 // A missing function is reported as a wrong parameter.
 Async<Result<std::string>> put(MappingDefinition mapping, Runtime& runtime) {
   if (!runtime.invoker().find(mapping.function)) {
@@ -222,6 +229,7 @@ class CreateMapping final : public Operation {
       : mapping_(std::move(mapping)), stream_(std::move(stream)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     Runtime& runtime = backend.runtime;
+    if (auto may = may_change(runtime); !may) co_return fail(std::move(may.error()));
     std::string table = stream_.table;
     auto described = co_await runtime.services().tables.describe_table(std::move(table));
     const bool there = described && !described->stream_label.empty() &&
@@ -255,6 +263,7 @@ class UpdateMapping final : public Operation {
   Async<Result<HttpResponse>> run(Backend& backend) override {
     auto mapping = mapping_named(backend.runtime, id_);
     if (!mapping) co_return no_mapping();
+    if (auto may = may_change(backend.runtime); !may) co_return fail(std::move(may.error()));
     change_.apply(mapping->definition);
     auto id = co_await put(std::move(mapping->definition), backend.runtime);
     if (!id) co_return fail(std::move(id.error()));
@@ -286,6 +295,9 @@ class DeleteMapping final : public Operation {
   Async<Result<HttpResponse>> run(Backend& backend) override {
     const auto mapping = mapping_named(backend.runtime, id_);
     if (!mapping) co_return no_mapping();
+    // A client made it, before the daemon was in a fleet.
+    const bool is_clients = mapping_uuid(mapping->definition.id) == mapping->definition.id;
+    if (auto may = may_change(backend.runtime); !may && !is_clients) co_return fail(std::move(may.error()));
     std::string id = mapping->definition.id;
     auto answer = co_await describe(std::move(id), 202, "Deleting", backend.runtime);
     if (!answer) co_return answer;

@@ -63,9 +63,12 @@ class QueueModule final : public Module {
   // Only the store knows the tables of --queue that no template has.
   Async<Result<void>> check() override {
     if (units_) {
-      const auto& schedules = parts_->plan.deployment.schedules;
-      const bool any = std::any_of(schedules.begin(), schedules.end(), [](const auto& one) { return one.enabled; });
-      auto fleet = co_await units_->check(any);
+      const Deployment& deployment = parts_->plan.deployment;
+      const auto is_enabled = [](const auto& one) { return one.enabled; };
+      FleetNeeds needs;
+      needs.schedules = std::any_of(deployment.schedules.begin(), deployment.schedules.end(), is_enabled);
+      needs.mappings = std::any_of(deployment.mappings.begin(), deployment.mappings.end(), is_enabled);
+      auto fleet = co_await units_->check(needs);
       if (!fleet) co_return fleet;
     }
     for (const std::string& table : parts_->options.queues) {
@@ -86,7 +89,7 @@ class QueueModule final : public Module {
   Async<Result<void>> deployed(const PlannedDeployment& planned) override {
     if (units_) {
       auto queues = planned.queues;
-      auto deployed = co_await units_->deploy(std::move(queues));
+      auto deployed = co_await units_->deploy(std::move(queues), enabled_mappings());
       if (!deployed) co_return deployed;
     } else {
       auto opened = open_all(planned);
@@ -172,6 +175,14 @@ class QueueModule final : public Module {
     figure("freshet_fleet_members", "Members of the fleet that are alive", fleet ? fleet->alive() : 0);
     figure("freshet_fleet_leader", "1 while this daemon leads its fleet", fleet && fleet->leads() ? 1 : 0);
     figure("freshet_fleet_queues", "Queues that this daemon serves", here.size());
+    figure("freshet_fleet_mappings", "Event source mappings that this daemon runs", units_->mappings_here());
+  }
+  std::set<std::string> enabled_mappings() const {
+    std::set<std::string> ids;
+    for (const MappingState& mapping : parts_->runtime->mappings()) {
+      if (mapping.definition.enabled) ids.insert(mapping.definition.id);
+    }
+    return ids;
   }
   void join_fleet(DaemonParts& parts) {
     calls_ = std::make_unique<MemberCalls>(*parts.http, parts.loop.clock(), parts.plan.credentials,
@@ -180,10 +191,18 @@ class QueueModule final : public Module {
     options.id = parts.node;
     options.lease = milliseconds(parts.options.fleet_lease_ms);
     QueueUnitsParts with{
-        *parts.tables,   engine_under(*parts.tables), parts.loop, parts.random, parts.log, *queues_, *calls_,
-        parts.start_over};
+        *parts.tables,
+        engine_under(*parts.tables),
+        parts.loop,
+        parts.random,
+        parts.log,
+        *queues_,
+        *calls_,
+        parts.start_over,
+        [runtime = parts.runtime](const std::string& id, bool is_mine) { runtime->serve_mapping(id, is_mine); }};
     units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
     queues_->set_create_elsewhere(create_elsewhere());
+    parts.runtime->share_mappings();
     parts.runtime->share_schedules(parts.node, [this] { return units_ && units_->is_accepted(); });
   }
   Async<Result<void>> open_all(const PlannedDeployment& planned) {

@@ -171,7 +171,7 @@ TEST_F(ShardedStart, AMoveBeginsTheOtherTablesStreamAndRemovesTheOldMarks) {
   ASSERT_TRUE(put_mapping());
   run();
   EXPECT_EQ(take(), (Texts{"i3@1"}));
-  EXPECT_EQ(stored().label(), "B");
+  EXPECT_EQ(stored().start().label, "B");
   EXPECT_EQ(world.stored("shard-mark"), 1u);
   change_mapping();
   start();
@@ -199,7 +199,7 @@ TEST_F(NextStream, AStartThatCouldNotBeStoredIsStoredLater) {
   run();
   EXPECT_GT(refused, 1);
   EXPECT_EQ(take(), (Texts{"i2@1"}));
-  EXPECT_EQ(stored().label(), "B");
+  EXPECT_EQ(stored().start().label, "B");
   EXPECT_EQ(mark(), FakeEngine::text(1));
   start();
   second.write(0);
@@ -232,7 +232,7 @@ TEST_F(NextStream, WhereStartAndPositionDifferTheStartIsBelieved) {
   start();
   run();
   EXPECT_THAT(take(), IsEmpty());
-  EXPECT_EQ(stored().label(), "B");
+  EXPECT_EQ(stored().start().label, "B");
 }
 
 TEST_F(NextStream, ARestartAfterTheTableWasDeletedReadsTheRestOfItsStream) {

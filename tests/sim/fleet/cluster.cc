@@ -1,6 +1,8 @@
 #include "tests/sim/fleet/cluster.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -17,6 +19,53 @@ constexpr milliseconds kDrain{5'000};
 constexpr milliseconds kLongestStop{20'000};
 constexpr milliseconds kAftermath{6'000};  // Requests under way at a fault may end that much later.
 constexpr uint64_t kTurnsAfterPause = 3;
+
+// A table with a stream, and a function that a program serves.
+std::string mapping_resources(int lanes) {
+  std::string text = R"(
+  ChangedTable:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: @table
+      BillingMode: PAY_PER_REQUEST
+      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+      KeySchema: [{AttributeName: id, KeyType: HASH}]
+      StreamSpecification: {StreamViewType: NEW_IMAGE}
+  WatchFunction:
+    Type: AWS::Serverless::Function
+    Properties:
+      Runtime: provided.al2023
+      CodeUri: @code
+      Handler: watch
+      Timeout: 4
+      MemorySize: 256
+      Events:
+        Change:
+          Type: DynamoDB
+          Properties:
+            Stream: !GetAtt ChangedTable.StreamArn
+            StartingPosition: TRIM_HORIZON
+            BatchSize: 10
+            ParallelizationFactor: @lanes
+)";
+  const auto set = [&text](const std::string& name, const std::string& value) {
+    text.replace(text.find(name), name.size(), value);
+  };
+  set("@table", kChangedTable);
+  set("@code", sim::sources() + "/tests/sim/machine/program/");
+  set("@lanes", std::to_string(lanes));
+  return text;
+}
+
+// The queues' template, with a mapping.
+std::string with_mapping(int lanes) {
+  std::ifstream file(sim::sources() + "/config/lifo.yaml");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string resources = "\nResources:\n";
+  const size_t at = text.find(resources);
+  FRESHET_CHECK(at != std::string::npos, "the template has resources");
+  return text.insert(at + resources.size(), mapping_resources(lanes));
+}
 
 }  // namespace
 
@@ -59,6 +108,7 @@ DaemonOptions Cluster::member_options(size_t index, uint16_t port) const {
     options.deploy.settings.push_back("CreateTasksFunction.QUEUE_TABLE=" + std::string(kScheduledQueue));
     options.deploy.settings.emplace_back("CreateTasksFunction.CREATE_TASKS=1");
   }
+  if (plan_.has_mapping) options.deploy.text = with_mapping(plan_.lanes);
   options.data = "/simulated/member" + std::to_string(index);
   options.listen = "127.0.0.1:" + std::to_string(port);
   options.store = "dynamodb";
@@ -89,6 +139,7 @@ void Cluster::begin() {
     member.port = ports_[i];
     member.node = std::make_unique<FleetNode>(place, name, 3 + i, ports_[i], random_.next(),
                                               member_options(i, ports_[i]), look_at(name));
+    prepare(*member.node);
     members_.push_back(std::move(member));
   }
   const bool together = random_.below(2) == 0;
@@ -96,6 +147,11 @@ void Cluster::begin() {
     const auto wait = draw(0, i == 0 || together ? 0 : 3'000);
     later(milliseconds(200) + wait, [this, i] { start_member(members_[i]); });
   }
+}
+
+void Cluster::kill_all() {
+  for (Member& member : members_) member.node->kill();
+  if (engine_) engine_->kill();
 }
 
 void Cluster::saw_log(const std::string& node, std::string_view line) {

@@ -29,7 +29,10 @@ class Cluster {
   // `plan`, `trace`, `verdict` and `ledger` outlive it.
   Cluster(const FleetRunPlan& plan, sim::Trace& trace, sim::Verdict& verdict, Ledger& ledger);
 
+  // Called with each member, before its first life. Set it before begin().
+  std::function<void(FleetNode& member)> prepare = [](FleetNode&) {};
   void begin();
+  void kill_all();
   // Everything that is to be done at this moment, or a jump to the next one.
   void step();
   bool goes_on() const { return !verdict_.is_broken(); }

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "tests/sim/fleet/change_clients.h"
+
 namespace freshet::fleet_sim {
 
 namespace {
@@ -161,6 +163,46 @@ Async<void> watch_schedule(Exam& exam) {
     exam.stage.verdict.insist(all[i] - all[i - 1] >= kSchedulePeriod / 2, "a schedule fires twice at one time",
                               passed_ms(all[i] - all[i - 1]) + " after it fired");
   }
+}
+
+namespace {
+
+constexpr milliseconds kDelivered{
+    2'500};                             // A shard is looked at once a second; programs start, and the clock is coarse.
+constexpr milliseconds kStored{2'000};  // The position is stored a second later at most.
+
+// One change, which is to be delivered within that time, and once.
+Async<void> judge_change(Exam& exam, milliseconds most, const char* promise) {
+  FleetStage& stage = exam.stage;
+  const uint64_t before = stage.changes.deliveries();
+  std::string item = "exam";
+  co_await change_item(stage, exam.random, std::move(item));
+  const BootTime written = exam.cluster.now();
+  while (!stage.changes.unprocessed().empty() && !stage.verdict.is_broken()) {
+    const nanoseconds passed = exam.cluster.now() - written;
+    if (passed > most)
+      co_return stage.verdict.broken(promise, stage.changes.unprocessed() + " after " + passed_ms(passed));
+    co_await sleep_for(stage.caller.scheduler(), kLook);
+  }
+  co_await sleep_for(stage.caller.scheduler(), kStored);
+  stage.verdict.insist(stage.changes.deliveries() == before + 1, "a change comes twice although nothing is wrong",
+                       std::to_string(stage.changes.deliveries() - before) + " deliveries");
+}
+
+}  // namespace
+
+Async<void> watch_mapping(Exam& exam) {
+  if (!exam.stage.plan.has_mapping || exam.stage.verdict.is_broken()) co_return;
+  co_await sleep_for(exam.stage.caller.scheduler(), kSettled);
+  co_await judge_change(exam, kDelivered, "a change is delivered too late although nothing is wrong");
+  FleetNode* owner = exam.cluster.member_named(exam.cluster.units().owner(kMappingUnit));
+  exam.stage.verdict.insist(owner != nullptr, "nobody runs the mapping", kMappingUnit);
+  if (!owner || exam.stage.verdict.is_broken()) co_return;
+  const bool kills = exam.random.below(2) == 0;
+  if (kills) exam.cluster.kill_member(*owner, milliseconds(8'000));
+  if (!kills) exam.cluster.stop_member(*owner, milliseconds(1'000));
+  co_await judge_change(exam, (kills ? kTakeOver : kHandOver) + kDelivered, "a mapping is taken over too late");
+  co_await sleep_for(exam.stage.caller.scheduler(), milliseconds(8'000) + kSettled);
 }
 
 }  // namespace freshet::fleet_sim

@@ -23,6 +23,8 @@ Async<void> stop_owner(Exam& exam);
 Async<void> restart_owner(Exam& exam);
 // The schedule fires once each time, however many members there are.
 Async<void> watch_schedule(Exam& exam);
+// A change comes once, and another member goes on with the next ones when the one that runs the mapping is killed.
+Async<void> watch_mapping(Exam& exam);
 // A member that joins serves nothing while its clock is off, says so, and serves again when it is right.
 Async<void> restart_with_wrong_clock(Exam& exam);
 

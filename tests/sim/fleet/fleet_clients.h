@@ -2,11 +2,13 @@
 // die with a lease, settle elsewhere than they took. Each is a coroutine that goes on until the run is over.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/async.h"
 #include "base/random.h"
+#include "tests/sim/fleet/changes_judge.h"
 #include "tests/sim/fleet/fleet_caller.h"
 #include "tests/sim/fleet/fleet_plan.h"
 #include "tests/sim/fleet/ledger.h"
@@ -20,12 +22,14 @@ struct FleetStage {
   const FleetRunPlan& plan;
   sim::Verdict& verdict;
   Ledger& ledger;
+  ChangesJudge& changes;
   const uint16_t engine;               // Its port.
   const std::vector<uint16_t>& ports;  // All members', dead or alive.
   const bool& calm;                    // Nothing new is created, and workers do their work well.
   int creators = 0;                    // That have not ended.
   bool resting = false;                // Workers take nothing.
   uint64_t operations = 0;
+  std::map<std::string, int64_t> versions = {};  // By item: the last one that was written.
 };
 
 Async<void> pause_for(FleetStage& stage, Random& random, milliseconds least, milliseconds most);

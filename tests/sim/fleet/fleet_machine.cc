@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "base/check.h"
+#include "tests/sim/fleet/change_clients.h"
+#include "tests/sim/fleet/changes_judge.h"
 #include "tests/sim/fleet/cluster.h"
 #include "tests/sim/fleet/exams.h"
 #include "tests/sim/fleet/fleet_clients.h"
 #include "tests/sim/fleet/write_exams.h"
 #include "tests/sim/machine/points.h"
+#include "tests/sim/machine/quick_json.h"
 #include "wire/http/client.h"
 
 namespace freshet::fleet_sim {
@@ -41,7 +44,10 @@ class FleetMachine {
         cluster_(plan, trace_, verdict_, ledger_),
         http_(make_http_client({}, {&cluster_.outside_io()}, cluster_.clock(), cluster_.outside(), cluster_.outside())),
         caller_(*http_, cluster_.outside(), trace_),
-        stage_{caller_, plan_, verdict_, ledger_, kEnginePort, cluster_.ports(), calm_} {}
+        stage_{caller_, plan_, verdict_, ledger_, changes_, kEnginePort, cluster_.ports(), calm_} {
+    cluster_.prepare = [this](FleetNode& member) { play_programs(member); };
+  }
+  ~FleetMachine() { cluster_.kill_all(); }  // Its programs use the client.
 
   FleetRunResult run() {
     sim::take_reached();
@@ -72,8 +78,28 @@ class FleetMachine {
   bool goes_on() const { return cluster_.goes_on(); }
   Random fork() { return Random(random_.next()); }
 
+  // The function that gets the changes of a table is served by programs.
+  void play_programs(FleetNode& member) {
+    sim::ProgramPlay& play = member.world().programs();
+    play.random = Random(plan_.seed * 31 + member.world().seed());
+    play.outside = &cluster_.outside();
+    play.http = http_.get();
+    play.calm = [this] { return calm_; };
+    play.saw = [this](const std::string& what) { trace_.saw(what); };
+    play.started = [this, name = member.name()](const std::string& input) {
+      changes_.started(name, sim::parse_json(input), cluster_.now());
+      ++stage_.operations;
+    };
+    play.answers = [this](const std::string& input, const std::string&) { changes_.done(sim::parse_json(input)); };
+    play.lost_event = [] {};
+  }
+
   void begin_clients() {
     clients_.spawn(make_tables(stage_));
+    if (plan_.has_mapping) {
+      clients_.spawn(change_items(stage_, Random(plan_.seed * 17 + 3)));
+      clients_.spawn(watch_positions(stage_, Random(plan_.seed * 19 + 3)));
+    }
     for (int i = 0; i < plan_.creators; ++i) clients_.spawn(create_tasks(stage_, fork(), "c" + std::to_string(i)));
     for (int i = 0; i < plan_.putters; ++i) clients_.spawn(put_tasks(stage_, fork(), "p" + std::to_string(i)));
     for (int i = 0; i < plan_.workers; ++i) clients_.spawn(work_on_tasks(stage_, fork(), "w" + std::to_string(i)));
@@ -138,14 +164,17 @@ class FleetMachine {
     co_await restart_with_wrong_clock(exam);
     co_await restart_owner(exam);
     co_await watch_schedule(exam);
+    co_await watch_mapping(exam);
     co_await fail_writes(exam);
     const bool still = co_await is_done();
     if (!still && !verdict_.is_broken()) co_return verdict_.broken("a task comes back", unrested_);
     rested = true;
   }
 
-  // Every task has ended, in the engine.
+  // Every task has ended, in the engine, and every change is processed.
   Async<bool> is_done() {
+    unrested_ = changes_.unprocessed();
+    if (!unrested_.empty()) co_return false;
     items_.clear();
     for (const std::string& queue : plan_.queues) {
       const bool scanned = co_await scan_table(stage_, queue, items_[queue]);
@@ -234,6 +263,7 @@ class FleetMachine {
   Cluster cluster_;
   std::unique_ptr<HttpClient> http_;
   FleetCaller caller_;
+  ChangesJudge changes_{verdict_, cluster_.units()};
   FleetStage stage_;
   Random judge_random_{random_.next()};
   std::map<std::string, std::map<std::string, StoredTask>> items_;  // By queue, as scanned last.

@@ -114,6 +114,9 @@ FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without
   if (plan.lags.empty()) plan.faults.erase("index-lag");
   // Drawn apart from all else, too.
   plan.has_schedule = Random(seed * 6'364'136'223'846'793 + 11).below(4) == 0;
+  Random mapping(seed * 3'935'559'000'370'003 + 13);
+  plan.has_mapping = mapping.below(4) == 0;
+  plan.lanes = draw_between(mapping, 1, 3);
   return plan;
 }
 
@@ -123,6 +126,7 @@ std::string to_string(const FleetRunPlan& plan) {
                     std::to_string(plan.putters) + " putters, " + std::to_string(plan.workers) + " workers, " +
                     std::to_string(plan.length.count()) + " ms;";
   if (plan.has_schedule) out += " schedule";
+  if (plan.has_mapping) out += " mapping with " + std::to_string(plan.lanes) + " lanes";
   for (const milliseconds lag : plan.lags) out += " lag " + std::to_string(lag.count());
   for (const auto& [name, rate] : plan.faults) out += " " + name + " " + std::to_string(rate);
   return out;

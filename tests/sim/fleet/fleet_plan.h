@@ -13,6 +13,8 @@ namespace freshet::fleet_sim {
 
 inline constexpr const char* kScheduledQueue = "Scheduled";
 inline constexpr milliseconds kSchedulePeriod{10'000};
+inline constexpr const char* kChangedTable = "Changes";
+inline constexpr const char* kMappingUnit = "mapping/WatchFunctionChange";
 
 struct FleetRunPlan {
   uint64_t seed = 0;
@@ -22,6 +24,8 @@ struct FleetRunPlan {
   int putters = 0;  // Clients that put tasks into the tables by themselves.
   int workers = 1;
   bool has_schedule = false;       // The template has a schedule, which puts tasks into a queue of its own.
+  bool has_mapping = false;        // The changes of a table drive a function.
+  int lanes = 1;                   // Its parallelization factor.
   milliseconds length{20'000};     // Until the last fault.
   std::vector<milliseconds> lags;  // A lag for each class of the engine's indexes; empty: they show a write at once.
   // By name, in a thousand seconds of simulated time.

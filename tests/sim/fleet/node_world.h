@@ -81,6 +81,7 @@ class NodeWorld final : public World {
   void make_engine(EngineFaults& faults) { engine_faults_ = &faults; }
   NodeClock& node_clock() { return clock_; }
   NodeNetwork& node_network() { return network_; }
+  sim::ProgramPlay& programs() { return programs_; }
   SimFiles& sim_files() { return files_; }
   IoThread* io() { return io_; }
   void forget_io() { io_ = nullptr; }

@@ -22,6 +22,7 @@ void UnitsJudge::started(const std::string& node, const std::string& unit, BootT
 void UnitsJudge::stopped(const std::string& node, const std::string& unit, BootTime now) {
   served_[node].erase(unit);
   changes_[unit].push_back(now);
+  stopped_[{node, unit}] = now;
 }
 
 void UnitsJudge::died(const std::string& node, BootTime now) {
@@ -40,6 +41,13 @@ std::string UnitsJudge::owner(const std::string& unit) const {
     if (units.contains(unit) && !absent_.contains(node)) return node;
   }
   return {};
+}
+
+bool UnitsJudge::served_since(const std::string& node, const std::string& unit, BootTime from) const {
+  const auto served = served_.find(node);
+  if (served != served_.end() && served->second.contains(unit)) return true;
+  const auto stopped = stopped_.find({node, unit});
+  return stopped != stopped_.end() && stopped->second >= from;
 }
 
 bool UnitsJudge::one_owner(const std::string& unit, BootTime from, BootTime to) const {

@@ -29,6 +29,8 @@ class UnitsJudge {
   std::string owner(const std::string& unit) const;
   // True if one member served the unit in the whole of that time, from its start on.
   bool one_owner(const std::string& unit, BootTime from, BootTime to) const;
+  // True if the node serves the unit, or did at some time from then on.
+  bool served_since(const std::string& node, const std::string& unit, BootTime from) const;
   uint64_t starts() const { return starts_; }
 
  private:
@@ -37,7 +39,8 @@ class UnitsJudge {
   sim::Verdict& verdict_;
   std::map<std::string, std::set<std::string>> served_;  // By node.
   std::set<std::string> absent_;
-  std::map<std::string, std::vector<BootTime>> changes_;  // Each unit's, in order.
+  std::map<std::string, std::vector<BootTime>> changes_;             // Each unit's, in order.
+  std::map<std::pair<std::string, std::string>, BootTime> stopped_;  // By node and unit.
   uint64_t starts_ = 0;
 };
 

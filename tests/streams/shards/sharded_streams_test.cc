@@ -40,7 +40,7 @@ TEST(ShardedStreams, MarksThatAreLeftOverAreRemovedAtTheNextStart) {
   world.save();
   const ShardMark late{FakeEngine::text(1), false};
   for (const char* reader : {"gone", "m"}) {
-    const ShardCheckpoints earlier(reader, "L", {}, 7, {});
+    const ShardCheckpoints earlier({reader, "T", "L", {}, 7, {}});
     world.must(write_together(*world.tables, earlier.writes({{"shard-1000", late}})));
   }
   EXPECT_EQ(world.must(load_system_items(*world.tables, "shard-mark")).size(), 3u);
@@ -86,8 +86,10 @@ TEST(ShardedStreams, AStartWithoutAnArnIsFoundByTheTable) {
   EXPECT_EQ(world.read().size(), 1u);
   world.save();
   const auto stored = world.must(load_checkpoints(*world.tables));
-  const ShardCheckpoints older("m", "A", {}, stored.at("m").start(), {});
-  world.must(write_together(*world.tables, older.start_writes()));
+  const ShardCheckpoints older({"m", {}, "A", {}, stored.at("m").start().number, {}});
+  std::vector<WriteInput> start;
+  start.emplace_back(older.start_write());
+  world.must(write_together(*world.tables, std::move(start)));
   world.of_tables.add("T", "B").write(3);
   world.first.write(1);
   world.load();

@@ -1,0 +1,65 @@
+#include "tests/sim/fleet/change_clients.h"
+
+#include <utility>
+
+namespace freshet::fleet_sim {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr milliseconds kWritePatience{3'000};
+constexpr uint64_t kChangedItems = 6;
+
+Json write_of(const std::string& item, int64_t version) {
+  const Json number = {{"N", std::to_string(version)}};
+  Json input = {{"TableName", kChangedTable}, {"Item", {{"id", {{"S", item}}}, {"version", number}}}};
+  // A write that arrives late changes nothing.
+  input["ConditionExpression"] = "attribute_not_exists(version) OR version < :version";
+  input["ExpressionAttributeValues"] = {{":version", number}};
+  return input;
+}
+
+}  // namespace
+
+Async<void> change_item(FleetStage& stage, Random& random, std::string item) {
+  const int64_t version = ++stage.versions[item];
+  stage.changes.sent(item, version);
+  for (int tries = 0; tries < 200 && !stage.verdict.is_broken(); ++tries) {
+    Json input = write_of(item, version);
+    const Reply reply = co_await stage.caller.store(stage.engine, "PutItem", std::move(input), kWritePatience);
+    const bool is_there = text_in(reply.body, "__type").ends_with("ConditionalCheckFailedException");
+    if (reply.ok() || is_there) {
+      stage.changes.written(item, version);
+      ++stage.operations;
+      co_return;
+    }
+    co_await pause_for(stage, random, milliseconds(20), milliseconds(400));
+  }
+}
+
+Async<void> change_items(FleetStage& stage, Random random) {
+  ++stage.creators;
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    std::string item = "item-" + std::to_string(random.below(kChangedItems));
+    co_await change_item(stage, random, std::move(item));
+    const bool rests = random.below(20) == 0;
+    co_await pause_for(stage, random, milliseconds(1), milliseconds(rests ? 4'000 : 200));
+  }
+  --stage.creators;
+}
+
+Async<void> watch_positions(FleetStage& stage, Random random) {
+  while (!stage.verdict.is_broken()) {
+    Json input = {{"TableName", "freshet-positions"}, {"ConsistentRead", true}};
+    const Reply reply = co_await stage.caller.store(stage.engine, "Scan", std::move(input), kWritePatience);
+    for (const Json& item : reply.ok() ? reply.body["Items"] : Json::array()) {
+      if (item.value("/kind/S"_json_pointer, "") != "shard-mark") continue;
+      ShardMark mark{item.value("/after/S"_json_pointer, ""), item.contains("over")};
+      stage.changes.position(item.value("/id/S"_json_pointer, ""), std::move(mark));
+    }
+    co_await pause_for(stage, random, milliseconds(20), milliseconds(stage.calm ? 2'000 : 100));
+  }
+}
+
+}  // namespace freshet::fleet_sim
