@@ -401,6 +401,9 @@ bool Runtime::mappings_are_shared() const {
 void Runtime::serve_mapping(const std::string& id, bool is_mine) {
   parts_->mappings.serve(id, is_mine);
 }
+bool Runtime::is_mapping_busy(const std::string& id) const {
+  return parts_->mappings.is_busy(id);
+}
 
 Async<Result<void>> Runtime::put_schedule(ScheduleDefinition schedule) {
   if (!parts_->functions.find(schedule.function)) {

@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kQueueUnit = "queue/";
 constexpr std::string_view kMappingUnit = "mapping/";
 constexpr size_t kMostNudges = 64;
+constexpr milliseconds kLook{5};
 
 std::string unit_of(const std::string& queue) {
   return std::string(kQueueUnit) + queue;
@@ -185,12 +186,26 @@ void QueueUnits::start(const std::string& unit) {
   scope_.spawn(open(queue, starts_));
 }
 
-void QueueUnits::stop(const std::string& unit) {
-  if (const std::string mapping = mapping_of(unit); !mapping.empty()) return parts_.serve_mapping(mapping, false);
+bool QueueUnits::stop(const std::string& unit) {
+  if (const std::string mapping = mapping_of(unit); !mapping.empty()) {
+    parts_.serve_mapping(mapping, false);
+    if (!parts_.is_mapping_busy(mapping) || FRESHET_PLANTED("fleet-unit-ends-early")) return true;
+    scope_.spawn(finish(unit, mapping, ++stops_[unit]));
+    return false;
+  }
   const std::string queue = queue_of(unit);
   wanted_.erase(queue);
-  if (FRESHET_PLANTED("fleet-queue-left-open")) return;
-  parts_.queues.close(queue);
+  if (!FRESHET_PLANTED("fleet-queue-left-open")) parts_.queues.close(queue);
+  return true;
+}
+
+// Others wait for the batch under way, but no longer than for a member that has died.
+Async<void> QueueUnits::finish(std::string unit, std::string mapping, uint64_t number) {
+  const BootTime end = parts_.scheduler.clock().boot() + options_.lease;
+  while (parts_.is_mapping_busy(mapping) && parts_.scheduler.clock().boot() < end) {
+    co_await sleep_for(parts_.scheduler, kLook);
+  }
+  if (stops_[unit] == number) fleet_->ended(unit);
 }
 
 // Null: the unit was given up since that start.

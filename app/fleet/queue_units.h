@@ -33,6 +33,8 @@ struct QueueUnitsParts {
   std::function<void(const std::string& table)> start_over;
   // This member runs the event source mapping from now on; false: it begins no further batch of it.
   std::function<void(const std::string& id, bool is_mine)> serve_mapping;
+  // False once the mapping that was to stop has no batch under way, and its position is stored.
+  std::function<bool(const std::string& id)> is_mapping_busy;
 };
 
 // The parts of a fleet's template, besides queues, that need a table.
@@ -102,7 +104,8 @@ class QueueUnits final : private FleetHooks {
   Async<Result<void>> provide_positions();
   std::set<std::string> units() const;
   void start(const std::string& unit) override;
-  void stop(const std::string& unit) override;
+  bool stop(const std::string& unit) override;
+  Async<void> finish(std::string unit, std::string mapping, uint64_t number);
   void notify_others() override;
   Async<void> join();
   Async<void> open(std::string queue, uint64_t number);
@@ -118,6 +121,7 @@ class QueueUnits final : private FleetHooks {
   bool has_positions_ = false;            // The table is there.
   std::map<std::string, Wanted> wanted_;  // Queues that this member serves.
   uint64_t starts_ = 0;
+  std::map<std::string, uint64_t> stops_;  // By unit of a mapping: how often it was to stop.
   std::string join_trouble_;
   size_t nudges_ = 0;                      // Nudges in flight.
   std::optional<Promise<bool>> notified_;  // Set while leave() waits for the end of nudges.

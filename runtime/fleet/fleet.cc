@@ -85,6 +85,12 @@ void Fleet::serve_units() {
   core_->serve(is_accepted() ? serves_ : std::set<std::string>());
 }
 
+void Fleet::ended(const std::string& unit) {
+  if (!core_) return;
+  core_->ended(unit);
+  kick();
+}
+
 void Fleet::nudge() {
   next_read_ = now();
   kick();
@@ -149,7 +155,7 @@ void Fleet::arm() {
 void Fleet::obey(FleetCore::Orders orders) {
   for (const auto& unit : orders.stop) {
     log_.info("FLEET_UNIT_STOPPED", {{"unit", unit}});
-    hooks_.stop(unit);
+    if (hooks_.stop(unit)) core_->ended(unit);
   }
   for (const auto& unit : orders.start) {
     log_.info("FLEET_UNIT_STARTED", {{"unit", unit}});
@@ -260,8 +266,9 @@ void Fleet::note(const Result<void>& written) {
   if (!written && written.error().code != ErrorCode::kConditionalCheckFailed) last_error_ = written.error().message;
 }
 
+// A read may show a write before its answer comes. Others are notified with the answer.
 void Fleet::note_left() {
-  if (leaving_announced_ && core_->has_let_go()) left_.set(true);
+  if (leaving_announced_ && core_->has_let_go() && !writing_units_) left_.set(true);
 }
 
 void Fleet::check_membership() {

@@ -31,8 +31,10 @@ class FleetHooks {
   virtual ~FleetHooks() = default;
   // This member serves the unit from now on.
   virtual void start(const std::string& unit) = 0;
-  // From this call on, it must not begin anything more for the unit.
-  virtual void stop(const std::string& unit) = 0;
+  // From this call on, it must not begin anything more for the unit. Returns true if nothing is under way for it.
+  // Otherwise, call ended() as soon as that is so: until then, or until this member's lease is over, no other member
+  // serves the unit.
+  virtual bool stop(const std::string& unit) = 0;
   // Something changed that other members should see before they read again by themselves: call their nudge(). Those
   // calls may be lost.
   virtual void notify_others() = 0;
@@ -49,6 +51,8 @@ class Fleet {
   Async<Result<void>> join();
   // The units that this member can serve from now on. It need not have joined.
   void serve(std::set<std::string> units);
+  // Nothing is under way any more for a unit that was to stop.
+  void ended(const std::string& unit);
   // Reads the fleet now.
   void nudge();
   // Gives up all units and announces that; waits until others can read it, until `deadline` at most. True if they can.

@@ -20,8 +20,15 @@ FleetCore::Orders FleetCore::leave() {
   Orders orders;
   if (me_.leaving) return orders;
   me_.leaving = true;
-  while (!held_.empty()) drop(held_.begin(), orders);
+  for (auto held = held_.begin(); held != held_.end();) give_up(held++, orders);
   return orders;
+}
+
+void FleetCore::ended(const std::string& unit) {
+  const auto held = held_.find(unit);
+  if (held == held_.end() || held->second.state != Hold::kStopping) return;
+  held_.erase(held);
+  ++units_rev_;
 }
 
 MemberBeat FleetCore::next_beat() {
@@ -101,6 +108,11 @@ bool FleetCore::is_serving(const std::string& unit) const {
   return held != held_.end() && held->second.state == Hold::kServing;
 }
 
+bool FleetCore::is_stopping(const std::string& unit) const {
+  const auto held = held_.find(unit);
+  return held != held_.end() && held->second.state == Hold::kStopping;
+}
+
 const MemberBeat* FleetCore::owner(const std::string& unit) const {
   if (!view_.plan) return nullptr;
   const auto owner = view_.plan->owners.find(unit);
@@ -140,13 +152,22 @@ Membership FleetCore::membership_now(BootTime now) const {
 
 void FleetCore::end(Membership why, Orders& orders) {
   membership_ = why;
-  while (!held_.empty()) drop(held_.begin(), orders);
+  if (held_.empty()) return;
+  for (const auto& [unit, held] : held_) {
+    if (held.state == Hold::kServing) orders.stop.push_back(unit);
+  }
+  held_.clear();
+  ++units_rev_;
 }
 
-void FleetCore::drop(std::map<std::string, Held>::iterator held, Orders& orders) {
-  if (held->second.state == Hold::kServing) orders.stop.push_back(held->first);
-  held_.erase(held);
-  ++units_rev_;
+void FleetCore::give_up(std::map<std::string, Held>::iterator held, Orders& orders) {
+  if (held->second.state == Hold::kServing) {
+    held->second.state = Hold::kStopping;
+    orders.stop.push_back(held->first);
+  } else if (held->second.state == Hold::kWanted) {
+    held_.erase(held);
+    ++units_rev_;
+  }
 }
 
 void FleetCore::follow_plan(Orders& orders) {
@@ -158,7 +179,7 @@ void FleetCore::follow_plan(Orders& orders) {
   }
   for (auto held = held_.begin(); held != held_.end();) {
     const auto next = std::next(held);
-    if (!wanted.contains(held->first)) drop(held, orders);
+    if (!wanted.contains(held->first)) give_up(held, orders);
     held = next;
   }
   const size_t before = held_.size();
@@ -169,7 +190,7 @@ void FleetCore::follow_plan(Orders& orders) {
 void FleetCore::begin_units(Orders& orders) {
   if (read_begun_ < confirmed_at_ && !FRESHET_PLANTED("fleet-second-read-left-out")) return;
   for (auto& [unit, held] : held_) {
-    if (held.state == Hold::kServing || held.rev > confirmed_rev_ || is_held_by_another(unit)) continue;
+    if (held.state != Hold::kWanted || held.rev > confirmed_rev_ || is_held_by_another(unit)) continue;
     held.state = Hold::kServing;
     orders.start.push_back(unit);
   }

@@ -7,6 +7,9 @@
 // - counts another as dead only when it has not seen a new heartbeat for that member's whole lease, by its own clock;
 // - stops by itself when its own last heartbeat that the store confirmed was sent two thirds of its lease ago.
 //
+// A unit that moves stays with its member until the member is done with it: it begins nothing more for the unit,
+// finishes what is under way, and only then writes that it does not hold the unit any more.
+//
 // Clocks need not show the same time. Their speeds may differ by a third.
 //
 // Liveness. If the leader is dead, leaving or of an earlier life, the first living member by id takes the leadership;
@@ -47,7 +50,7 @@ class FleetCore {
   // The effects that a call asks for. Lists are sorted by name.
   struct Orders {
     std::vector<std::string> start;  // Serve these units from now on.
-    std::vector<std::string> stop;   // Stop at once, before anything else is done.
+    std::vector<std::string> stop;   // Begin nothing more for these, at once. Call ended() when each is done.
     // Write this plan over that of version `plan_seen`.
     std::optional<FleetPlan> plan{};
     uint64_t plan_seen = 0;
@@ -66,6 +69,8 @@ class FleetCore {
   void accept(bool is_accepted) { is_accepted_ = is_accepted; }
   // Takes no more units and gives up those that it has.
   Orders leave();
+  // Nothing is under way any more for a unit that was to stop.
+  void ended(const std::string& unit);
 
   // The next heartbeat to write.
   MemberBeat next_beat();
@@ -92,6 +97,8 @@ class FleetCore {
   // True if this member holds no unit, neither here nor in the stored item.
   bool has_let_go() const;
   bool is_serving(const std::string& unit) const;
+  // True while others wait until this member has ended the unit.
+  bool is_stopping(const std::string& unit) const;
   // The member that the plan names for the unit, while it lives; null: nobody at the moment. Valid until the next
   // call of saw().
   const MemberBeat* owner(const std::string& unit) const;
@@ -101,7 +108,7 @@ class FleetCore {
   bool is_alive(const std::string& member) const;
 
  private:
-  enum class Hold { kWanted, kServing };
+  enum class Hold { kWanted, kServing, kStopping };
   struct Held {
     Hold state = Hold::kWanted;
     uint64_t rev = 0;  // The revision of the stored units that first contains it.
@@ -116,7 +123,7 @@ class FleetCore {
   void observe(BootTime now);
   Membership membership_now(BootTime now) const;
   void end(Membership why, Orders& orders);
-  void drop(std::map<std::string, Held>::iterator held, Orders& orders);
+  void give_up(std::map<std::string, Held>::iterator held, Orders& orders);
   void follow_plan(Orders& orders);
   void begin_units(Orders& orders);
   void lead(Orders& orders, BootTime now);

@@ -46,6 +46,8 @@ class EventSourceMapping {
   void resume();
   // True while a batch or a write of a position is in progress.
   bool busy() const;
+  // False once it is held, and nothing of it is under way any more.
+  bool runs() const { return running_; }
   Async<void> save();  // Writes the positions that have changed.
 
   // The latest definition, which may not be in force yet.

@@ -40,6 +40,11 @@ void EventSourceMappings::serve(const std::string& id, bool is_mine) {
   }
 }
 
+bool EventSourceMappings::is_busy(const std::string& id) const {
+  const auto found = mappings_.find(id);
+  return found != mappings_.end() && found->second->runs();
+}
+
 EventSourceMapping& EventSourceMappings::add(MappingDefinition definition, std::optional<MappingPosition> position) {
   std::unique_ptr<EventSourceMapping>& place = mappings_[definition.id];
   place = std::make_unique<EventSourceMapping>(parts_, std::move(definition), std::move(position));

@@ -37,6 +37,8 @@ class EventSourceMappings {
   // In a fleet: this daemon runs the mapping from now on, as soon as it has one with that id; or it begins no further
   // batch of it. A batch under way is finished.
   void serve(const std::string& id, bool is_mine);
+  // True while a mapping that serve() has ended still finishes its batch, or stores its position.
+  bool is_busy(const std::string& id) const;
 
   // Loads what is stored. Call it once, first, and then start().
   Async<Result<void>> load();

@@ -16,7 +16,7 @@ constexpr const char* kTasks = "/queues/QueueTable/tasks";
 class NoWork final : public FleetHooks {
  public:
   void start(const std::string& /*unit*/) override {}
-  void stop(const std::string& /*unit*/) override {}
+  bool stop(const std::string& /*unit*/) override { return true; }
   void notify_others() override {}
 };
 
@@ -34,7 +34,8 @@ class ForwardRouteTest : public ::testing::Test {
     world.pass(seconds(2));
     units = std::make_unique<QueueUnits>(
         QueueUnitsParts{*world.store, *world.store, world.scheduler, world.random, EventLog(), *world.queues, calls,
-                        [](const std::string&) {}, [](const std::string&, bool) {}},
+                        [](const std::string&) {}, [](const std::string&, bool) {},
+                        [](const std::string&) { return false; }},
         FleetOptions{"asked", "", milliseconds(3000)});
     TaskRouteOptions options;
     options.create_elsewhere = [this](const std::string& queue, std::vector<NewTask> tasks) {

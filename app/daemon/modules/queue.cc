@@ -199,7 +199,8 @@ class QueueModule final : public Module {
         *queues_,
         *calls_,
         parts.start_over,
-        [runtime = parts.runtime](const std::string& id, bool is_mine) { runtime->serve_mapping(id, is_mine); }};
+        [runtime = parts.runtime](const std::string& id, bool is_mine) { runtime->serve_mapping(id, is_mine); },
+        [runtime = parts.runtime](const std::string& id) { return runtime->is_mapping_busy(id); }};
     units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
     queues_->set_create_elsewhere(create_elsewhere());
     parts.runtime->share_mappings();

@@ -114,6 +114,56 @@ TEST(FleetCore, StopsTwoThirdsOfALeaseAfterItsLastConfirmedHeartbeatWasSent) {
   EXPECT_FALSE(pair.core.is_serving("u")) << "it must look for others first";
 }
 
+TEST(FleetCore, HoldsAUnitThatMovesUntilItHasEnded) {
+  Pair pair;
+  pair.saw(0, 10);
+  pair.write(20);
+  pair.saw(21, 30);
+  pair.view.plan->owners["u"] = "b";
+  ++pair.view.plan->version;
+  EXPECT_EQ(pair.saw(31, 40).stop, std::vector<std::string>{"u"});
+  EXPECT_FALSE(pair.core.is_serving("u"));
+  EXPECT_FALSE(pair.core.units_to_write()) << "the stored item still has it";
+  EXPECT_TRUE(pair.saw(41, 50).stop.empty()) << "it was told once";
+  pair.view.plan->owners["u"] = "a";  // It comes back meanwhile.
+  ++pair.view.plan->version;
+  EXPECT_TRUE(pair.saw(51, 60).start.empty()) << "it must end before it begins again";
+  pair.core.ended("u");
+  ASSERT_TRUE(pair.core.units_to_write());
+  EXPECT_TRUE(pair.core.units_to_write()->holds.empty());
+  pair.saw(61, 70);
+  pair.write(80);
+  EXPECT_EQ(pair.saw(81, 90).start, std::vector<std::string>{"u"});
+  pair.core.ended("u");
+  EXPECT_TRUE(pair.core.is_serving("u")) << "a late end of the time before changes nothing";
+}
+
+TEST(FleetCore, ALeavingMemberHasLetGoOnceItsUnitsHaveEnded) {
+  Pair pair;
+  pair.saw(0, 10);
+  pair.write(20);
+  pair.saw(21, 30);
+  EXPECT_EQ(pair.core.leave().stop, std::vector<std::string>{"u"});
+  EXPECT_FALSE(pair.core.has_let_go());
+  pair.core.ended("u");
+  pair.write(40);
+  EXPECT_TRUE(pair.core.has_let_go());
+}
+
+TEST(FleetCore, AMemberThatIsFencedWaitsForNoEnd) {
+  Pair pair;
+  pair.saw(0, 10);
+  pair.write(20);
+  pair.saw(21, 30);
+  pair.view.plan->owners["u"] = "b";
+  ++pair.view.plan->version;
+  pair.saw(31, 40);
+  EXPECT_TRUE(pair.core.at(at(2000)).stop.empty()) << "it was told before";
+  EXPECT_EQ(pair.core.membership(), Membership::kFenced);
+  ASSERT_TRUE(pair.core.units_to_write());
+  EXPECT_TRUE(pair.core.units_to_write()->holds.empty());
+}
+
 TEST(FleetCore, IgnoresAReadThatIsOlderThanAnother) {
   Pair pair;
   pair.saw(20, 30);

@@ -128,7 +128,7 @@ TEST(Fleet, ALeavingMemberHandsOverWithinHalfASecond) {
 }
 
 TEST(Fleet, ALeaveEndsWithItsLastAnnouncement) {
-  for (const uint64_t seed : test_seeds(20)) {
+  for (const uint64_t seed : test_seeds(200)) {
     SCOPED_TRACE(seed);
     FleetWorld world(seed);
     for (const char* id : {"a", "b"}) world.start(id, units_named(4));
@@ -317,6 +317,36 @@ TEST(Fleet, ServesOnlyUnitsOfItsTemplate) {
   EXPECT_EQ(world.server_of("queue/old"), "b");
 }
 
+TEST(Fleet, AUnitMovesOnceNothingOfItIsUnderWay) {
+  FleetWorld world(11);
+  world.slow_ends = 1;
+  world.start("a", units_named(2));
+  world.until_served(units_named(2), seconds(5));
+  world.pass(seconds(4));
+  world.start("b", units_named(2));
+  world.pass(milliseconds(500));
+  for (int i = 0; i < 3000 && world.ends == 0; ++i) world.pass(milliseconds(1));
+  EXPECT_EQ(world.ends, 1u) << "one of the two moves";
+  world.until_served(units_named(2), seconds(4));
+  world.leave("a");
+  world.until_served(units_named(2), seconds(4));
+  EXPECT_EQ(world.served_by("b").size(), 2u);
+  EXPECT_TRUE(world.has_left("a")) << "only then has it let go";
+}
+
+TEST(Fleet, ALostUnitIsNotWaitedFor) {
+  FleetWorld world(12);
+  world.slow_ends = 1;
+  for (const char* id : {"a", "b"}) world.start(id, {"queue/0"});
+  world.until_served({"queue/0"}, seconds(5));
+  world.pass(seconds(4));
+  const std::string id = world.server_of("queue/0");
+  const std::string other = id == "a" ? "b" : "a";
+  world.cut_off(id, false);
+  for (int i = 0; i < 400 && !world.served_by(other).contains("queue/0"); ++i) world.pass(milliseconds(10));
+  EXPECT_TRUE(world.served_by(other).contains("queue/0"));
+}
+
 // Random kills, stops, partitions, leaves and joins, with a store that loses answers: no unit is served twice, and all
 // are once the faults end.
 TEST(Fleet, ServesEachUnitOnceWhateverHappens) {
@@ -330,6 +360,7 @@ TEST(Fleet, ServesEachUnitOnceWhateverHappens) {
       world.start(id, units, rate, world.random.unit() < 0.5 ? SimFaults::some() : SimFaults());
     };
     world.nudges = world.random.unit() < 0.5 ? 0.5 : 1;
+    world.slow_ends = seed % 3 == 0 ? 0.4 : 0;
     std::set<std::string> leaving;
     for (int step = 0; step < 60; ++step) {
       const std::string& id = ids[world.random.below(ids.size())];

@@ -93,7 +93,9 @@ class FleetWorld {
   }
 
   size_t starts = 0;
-  double nudges = 1;  // How many of the nudges arrive.
+  double slow_ends = 0;  // How many of the units take a while to end.
+  size_t ends = 0;       // The number of those.
+  double nudges = 1;     // How many of the nudges arrive.
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
   SimLoop world;
   Random random;
@@ -116,14 +118,28 @@ class FleetWorld {
     void start(const std::string& unit) override {
       ++fleets.starts;
       for (const auto& [other, member] : fleets.members_) {
-        if (member.get() == this || !member->serving.contains(unit)) continue;
+        if (member.get() == this || !member->has(unit)) continue;
         // A stopped process finds out when it goes on.
         EXPECT_TRUE(member->scheduler.is_paused()) << unit << " is served by " << id << " and " << other;
       }
       EXPECT_TRUE(serving.insert(unit).second) << unit << " is started twice by " << id;
     }
-    void stop(const std::string& unit) override {
+    // Some units take a while to end. A member that has lost its lease cannot wait for that.
+    bool stop(const std::string& unit) override {
       EXPECT_EQ(serving.erase(unit), 1u) << unit << " is stopped by " << id << ", which does not serve it";
+      if (fleets.random.unit() >= fleets.slow_ends) return true;
+      const milliseconds takes(fleets.random.below(static_cast<uint64_t>(kLease.count())));
+      scope.spawn(end(unit, takes, ending[unit] = ++fleets.ends));
+      return false;
+    }
+    Async<void> end(std::string unit, milliseconds takes, size_t number) {
+      co_await sleep_for(scheduler, takes);
+      if (ending[unit] != number) co_return;
+      ending.erase(unit);
+      fleet.ended(unit);
+    }
+    bool has(const std::string& unit) const {
+      return serving.contains(unit) || (fleet.core() != nullptr && fleet.core()->is_stopping(unit));
     }
     void notify_others() override {
       if (!left) notified_at = fleets.clock.boot();
@@ -142,6 +158,7 @@ class FleetWorld {
     SimEngine engine;
     Fleet fleet;
     std::set<std::string> serving;
+    std::map<std::string, size_t> ending;  // Units that were to stop, and are not done.
     bool left = false;
     BootTime notified_at{};
     BootTime left_at{};

@@ -189,6 +189,24 @@ Async<void> judge_change(Exam& exam, milliseconds most, const char* promise) {
                        std::to_string(stage.changes.deliveries() - before) + " deliveries");
 }
 
+// The member gets SIGTERM while the function is at work on a change, which it finishes.
+Async<void> stop_at_work(Exam& exam, FleetNode& owner) {
+  FleetStage& stage = exam.stage;
+  const uint64_t before = stage.changes.deliveries();
+  std::string item = "exam";
+  co_await change_item(stage, exam.random, std::move(item));
+  while (stage.changes.deliveries() == before && !stage.verdict.is_broken()) {
+    co_await sleep_for(stage.caller.scheduler(), milliseconds(1));
+  }
+  exam.cluster.stop_member(owner, milliseconds(1'000));
+  while (!stage.changes.unprocessed().empty() && !stage.verdict.is_broken()) {
+    co_await sleep_for(stage.caller.scheduler(), kLook);
+  }
+  co_await sleep_for(stage.caller.scheduler(), kHandOver + kDelivered);
+  stage.verdict.insist(stage.changes.deliveries() == before + 1, "a change comes twice after a stop",
+                       std::to_string(stage.changes.deliveries() - before) + " deliveries");
+}
+
 }  // namespace
 
 Async<void> watch_mapping(Exam& exam) {
@@ -198,10 +216,13 @@ Async<void> watch_mapping(Exam& exam) {
   FleetNode* owner = exam.cluster.member_named(exam.cluster.units().owner(kMappingUnit));
   exam.stage.verdict.insist(owner != nullptr, "nobody runs the mapping", kMappingUnit);
   if (!owner || exam.stage.verdict.is_broken()) co_return;
-  const bool kills = exam.random.below(2) == 0;
-  if (kills) exam.cluster.kill_member(*owner, milliseconds(8'000));
-  if (!kills) exam.cluster.stop_member(*owner, milliseconds(1'000));
-  co_await judge_change(exam, (kills ? kTakeOver : kHandOver) + kDelivered, "a mapping is taken over too late");
+  if (exam.random.below(2) == 0) {
+    exam.cluster.kill_member(*owner, milliseconds(8'000));
+    co_await judge_change(exam, kTakeOver + kDelivered, "a mapping is taken over too late");
+  } else {
+    co_await stop_at_work(exam, *owner);
+    co_await judge_change(exam, kHandOver + kDelivered, "a mapping is handed over too late");
+  }
   co_await sleep_for(exam.stage.caller.scheduler(), milliseconds(8'000) + kSettled);
 }
 

@@ -41,6 +41,7 @@ const std::vector<PlantedFault>& planted_faults() {
       {"fleet-mark-unconditional", false, "a position that is stored late replaces newer ones", "late-write"},
       {"fleet-mark-moved-back", false, "a member stores its position although another one is further"},
       {"fleet-mapping-goes-on", false, "a member goes on with a mapping that it has given up"},
+      {"fleet-unit-ends-early", false, "a member that gives up a mapping does not finish its batch first"},
       {"fleet-old-position-kept", false, "a member that gets a mapping again does not read its position", "move"},
       {"fleet-position-before-work", false, "the position is stored before the function is called", "kill"},
       {"create-overwrites", false, "a late create replaces the task that is there"},
