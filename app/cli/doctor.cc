@@ -1,5 +1,6 @@
 // freshet doctor: what a DynamoDB-compatible engine can do, and what a template needs there.
 
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "app/engines/doctor.h"
 #include "app/engines/place.h"
 #include "base/plain_text.h"
+#include "tables/lease/fleet_tables.h"
 
 namespace freshet::cli {
 namespace {
@@ -21,6 +23,7 @@ struct DoctorCommand {
   TemplateOptions deploy;
   std::string region;
   std::string ca;
+  bool fleet = false;
   bool no_writes = false;
   bool json = false;
 };
@@ -77,16 +80,31 @@ Async<void> ask(engines::Place& place, engines::DoctorOptions options, std::vect
   out = std::move(findings);
 }
 
+// The tables of the template and, if asked for, those of a fleet that serves it.
+void want(Deployment deployment, bool fleet, engines::DoctorOptions& options) {
+  const auto is_enabled = [](const auto& one) { return one.enabled; };
+  const auto& mappings = deployment.mappings;
+  const FleetNeeds needs{std::any_of(deployment.schedules.begin(), deployment.schedules.end(), is_enabled),
+                         std::any_of(mappings.begin(), mappings.end(), is_enabled)};
+  for (const MappingDefinition& mapping : mappings) options.read.insert(mapping.table);
+  options.wanted = std::move(deployment.tables);
+  if (!fleet) return;
+  for (TableDefinition& table : fleet_tables(needs)) options.wanted.push_back(std::move(table));
+}
+
 int run(const DoctorCommand& command) {
   engines::DoctorOptions options;
+  if (command.deploy.path.empty()) want({}, command.fleet, options);
   if (!command.deploy.path.empty()) {
-    auto deployment = read_deployment(command.deploy);
+    TemplateOptions deploy = command.deploy;
+    deploy.reads_streams = false;  // An engine's streams do not start queues.
+    auto deployment = read_deployment(deploy);
     if (!deployment) {
       std::cerr << "freshet: " << plain_lines(deployment.error().message, plain_text(command.deploy.path) + ":")
                 << '\n';
       return kUsage;
     }
-    options.wanted = std::move(deployment->tables);
+    want(std::move(*deployment), command.fleet, options);
   }
   if (!engines::is_endpoint(command.endpoint)) {
     return end_with({ErrorCode::kValidation, "--endpoint must be http[s]://HOST[:PORT]", {}}, kUsage);
@@ -101,6 +119,7 @@ int run(const DoctorCommand& command) {
   Progress progress("endpoint");
   options.table = "freshet-doctor-" + (*loop)->random().uuid();
   options.writes = !command.no_writes;
+  options.streams = &(*place)->streams();
   options.http = &(*loop)->http();
   options.url = command.endpoint;
   options.is_stopped = [] { return interrupted(); };
@@ -126,6 +145,7 @@ void add_doctor(Command app, int& exit_status) {
                   "Region that requests are signed for; without it that of the profile, or us-east-1")
       .envname("AWS_REGION");
   command.add_option("--ca", options->ca, "PEM file of certificates to trust besides the system's").file();
+  command.add_flag("--fleet", options->fleet, "Look for the tables of a fleet, too (docs/fleet.md)");
   command.add_flag("--no-writes", options->no_writes, "Make no table: look only at what is there");
   command.add_flag("--json", options->json, "Print JSON");
   command.footer(

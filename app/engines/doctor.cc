@@ -21,8 +21,9 @@ constexpr int kProbeTries = 3;  // How often a question is asked whose answer do
 constexpr int kLagProbes = 10;
 constexpr seconds kLongestLag{10};
 constexpr milliseconds kLagStep{2};
-constexpr int kSlots = 64;         // Writes that are under way at once where speed is measured.
-constexpr int kWritesOfATask = 3;  // Created, taken, completed.
+constexpr milliseconds kReadStep{200};  // A shard may be read five times a second.
+constexpr int kSlots = 64;              // Writes that are under way at once where speed is measured.
+constexpr int kWritesOfATask = 3;       // Created, taken, completed.
 constexpr size_t kTaskBytes = 1'000;
 constexpr const char* kIndex = "by-state";
 
@@ -186,12 +187,82 @@ class Doctor {
       } else if (const auto text = difference(described->definition, wanted); !text.empty()) {
         found(State::kBad, what, text);
       } else {
-        found(State::kOk, what, "as the template has it");
+        found(State::kOk, what, "as it is wanted");
       }
+      if (described && options_.streams && options_.read.contains(wanted.name)) co_await try_to_read(wanted.name);
       if (wanted.ttl_attribute && wanted.ttl_in_milliseconds) {
         found(State::kLacks, what + ": ttl in milliseconds", "it is read as seconds, so that such items never expire");
       }
     }
+  }
+
+  // Iterators behind the newest change of each open shard.
+  Async<Result<std::vector<std::string>>> latest_iterators(std::string table) {
+    auto stream = co_await options_.streams->stream_of(std::move(table));
+    if (!stream) co_return fail(std::move(stream.error()));
+    std::vector<std::string> iterators;
+    std::string after;
+    do {
+      auto page = co_await options_.streams->shards(stream->arn, std::move(after));
+      if (!page) co_return fail(std::move(page.error()));
+      for (const ListedShard& shard : page->shards) {
+        if (shard.closed) continue;
+        auto iterator = co_await options_.streams->iterator(stream->arn, shard.id, ShardStart::kLatest, std::string());
+        if (!iterator) co_return fail(std::move(iterator.error()));
+        iterators.push_back(std::move(*iterator));
+      }
+      after = std::move(page->last);
+    } while (!after.empty());
+    co_return iterators;
+  }
+
+  // One round: true if there is a change. Iterators move on.
+  Async<Result<bool>> read_once(std::vector<std::string>& iterators) {
+    bool any = false;
+    for (std::string& iterator : iterators) {
+      if (iterator.empty()) continue;  // The shard has ended.
+      auto page = co_await options_.streams->records(iterator);
+      if (!page) co_return fail(std::move(page.error()));
+      any = any || !page->records.empty();
+      iterator = std::move(page->next);
+    }
+    co_return any;
+  }
+
+  void not_readable(std::string what, const Error& error) {
+    if (is_unsupported(error)) return found(State::kLacks, std::move(what), "no function can read a table");
+    failed(std::move(what), error);
+  }
+
+  Async<void> try_to_read(std::string table) {
+    const std::string what = "stream of table '" + table + "'";
+    begin(what);
+    auto iterators = co_await latest_iterators(std::move(table));
+    if (!iterators && iterators.error().code == ErrorCode::kResourceNotFound) co_return;  // It is off, as said above.
+    if (!iterators) co_return not_readable(what, iterators.error());
+    const size_t shards = iterators->size();
+    auto read = co_await read_once(*iterators);
+    if (!read) co_return not_readable(what, read.error());
+    found(State::kOk, what, "it can be read; open shards: " + std::to_string(shards));
+  }
+
+  // One change, read as the mapping of a function reads it.
+  Async<void> probe_reading() {
+    const std::string what = "reading a stream";
+    begin(what);
+    auto iterators = co_await latest_iterators(options_.table);
+    if (!iterators) co_return not_readable(what, iterators.error());
+    auto put = put_of("read", 1);
+    auto written = co_await put_once(std::move(put));
+    if (!written) co_return failed(what, written.error());
+    const BootTime answered = now();
+    while (now() - answered < kLongestLag && !is_stopped()) {
+      auto read = co_await read_once(*iterators);
+      if (!read) co_return not_readable(what, read.error());
+      if (*read) co_return found(State::kOk, what, "a change is there after " + ms(now() - answered));
+      co_await sleep_for(scheduler(), kReadStep);
+    }
+    found(State::kBad, what, "a change is not there within ten seconds");
   }
 
   TableDefinition definition() const {
@@ -342,6 +413,7 @@ class Doctor {
     if (!streamed && !is_unsupported(streamed.error())) co_return failed("change streams", streamed.error());
     found(has_stream ? State::kOk : State::kLacks, "change streams",
           has_stream ? "" : "tasks that SDK clients put are found by scans alone");
+    if (has_stream && options_.streams) co_await probe_reading();
     auto with_ttl = std::move(with_stream);
     if (!has_stream) with_ttl.stream.reset();
     with_ttl.ttl_attribute = "ttl";

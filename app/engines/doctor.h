@@ -4,10 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/async.h"
+#include "streams/shards/engine_streams.h"
 #include "tables/definition.h"
 #include "wire/store/remote_tables.h"
 
@@ -25,6 +27,8 @@ struct Finding {
 struct DoctorOptions {
   std::string table;                    // The name of the table that is created; nobody else may use it.
   std::vector<TableDefinition> wanted;  // Tables that a template needs; each is compared with what is there.
+  EngineStreams* streams = nullptr;     // Null: no stream is read.
+  std::set<std::string> read;           // Those of the wanted tables whose streams functions read.
   bool writes = true;                   // False: creates no table, and only examines existing ones.
   milliseconds measured_for{1'000};     // The length of each measurement of speed.
   // Reads the engine's clock from the Date header of an answer of `url`, to the second. Null: the clock is not read.

@@ -70,8 +70,11 @@ Result<void> Place::open_endpoint(const std::string& where, const std::string& r
   // A command that a person waits for is patient with an engine that is busy.
   options.timeout = milliseconds(10'000);
   options.attempts = 8;
+  stream_caller_ = std::make_unique<remote::Caller>(remote::streams_caller_options(options), loop_.http(), *keys_,
+                                                    loop_.loop(), loop_.random());
   caller_ = std::make_unique<remote::Caller>(std::move(options), loop_.http(), *keys_, loop_.loop(), loop_.random());
   remote_ = std::make_unique<remote::RemoteTables>(*caller_, loop_.random());
+  streams_ = std::make_unique<remote::RemoteStreams>(*caller_, *stream_caller_);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "app/engines/store_loop.h"
 #include "base/files.h"
 #include "tables/engine/embedded.h"
+#include "wire/store/remote_streams.h"
 #include "wire/store/remote_tables.h"
 
 namespace freshet::engines {
@@ -36,6 +37,7 @@ class Place {
   // For an endpoint only.
   remote::Caller* caller() { return caller_.get(); }
   remote::RemoteTables& remote() { return *remote_; }
+  EngineStreams& streams() { return *streams_; }
 
  private:
   explicit Place(StoreLoop& loop) : loop_(loop) {}
@@ -50,6 +52,8 @@ class Place {
   std::unique_ptr<remote::AccessKeySource> keys_;
   std::unique_ptr<remote::Caller> caller_;
   std::unique_ptr<remote::RemoteTables> remote_;
+  std::unique_ptr<remote::Caller> stream_caller_;
+  std::unique_ptr<remote::RemoteStreams> streams_;
 };
 
 }  // namespace freshet::engines

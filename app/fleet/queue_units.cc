@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kQueueUnit = "queue/";
 constexpr std::string_view kMappingUnit = "mapping/";
 constexpr size_t kMostNudges = 64;
-constexpr milliseconds kLook{5};
+constexpr milliseconds kLookAtBatch{5};
 
 std::string unit_of(const std::string& queue) {
   return std::string(kQueueUnit) + queue;
@@ -203,7 +203,7 @@ bool QueueUnits::stop(const std::string& unit) {
 Async<void> QueueUnits::finish(std::string unit, std::string mapping, uint64_t number) {
   const BootTime end = parts_.scheduler.clock().boot() + options_.lease;
   while (parts_.is_mapping_busy(mapping) && parts_.scheduler.clock().boot() < end) {
-    co_await sleep_for(parts_.scheduler, kLook);
+    co_await sleep_for(parts_.scheduler, kLookAtBatch);
   }
   if (stops_[unit] == number) fleet_->ended(unit);
 }

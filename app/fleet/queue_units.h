@@ -18,6 +18,7 @@
 #include "functions/queue/creation_elsewhere.h"
 #include "functions/queue/queues.h"
 #include "runtime/fleet/fleet.h"
+#include "tables/lease/fleet_tables.h"
 
 namespace freshet {
 
@@ -35,12 +36,6 @@ struct QueueUnitsParts {
   std::function<void(const std::string& id, bool is_mine)> serve_mapping;
   // False once the mapping that was to stop has no batch under way, and its position is stored.
   std::function<bool(const std::string& id)> is_mapping_busy;
-};
-
-// The parts of a fleet's template, besides queues, that need a table.
-struct FleetNeeds {
-  bool schedules = false;
-  bool mappings = false;
 };
 
 class QueueUnits final : private FleetHooks {

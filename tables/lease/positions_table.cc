@@ -4,9 +4,12 @@
 
 namespace freshet {
 
+KeySchema positions_keys() {
+  return {{"kind", Type::kString}, KeyAttribute{"id", Type::kString}};
+}
+
 Async<Result<void>> provide_positions_table(Tables& tables) {
-  const KeySchema keys{{"kind", Type::kString}, KeyAttribute{"id", Type::kString}};
-  return provide_shared_table(tables, kPositionsTable, keys, "positions of a fleet");
+  return provide_shared_table(tables, kPositionsTable, positions_keys(), "positions of a fleet");
 }
 
 }  // namespace freshet

@@ -10,6 +10,8 @@ namespace freshet {
 
 inline constexpr const char* kPositionsTable = "freshet-positions";
 
+KeySchema positions_keys();
+
 // Creates the table unless it exists. Errors name the table.
 Async<Result<void>> provide_positions_table(Tables& tables);
 

@@ -38,6 +38,10 @@ Async<Result<void>> provide_shared_table(Tables& tables, std::string name, KeySc
   co_return Result<void>();
 }
 
+KeySchema id_keys() {
+  return {{std::string(kIdAttribute), Type::kString}, {}};
+}
+
 Item id_key(std::string id) {
   Item key;
   key.set(kIdAttribute, Value(std::move(id)));
@@ -45,8 +49,7 @@ Item id_key(std::string id) {
 }
 
 Async<Result<void>> provide_id_table(Tables& tables, std::string name, std::string what) {
-  KeySchema keys{{std::string(kIdAttribute), Type::kString}, {}};
-  return provide_shared_table(tables, std::move(name), std::move(keys), std::move(what));
+  return provide_shared_table(tables, std::move(name), id_keys(), std::move(what));
 }
 
 }  // namespace freshet

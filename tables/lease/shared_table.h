@@ -16,6 +16,7 @@ Async<Result<void>> provide_shared_table(Tables& tables, std::string name, KeySc
 
 inline constexpr std::string_view kIdAttribute = "id";
 
+KeySchema id_keys();
 Item id_key(std::string id);
 
 // The same for a table whose only key is the string `id`.

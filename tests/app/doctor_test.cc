@@ -9,9 +9,11 @@
 
 #include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
+#include "tables/lease/fleet_tables.h"
 #include "tests/wire/store/fixed_key.h"
 #include "tests/wire/store/looped_back.h"
 #include "wire/dynamodb/route.h"
+#include "wire/store/remote_streams.h"
 
 namespace freshet::engines {
 namespace {
@@ -26,6 +28,7 @@ class DoctorTest : public testing::Test {
   // By name.
   std::map<std::string, Finding> examined(DoctorOptions options = {}) {
     options.table = "freshet-doctor-1";
+    options.streams = &streams;
     auto work = examine(caller, tables, std::move(options));
     loop.run_until([&] { return work.is_ready(); }, seconds(3'600));
     EXPECT_TRUE(work.is_ready());
@@ -33,6 +36,7 @@ class DoctorTest : public testing::Test {
     for (Finding& finding : work.take()) out.insert_or_assign(finding.what, std::move(finding));
     return out;
   }
+  void make(TableDefinition definition) { EXPECT_TRUE(store_->create_table(std::move(definition)).take()); }
   size_t tables_left() {
     auto listed = store_->list_tables().take();
     return listed ? listed->size() : 99;
@@ -63,11 +67,12 @@ class DoctorTest : public testing::Test {
  protected:
   remote::Caller caller{{.endpoints = {"http://store:8000"}}, http, *keys_, loop, random_};
   remote::RemoteTables tables{caller, random_};
+  remote::RemoteStreams streams{caller, caller};
 };
 
 const std::set<std::string> kExamined{
-    "endpoint", "access key",     "tables", "conditional writes", "the item in a refusal",
-    "indexes",  "change streams", "ttl",    "transactions",       "speed"};
+    "endpoint", "access key",   "tables", "conditional writes", "the item in a refusal", "indexes", "change streams",
+    "ttl",      "transactions", "speed",  "reading a stream"};
 
 TEST_F(DoctorTest, FindsWhatIsThere) {
   const auto findings = examined();
@@ -115,6 +120,44 @@ TEST_F(DoctorTest, AnEngineWithoutCapacityIsNotBad) {
   for (const char* what : {"conditional writes", "indexes", "speed"}) {
     EXPECT_EQ(findings.at(what).state, State::kUnsure) << what;
     EXPECT_EQ(findings.at(what).said, "too fast") << what;
+  }
+}
+
+TEST_F(DoctorTest, AStreamThatMayNotBeReadIsBad) {
+  http.refuses = [](const std::string& operation) -> std::optional<HttpResponse> {
+    if (operation != "GetRecords") return std::nullopt;
+    return LoopedBack::error(400, "AccessDeniedException", "not authorized");
+  };
+  const auto findings = examined();
+  EXPECT_EQ(findings.at("change streams").state, State::kOk);
+  EXPECT_EQ(findings.at("reading a stream").state, State::kBad);
+  EXPECT_EQ(findings.at("reading a stream").said, "not authorized");
+  EXPECT_EQ(tables_left(), 0u);
+}
+
+TEST_F(DoctorTest, AnEngineWhoseStreamsCannotBeReadLacksThat) {
+  http.refuses = [](const std::string& operation) -> std::optional<HttpResponse> {
+    if (operation != "DescribeStream") return std::nullopt;
+    return LoopedBack::error(400, "UnknownOperationException", "none");
+  };
+  EXPECT_EQ(examined().at("reading a stream").state, State::kLacks);
+}
+
+TEST_F(DoctorTest, TheStreamsOfATemplateAreTried) {
+  DoctorOptions options;
+  options.writes = false;
+  options.wanted = fleet_tables({true, true});
+  TableDefinition orders;
+  orders.name = "Orders";
+  orders.keys.partition = {"id", Type::kString};
+  orders.stream = StreamView::kNewImage;
+  options.wanted.push_back(orders);
+  options.read = {"Orders"};
+  make(orders);
+  const auto findings = examined(std::move(options));
+  EXPECT_EQ(findings.at("stream of table 'Orders'").said, "it can be read; open shards: 1");
+  for (const char* table : {"freshet-fleet", "freshet-queues", "freshet-schedules", "freshet-positions"}) {
+    EXPECT_EQ(findings.at("table '" + std::string(table) + "'").state, State::kLacks) << table;
   }
 }
 

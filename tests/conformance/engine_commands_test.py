@@ -203,7 +203,7 @@ class Commands(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done)
         findings = {finding["what"]: finding for finding in json.loads(done.stdout)["findings"]}
         for what in ("endpoint", "access key", "tables", "conditional writes", "the item in a refusal", "transactions", "indexes",
-                     "change streams", "ttl", "speed"):
+                     "change streams", "reading a stream", "ttl", "speed"):
             self.assertEqual(findings[what]["state"], "ok", findings[what])
         # It leaves nothing behind.
         left = freshet("copy", self.url, self.place / "left", "--dry-run")
@@ -216,6 +216,8 @@ class Commands(unittest.TestCase):
         # The other tests may have copied its first table, without a stream.
         self.assertIn(done.returncode, (0, 7), done)
         self.assertIn("lacks  table 'QueueMetrics': it is not there yet\n", done.stdout)
+        self.assertNotIn("freshet-fleet", done.stdout)
+        self.assertIn("lacks  table 'freshet-fleet': it is not there yet\n", freshet(*words, "--fleet").stdout)
         self.assertNotIn("speed", done.stdout)
 
     def test_the_doctor_knows_what_is_no_engine(self):

@@ -417,6 +417,11 @@ class EngineFleet(EngineDaemon):
                 self.assertIsNone(process.poll())
                 time.sleep(0.05)
             self.assertIn("alive", shown)
+            look, = [line for line in page.splitlines() if line.startswith("    freshet doctor ")]
+            words = look.replace("http://127.0.0.1:8000", self.url).replace("config/", f"{ROOT}/config/").split()[1:]
+            looked = freshet(*words)
+            self.assertIn("ok     table 'freshet-fleet': as it is wanted\n", looked.stdout, looked)
+            self.assertIn("table 'freshet-queues'", looked.stdout)
         finally:
             process.send_signal(signal.SIGTERM)
             process.communicate()
