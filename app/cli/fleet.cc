@@ -33,6 +33,18 @@ bool is_held(const Json& members, const Json& unit) {
   });
 }
 
+std::string counted(size_t count) {
+  return std::to_string(count) + (count == 1 ? " daemon" : " daemons");
+}
+
+void print_wanted(const Json& members, size_t wanted) {
+  const auto alive = static_cast<size_t>(std::count_if(members.begin(), members.end(), [](const Json& member) {
+    return member.value("alive", false) && !member.value("leaving", false);
+  }));
+  if (wanted > alive) std::cout << "the work needs " << counted(wanted) << ": " << wanted - alive << " more\n";
+  if (wanted < alive && wanted > 0) std::cout << "the work needs no more than " << counted(wanted) << '\n';
+}
+
 void print_fleet(const Json& fleet) {
   const Json members = fleet.value("members", Json::array());
   const std::string leader = fleet.value("leader", "");
@@ -40,6 +52,7 @@ void print_fleet(const Json& fleet) {
                                          {.header = "STATE"},
                                          {.header = "LEADS"},
                                          {.header = "URL"},
+                                         {.header = "BUSY"},
                                          {.header = "SERVES", .wraps = true}});
   for (const Json& member : members) {
     const std::string id = member.value("id", "");
@@ -48,6 +61,7 @@ void print_fleet(const Json& fleet) {
                state_of(member),
                {id == leader ? "yes" : "-"},
                {member.value("url", "")},
+               {std::to_string(member.value("load", 0)) + " %"},
                {text_of_units(member.value("holds", Json::array()))}});
   }
   std::cout << table.text();
@@ -55,6 +69,7 @@ void print_fleet(const Json& fleet) {
     if (is_held(members, unit.at("unit"))) continue;
     std::cout << plain_text(unit.value("unit", "")) << " is served by nobody at the moment\n";
   }
+  print_wanted(members, fleet.value("wanted", size_t{0}));
 }
 
 int fleet(const Remote& remote) {

@@ -8,6 +8,7 @@
 #include "app/fleet/forwarded_take.h"
 #include "app/fleet/silent_owners.h"
 #include "base/points.h"
+#include "runtime/fleet/load.h"
 #include "wire/http/target.h"
 #include "wire/service/api_route.h"
 #include "wire/tasks/answers.h"
@@ -216,6 +217,7 @@ void append_members(std::string& out, const FleetCore& fleet) {
     one.flag("alive", fleet.is_alive(id));
     one.flag("leaving", member.leaving);
     one.number("leaseMs", member.lease.count());
+    one.number("load", member.load);
     const auto units = fleet.view().units.find(id);
     const bool has = fleet.is_alive(id) && units != fleet.view().units.end() && units->second.epoch == member.epoch;
     one.texts("holds", has ? units->second.holds : std::vector<std::string>());
@@ -248,6 +250,7 @@ std::string fleet_json(const QueueUnits& units) {
       json.text("leader", fleet->view().plan->leader);
       json.number("term", fleet->view().plan->term);
     }
+    if (fleet) json.number("wanted", daemons_wanted(*fleet));
     std::string& members = json.raw("members");
     if (fleet) {
       append_members(members, *fleet);

@@ -179,6 +179,7 @@ Async<void> Fleet::beat(std::shared_ptr<FleetCore> core) {
   const BootTime sent = now();
   MemberBeat next = core->next_beat();
   next.wall = scheduler_.clock().wall();
+  next.load = options_.load ? options_.load() : 0;
   const bool leaving = next.leaving;
   auto written = co_await write_beat(tables_, std::move(next));
   --beats_;
@@ -222,7 +223,11 @@ Async<void> Fleet::write_units_of(std::shared_ptr<FleetCore> core, MemberUnits u
   writing_units_ = false;
   note(written);
   if (core != core_) co_return;
-  if (!written) co_return;  // Written again at the next heartbeat or read, unless one shows that it is there.
+  if (!written) {  // Written again at the next heartbeat or read, unless one shows that it is there.
+    if (core->has_let_go()) hooks_.notify_others();
+    note_left();
+    co_return;
+  }
   obey(core->units_confirmed(rev, now()));
   if (holds < written_holds_) hooks_.notify_others();  // The next members of these units wait for that.
   written_holds_ = holds;

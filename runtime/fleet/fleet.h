@@ -5,6 +5,7 @@
 // lease has ended. Call leave() first if there is time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,6 +25,8 @@ struct FleetOptions {
   std::string id;            // Stays the same over restarts of this daemon; no other daemon has it.
   std::string url;           // The address at which other members reach it.
   milliseconds lease{3000};  // Others take over when they see no heartbeat for this time.
+  // Returns how busy this member is, in percent; called for each heartbeat. Null: it is never busy.
+  std::function<int()> load = nullptr;
 };
 
 class FleetHooks {
@@ -32,8 +35,8 @@ class FleetHooks {
   // This member serves the unit from now on.
   virtual void start(const std::string& unit) = 0;
   // From this call on, it must not begin anything more for the unit. Returns true if nothing is under way for it.
-  // Otherwise, call ended() as soon as that is so: until then, or until this member's lease is over, no other member
-  // serves the unit.
+  // Otherwise, call ended() as soon as that is so: no other member serves the unit before, unless this one cannot reach
+  // the fleet.
   virtual bool stop(const std::string& unit) = 0;
   // Something changed that other members should see before they read again by themselves: call their nudge(). Those
   // calls may be lost.

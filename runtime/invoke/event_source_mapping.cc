@@ -153,7 +153,10 @@ std::string_view EventSourceMapping::last_result() const {
 
 void EventSourceMapping::apply_change() {
   const bool is_elsewhere = next_ && next_->table != shared_.definition.table;
-  if (is_elsewhere && parts_.is_shared()) shared_.position = {};  // attach() finds the one in the other table.
+  if (is_elsewhere && parts_.is_shared()) {  // attach() finds the position in the other table.
+    shared_.position = {};
+    has_position_ = false;
+  }
   if (next_) shared_.definition = std::move(*next_);
   next_.reset();
   if (!next_position_) return;

@@ -146,10 +146,9 @@ Async<void> MappingLane::after_error(std::deque<Part>& parts) {
   ++part.attempts;
   if (definition().max_retries && part.attempts > *definition().max_retries) {
     std::vector<Pending> records = std::move(part.records);
-    const int attempts = part.attempts;
-    parts.pop_front();
     std::string condition = "RetryAttemptsExhausted";
-    co_await give_up(std::move(records), std::move(condition), attempts);
+    const bool is_over = co_await give_up(std::move(records), std::move(condition), part.attempts);
+    if (is_over) parts.pop_front();
     co_return;
   }
   if (!stop_) co_await wait_retry(part.attempts, part);
@@ -167,7 +166,8 @@ Async<void> MappingLane::drop_old(Part& part) {
   co_await give_up(std::move(old), std::move(condition), part.attempts);
 }
 
-Async<void> MappingLane::give_up(std::vector<Pending> records, std::string condition, int attempts) {
+// False if the lane is to stop first: then the records come again, and are given up later.
+Async<bool> MappingLane::give_up(std::vector<Pending> records, std::string condition, int attempts) {
   parts_.log.warn("STREAM_RECORDS_DROPPED", {{"mapping", definition().id},
                                              {"function", definition().function},
                                              {"condition", condition},
@@ -180,10 +180,11 @@ Async<void> MappingLane::give_up(std::vector<Pending> records, std::string condi
       dropped.attempts = attempts;
       std::string document = dropped_batch_document(dropped);
       const bool is_over = co_await send_description(std::move(document));
-      if (!is_over) co_return;  // The batch comes again, and is given up then.
+      if (!is_over) co_return false;
     }
   }
   delivered(records.back());
+  co_return true;
 }
 
 // One for each shard, because numbers belong to a shard.

@@ -135,7 +135,7 @@ class MappingLane {
   bool take_answer(Part& part, const std::string& payload);
   Async<void> after_error(std::deque<Part>& parts);
   Async<void> drop_old(Part& part);
-  Async<void> give_up(std::vector<Pending> records, std::string condition, int attempts);
+  Async<bool> give_up(std::vector<Pending> records, std::string condition, int attempts);
   std::vector<DroppedBatch> descriptions_of(const std::vector<Pending>& records) const;
   Async<bool> send_description(std::string document);
   Async<void> wait_retry(int times, const Part& part);

@@ -53,6 +53,7 @@ Item item_of(const MemberBeat& beat) {
   item.set("url", Value(beat.url));
   item.set("leaseMs", Value::number(beat.lease.count()));
   item.set("wall", Value::number(epoch_ms(beat.wall)));
+  item.set("load", Value::number(static_cast<int64_t>(beat.load)));
   if (beat.leaving) item.set("leaving", Value::boolean(true));
   return item;
 }
@@ -65,6 +66,7 @@ MemberBeat beat_in(const Item& item) {
   beat.url = item.string_or("url");
   beat.lease = milliseconds(item.int_or("leaseMs", 0));
   beat.leaving = item.contains("leaving");
+  beat.load = static_cast<int>(std::clamp<int64_t>(item.int_or("load", 0), 0, 100));
   beat.wall = WallTime(milliseconds(item.int_or("wall", 0)));
   return beat;
 }

@@ -31,6 +31,7 @@ struct MemberBeat {
   std::string url;        // Where other members reach it.
   milliseconds lease{0};  // After this time without a heartbeat, others take over.
   bool leaving = false;   // It takes no more units.
+  int load = 0;           // How busy the member is, in percent.
   WallTime wall{};        // When the heartbeat was made; the epoch if the member is of a version that does not say so.
   bool operator==(const MemberBeat&) const = default;
 };

@@ -281,12 +281,14 @@ class EngineFleet(EngineDaemon):
 
     def runs_mapping(self, daemons):
         """The one that runs the template's mapping. The others may be dead."""
-        while True:
+        end = time.monotonic() + 60 * SLOWER
+        while time.monotonic() < end:
             for daemon in daemons:
                 fleet = daemon.call("GET", "/fleet")
                 if any(one["id"] == fleet["member"] and "mapping/SeenChange" in one["holds"] for one in fleet["members"]):
                     return daemon
             time.sleep(0.02)
+        raise AssertionError("nobody runs the mapping")
 
     def changes(self, daemon, function, versions):
         for version in versions:

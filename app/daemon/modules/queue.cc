@@ -18,6 +18,7 @@
 #include "functions/register.h"
 #include "functions/settings.h"
 #include "functions/workers.h"
+#include "runtime/fleet/load.h"
 #include "wire/service/api_route.h"
 #include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"
@@ -43,6 +44,10 @@ std::string settings_json() {
     list += ']';
   }
   return out;
+}
+
+nanoseconds busy_time(const LoopStats& stats) {
+  return stats.steps.sum + stats.commits.sum;
 }
 
 class QueueModule final : public Module {
@@ -174,6 +179,7 @@ class QueueModule final : public Module {
     };
     figure("freshet_fleet_members", "Members of the fleet that are alive", fleet ? fleet->alive() : 0);
     figure("freshet_fleet_leader", "1 while this daemon leads its fleet", fleet && fleet->leads() ? 1 : 0);
+    figure("freshet_fleet_daemons_wanted", "Daemons that the fleet's work needs", fleet ? daemons_wanted(*fleet) : 0);
     figure("freshet_fleet_queues", "Queues that this daemon serves", here.size());
     figure("freshet_fleet_mappings", "Event source mappings that this daemon runs", units_->mappings_here());
   }
@@ -190,6 +196,7 @@ class QueueModule final : public Module {
     FleetOptions options;
     options.id = parts.node;
     options.lease = milliseconds(parts.options.fleet_lease_ms);
+    options.load = [this] { return load_.next(busy_time(parts_->loop.stats()), parts_->loop.clock().boot()); };
     QueueUnitsParts with{
         *parts.tables,
         engine_under(*parts.tables),
@@ -262,6 +269,7 @@ class QueueModule final : public Module {
   std::unique_ptr<Queues> queues_;
   std::unique_ptr<MemberCalls> calls_;  // Null without a fleet, as is the next.
   std::unique_ptr<QueueUnits> units_;
+  LoadMeter load_;
   std::optional<Async<bool>> leaving_;
   std::set<std::string> measured_;  // Queues that this daemon has ever served.
   std::unique_ptr<FlightRecorder> recorder_;

@@ -334,19 +334,6 @@ TEST(Fleet, AUnitMovesOnceNothingOfItIsUnderWay) {
   EXPECT_TRUE(world.has_left("a")) << "only then has it let go";
 }
 
-TEST(Fleet, ALostUnitIsNotWaitedFor) {
-  FleetWorld world(12);
-  world.slow_ends = 1;
-  for (const char* id : {"a", "b"}) world.start(id, {"queue/0"});
-  world.until_served({"queue/0"}, seconds(5));
-  world.pass(seconds(4));
-  const std::string id = world.server_of("queue/0");
-  const std::string other = id == "a" ? "b" : "a";
-  world.cut_off(id, false);
-  for (int i = 0; i < 400 && !world.served_by(other).contains("queue/0"); ++i) world.pass(milliseconds(10));
-  EXPECT_TRUE(world.served_by(other).contains("queue/0"));
-}
-
 // Random kills, stops, partitions, leaves and joins, with a store that loses answers: no unit is served twice, and all
 // are once the faults end.
 TEST(Fleet, ServesEachUnitOnceWhateverHappens) {

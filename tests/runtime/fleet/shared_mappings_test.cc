@@ -294,13 +294,14 @@ TEST_F(SharedMappings, LatestBeginsWhenADaemonFirstRunsTheMapping) {
   serve("a", true);
   pass(seconds(2));
   changes->write(0);
+  pass(seconds(3));  // The position is stored.
   changes->split(0);
   pass(milliseconds(700));
   kill("a");
   serve("b", true);
   changes->write(1);
   until_done();
-  EXPECT_FALSE(delivered.contains(name_of(1, 2)));
+  EXPECT_FALSE(delivered.contains(name_of(0, 1)));
 }
 
 TEST_F(SharedMappings, ADaemonThatIsHeldTakesNewDefinitions) {
@@ -319,6 +320,31 @@ TEST_F(SharedMappings, ADaemonThatIsHeldTakesNewDefinitions) {
   serve("a", true);
   until_done();
   EXPECT_GE(deliveries, 3u);
+}
+
+TEST_F(SharedMappings, AMappingMayGetAnotherTableWhileItIsHeld) {
+  auto& a = start("a");
+  serve("a", true);
+  changes->write(0);
+  until_done();
+  pass(seconds(3));
+  serve("a", false);
+  pass(seconds(1));
+  for (const char* table : {"U", "T"}) {
+    MappingDefinition changed = mapping;
+    changed.table = table;
+    a.scope.spawn([](Runtime& runtime, MappingDefinition wanted) -> Async<void> {
+      auto put = co_await runtime.put_mapping(std::move(wanted));
+      EXPECT_TRUE(put);
+    }(*a.runtime, changed));
+    pass(seconds(1));
+    EXPECT_EQ(a.runtime->mappings().at(0).definition.table, table);
+    EXPECT_EQ(a.runtime->mappings().at(0).position, 0u) << "it has not begun there";
+  }
+  changes->write(0);
+  serve("a", true);
+  until_done();
+  EXPECT_EQ(deliveries, 2u) << "it goes on where it was in its former table";
 }
 
 TEST_F(SharedMappings, ARemovedMappingGoesOnWhenItComesBack) {

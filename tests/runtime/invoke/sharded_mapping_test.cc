@@ -84,6 +84,29 @@ struct ShardedDestination : ShardedMapping {
   }
 };
 
+TEST_F(ShardedDestination, ABatchWhoseDescriptionIsNotTakenComesAgainAfterAStop) {
+  mapping.max_retries = 0;
+  mapping.batching_window = seconds(0);
+  put_mapping();
+  tables.refuses_events = true;
+  world.script["F"] = {fails("a"), fails("b")};
+  write({0});
+  world.sim.run_for(seconds(90));
+  EXPECT_EQ(world.calls("F"), 1u);
+  mapping.enabled = false;
+  put_mapping();
+  world.sim.run_for(seconds(90));
+  EXPECT_EQ(state().state, "Disabled") << "it is not held up by its destination";
+  EXPECT_THAT(marks(), testing::IsEmpty());
+  tables.refuses_events = false;
+  mapping.enabled = true;
+  put_mapping();
+  write({1});
+  world.sim.run_for(seconds(90));
+  EXPECT_EQ(batches().at(1).at(0), "i0@1");
+  EXPECT_THAT(descriptions(), testing::SizeIs(1));
+}
+
 TEST_F(ShardedDestination, ADroppedBatchHasOneDescriptionForEachOfItsShards) {
   mapping.batch_size = 6;
   mapping.batching_window = seconds(60);

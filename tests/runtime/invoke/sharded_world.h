@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/invoke/codec.h"
 #include "runtime/invoke/mapping_position.h"
 #include "streams/shards/shard_checkpoints.h"
 #include "tables/owned/split_tables.h"
@@ -20,6 +21,14 @@ class ShardedTables final : public SplitTables, public HasEngineStreams {
  public:
   ShardedTables(Tables& tables, EngineStreams& engine) : SplitTables(tables, tables), engine_(engine) {}
   EngineStreams* engine_streams() override { return &engine_; }
+  Async<Result<WriteOutput>> put_item(PutItemInput input) override {
+    if (refuses_events && input.item.string_or("kind") == kEventKind) {
+      return Result<WriteOutput>(fail(ErrorCode::kThroughputExceeded, "busy"));
+    }
+    return SplitTables::put_item(std::move(input));
+  }
+
+  bool refuses_events = false;  // Asynchronous ones.
 
  private:
   EngineStreams& engine_;

@@ -195,7 +195,10 @@ Async<void> stop_at_work(Exam& exam, FleetNode& owner) {
   const uint64_t before = stage.changes.deliveries();
   std::string item = "exam";
   co_await change_item(stage, exam.random, std::move(item));
+  const BootTime written = exam.cluster.now();
   while (stage.changes.deliveries() == before && !stage.verdict.is_broken()) {
+    const nanoseconds passed = exam.cluster.now() - written;
+    if (passed > kDelivered) co_return stage.verdict.broken("a change does not come", passed_ms(passed));
     co_await sleep_for(stage.caller.scheduler(), milliseconds(1));
   }
   exam.cluster.stop_member(owner, milliseconds(1'000));

@@ -1,0 +1,35 @@
+// How busy the daemons of a fleet are, and how many daemons their work needs. Pure; one thread.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/clock.h"
+#include "runtime/fleet/fleet_core.h"
+
+namespace freshet {
+
+// The share of time that a daemon's loop was busy lately: a mean in which the past fades with every ten seconds.
+class LoadMeter {
+ public:
+  static constexpr seconds kMemory{10};
+
+  // `busy`: how long the loop has worked since it began; it never falls. Returns percent, 0 to 100.
+  int next(nanoseconds busy, BootTime now);
+
+ private:
+  nanoseconds busy_{0};
+  BootTime at_{};
+  double load_ = 0;
+};
+
+// A daemon that is busier than that, in percent, has no room for bursts.
+inline constexpr int kFullLoad = 70;
+
+// How many daemons have work enough, if `loads` (percent) are those of the ones there are. At least 1, and at most
+// `units`, because a unit has one daemon.
+size_t daemons_wanted(const std::vector<int>& loads, size_t units);
+// The same for the living members of the fleet that do not leave.
+size_t daemons_wanted(const FleetCore& fleet);
+
+}  // namespace freshet
