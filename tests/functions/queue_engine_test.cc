@@ -166,5 +166,25 @@ TEST_F(EngineQueue, WhileAnIndexIsMadeAgainAllElseGoesOn) {
   }
 }
 
+// An engine bills each query, and the daemon reads the stats of each queue every second.
+TEST(QueueStatsOnAnEngine, AQueueWithoutWaitingTasksAsksForNoAges) {
+  QueueWorld world(true);
+  Queue& queue = world.start();
+  world.pass(milliseconds(300));
+  const auto least_calls = [&] {  // The queue calls the store by itself, too.
+    uint64_t least = 100;
+    for (int i = 0; i < 20; ++i) {
+      const uint64_t before = world.store_calls();
+      EXPECT_TRUE(world.wait(queue.stats()));
+      least = std::min(least, world.store_calls() - before);
+    }
+    return least;
+  };
+  EXPECT_EQ(least_calls(), 1u) << "only the books";
+  ASSERT_TRUE(world.wait(queue.create(named({"a"})))[0]);
+  world.pass(milliseconds(100));
+  EXPECT_EQ(least_calls(), 3u) << "the newest and the oldest, too";
+}
+
 }  // namespace
 }  // namespace freshet
