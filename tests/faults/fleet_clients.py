@@ -65,7 +65,7 @@ class Clients:
         self.stop, self.calm, self.creating, self.resting = threading.Event(), threading.Event(), threading.Event(), threading.Event()
         self.creates_under_way, self.busy, self.numbers = 0, 0, itertools.count(1)
         self.creating.set()
-        work = [self.create] * 2 + [self.work] * 4 + [self.settle_stale, self.look]
+        work = [self.create] * 3 + [self.work] * 6 + [self.settle_stale, self.look]
         self.threads = [threading.Thread(target=self.run, args=(step, random.Random(f"{seed}/{number}")), daemon=True)
                         for number, step in enumerate(work)]
 

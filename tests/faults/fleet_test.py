@@ -40,6 +40,7 @@ REST_S = 180 * SLOWER
 OWN_CREATES_S = 5              # For so long a daemon may write creates by itself after its owner was slow (docs/fleet.md).
 ORDERED = 12
 HARMS_BETWEEN_EXAMS = 10
+ANSWERS_BETWEEN_HARMS = 60
 QUICK = ("--set", "ProcessTasksFunction.BACKOFF_BASE_MS=100", "--set", "ProcessTasksFunction.BACKOFF_MAX_MS=1000")
 
 
@@ -228,7 +229,7 @@ class Harms:
         try:
             fleet.until(lambda: fleet.made_way(victim), RECOVERY_S, f"the others take over from {victim}, which is stopped")
             gap = time.monotonic() - begun
-            time.sleep(self.rng.choice((0, self.rng.uniform(0, 3))))
+            time.sleep(max(0.0, LEASE_MS / 1000 - gap) + self.rng.choice((0, self.rng.uniform(0, 3))))
         finally:
             victim.daemon.process.send_signal(signal.SIGCONT)
         return f"SIGSTOP of {victim}, replaced after {gap:.2f} s"
@@ -252,6 +253,8 @@ class Harms:
 
     def one(self, harm):
         began, calm = time.monotonic(), self.fleet.faults()
+        enough = self.fleet.history.calls["ok"] + ANSWERS_BETWEEN_HARMS
+        self.fleet.until(lambda: self.fleet.history.calls["ok"] >= enough, RECOVERY_S, "clients are answered")
         said = getattr(self, harm)(calm)
         self.fleet.until_served(self.fleet.members)
         self.done[harm] += 1
