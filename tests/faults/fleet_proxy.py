@@ -109,7 +109,7 @@ class Proxy:
         self.rates, self.partition = {}, None  # Kind: its share of all requests.
         self.healed, self.over = threading.Event(), False
         self.count, self.late, self.connections = collections.Counter(), 0, set()
-        self.problems = []  # What the proxy itself could not do.
+        self.problems = []  # Requests that the proxy itself could not pass on.
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
 

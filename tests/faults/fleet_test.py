@@ -27,6 +27,7 @@ import extenddb  # noqa: E402
 from daemon import SLOWER, Daemon, Refused  # noqa: E402
 from fleet_clients import Clients, ask, new_task, settlement  # noqa: E402
 from fleet_history import History  # noqa: E402
+from fleet_planted import the_judge_can_fail  # noqa: E402
 from fleet_proxy import KINDS, PARTITIONS, Proxy  # noqa: E402
 from harm import until  # noqa: E402
 
@@ -37,7 +38,7 @@ LEASE_MS = 3000
 TAKE_OVER_S = 4 * SLOWER       # As docs/fleet.md promises, on a machine that does not stand still.
 RECOVERY_S = 60 * SLOWER       # While requests to the engine fail.
 REST_S = 180 * SLOWER
-OWN_CREATES_S = 5              # For so long a daemon may write creates by itself after its owner was slow (docs/fleet.md).
+OWN_CREATES_S = 6              # A daemon may write creates by itself for 5 s after the owner was slow (docs/fleet.md).
 ORDERED = 12
 HARMS_BETWEEN_EXAMS = 10
 ANSWERS_BETWEEN_HARMS = 60
@@ -327,7 +328,7 @@ class Exam:
         self.fleet.until_well()
 
     def books(self, queue):
-        """What the daemon that serves the queue counts is what the engine has."""
+        """The counts of the daemon that serves the queue are those of a scan of the engine."""
         there = collections.Counter(item["taskStatus"]["S"] for item in self.scan(queue).values())
         counted = {}
 
@@ -340,7 +341,7 @@ class Exam:
 
     def order(self, queue):
         """While one daemon serves the queue, the newest is taken first. Again, if another one began, or the machine stood still."""
-        self.fleet.until(lambda: time.monotonic() - self.fleet.calm_since > OWN_CREATES_S * SLOWER, RECOVERY_S, "each create is passed on")
+        self.fleet.until(lambda: time.monotonic() - self.fleet.calm_since > OWN_CREATES_S, RECOVERY_S, "each create is passed on")
         for _ in range(5):
             before, began = self.served_by(queue), time.monotonic()
             names, slowest = self.create_in_order(queue)
@@ -436,6 +437,7 @@ def main():
     options = parser.parse_args()
     extenddb.need()
     print(f"seed {options.seed}", flush=True)
+    the_judge_can_fail()
     rng, history = random.Random(options.seed), History()
     with extenddb.ExtendDB() as engine, tempfile.TemporaryDirectory(prefix="freshet-fleet-") as name:
         make_tables(options.binary, engine, pathlib.Path(name))
