@@ -91,6 +91,7 @@ class Clients:
         answer = ask(rng.choice(self.ports()), method, path, document, wait_s + rng.choice(PATIENCE_S))
         with self.history.lock:
             self.history.calls[answer.outcome] += 1
+            self.history.statuses[f"{answer.status} {answer.code}".strip()] += 1
         return answer
 
     def pause(self, rng, least, most):

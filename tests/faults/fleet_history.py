@@ -44,7 +44,7 @@ class History:
         self.lock = threading.RLock()
         self.tasks, self.problems, self.calls = {}, [], collections.Counter()
         self.lives = collections.defaultdict(list)  # Member: when its lives began.
-        self.seen = collections.Counter()
+        self.seen, self.statuses = collections.Counter(), collections.Counter()
 
     def problem(self, text):
         with self.lock:

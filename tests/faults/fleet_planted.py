@@ -129,7 +129,8 @@ def lose_a_completion(story):
     story.item.update(lastEnd={"S": "b:1:1 completed w"})
 
 
-WRONG = {lose_a_task: "was acknowledged, and is lost", lose_a_task_in_work: "was given out, and is lost", do_what_was_refused: "was refused",
+WRONG = {lose_a_task: "was acknowledged, and is lost", lose_a_task_in_work: "was given out, and is lost",
+         do_what_was_refused: "was refused",
          invent_a_task: "nobody created it", leave_a_task: "has not ended", hold_twice: "two workers hold",
          hold_twice_after_a_heartbeat: "two workers hold", hold_twice_by_rev: "valid by rev", go_back_by_rev: "has a lower rev",
          give_a_lease_twice: "have one lease", let_a_stale_holder_settle: "a stale holder's", complete_twice: "given out again",

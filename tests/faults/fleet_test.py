@@ -15,6 +15,7 @@ import itertools
 import os
 import pathlib
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -218,9 +219,12 @@ class Harms:
         if not at_once:
             victim.start()
         if calm:
-            self.gaps.append(gap)
-            assert gap < TAKE_OVER_S + lost, f"{victim} was killed, and all is served again after {gap:.2f} s; the machine stood still for {lost:.2f}"
+            self.in_time(victim, gap, lost)
         return f"kill of {victim}, {'started at once' if at_once else 'replaced'}, served after {gap:.2f} s"
+
+    def in_time(self, victim, gap, lost):
+        self.gaps.append(gap)
+        assert gap < TAKE_OVER_S + lost, f"{victim} was killed, all is served after {gap:.2f} s; the machine stood still for {lost:.2f} s"
 
     def stop(self, calm):
         fleet = self.fleet
@@ -237,20 +241,29 @@ class Harms:
 
     def partition(self, calm):
         fleet, kind = self.fleet, self.rng.choice(PARTITIONS)
-        victim, short = fleet.victim(), self.rng.random() < 0.3
-        victim.proxy.cut_off(kind)
+        victim, how = fleet.victim(), self.rng.choice(("long", "long", "long", "short", "all"))
+        cut_off = fleet.members if how == "all" else [victim]
+        began = time.monotonic()
+        for one in cut_off:
+            one.proxy.cut_off(kind)
         try:
-            if short:
+            if how == "short":
                 time.sleep(self.rng.uniform(0.1, LEASE_MS / 1000))
-                return f"partition ({kind}) of {victim}, shorter than a lease"
-            begun = time.monotonic()
-            fleet.until(lambda: fleet.made_way(victim), RECOVERY_S, f"the others take over from {victim}, which does not reach the engine ({kind})")
-            gap = time.monotonic() - begun
-            assert not victim.is_ready(), f"the others have taken over from {victim}, which does not reach the engine and says that it is ready"
-            time.sleep(self.rng.choice((0, self.rng.uniform(0, 3))))
+            elif how == "all":
+                fleet.until(lambda: not any(one.is_ready() for one in cut_off), RECOVERY_S, "no daemon says that it is ready")
+            else:
+                self.until_replaced(victim, kind)
+            if how != "short":
+                time.sleep(self.rng.choice((0, self.rng.uniform(0, 3))))
         finally:
-            victim.proxy.heal()
-        return f"partition ({kind}) of {victim}, replaced after {gap:.2f} s"
+            for one in cut_off:
+                one.proxy.heal()
+        return f"partition ({kind}) of {'all' if how == 'all' else victim} for {time.monotonic() - began:.2f} s"
+
+    def until_replaced(self, victim, kind):
+        self.fleet.until(lambda: self.fleet.made_way(victim), RECOVERY_S,
+                         f"the others take over from {victim}, which does not reach the engine ({kind})")
+        assert not victim.is_ready(), f"the others have taken over from {victim}, which does not reach the engine and says that it is ready"
 
     def one(self, harm):
         began, calm = time.monotonic(), self.fleet.faults()
@@ -267,7 +280,7 @@ class Exam:
 
     def __init__(self, fleet, clients, harms):
         self.fleet, self.clients, self.harms, self.history = fleet, clients, harms, fleet.history
-        self.numbers = itertools.count(1)
+        self.numbers, self.last = itertools.count(1), "nothing was left"
 
     def sit(self):
         clients, began = self.clients, time.monotonic()
@@ -291,7 +304,8 @@ class Exam:
             self.books(queue)
             self.history.judge(queue, self.scan(queue))
         self.fleet.until_well()
-        print(f"at rest after {rested:.1f} s, judged after {time.monotonic() - began:.1f} s: {len(self.history.tasks)} tasks", flush=True)
+        print(f"at rest after {rested:.1f} s (at last {self.last}), judged after {time.monotonic() - began:.1f} s: "
+              f"{len(self.history.tasks)} tasks", flush=True)
         clients.calm.clear()
         clients.resting.clear()
         clients.creating.set()
@@ -307,12 +321,20 @@ class Exam:
             start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
     def has_ended(self):
-        """The judge says which one has not, or is lost."""
+        """By the books, and then by a scan. The judge says which task is lost."""
         for queue in QUEUES:
             stats = ask(self.fleet.members[0].port, "GET", f"/queues/{queue}/stats").body
             if "depth" not in stats or any(stats["depth"][state] for state in ("PENDING", "DELAYED", "TAKEN")):
-                return False
+                return self.wait_for_last(queue)
         return all(item["taskStatus"]["S"] == "SUCCESS" for queue in QUEUES for item in self.scan(queue).values())
+
+    def wait_for_last(self, queue):
+        """Remembers a task that has not ended: it may wait for its next attempt, which is later after each one."""
+        for state in ("PENDING", "DELAYED", "TAKEN"):
+            for task in ask(self.fleet.members[0].port, "GET", f"/queues/{queue}/tasks?state={state}").body.get("tasks", []):
+                self.last = f"{task['taskId']} was {state} in attempt {task.get('attempt', 0)}"
+        time.sleep(0.05)
+        return False
 
     def take_over(self, queue):
         """The owner is killed, so that another one counts the table anew."""
@@ -321,8 +343,7 @@ class Exam:
         owner.kill()
         self.fleet.until_served(self.fleet.others(owner))
         gap, lost = time.monotonic() - begun, self.harms.machine.lost - lost
-        self.harms.gaps.append(gap)
-        assert gap < TAKE_OVER_S + lost, f"at rest, {owner} was killed, and all is served again after {gap:.2f} s; the machine stood still for {lost:.2f}"
+        self.harms.in_time(owner, gap, lost)
         owner.start()
         self.harms.done["kill at rest"] += 1
         self.fleet.until_well()
@@ -384,7 +405,8 @@ class Exam:
         sent = time.monotonic()
         self.history.settle_sent(claim, "complete", sent)
         answer = ask(member.port, "POST", f"/queues/{queue}/settle", {"settle": [settlement(name, claim, "complete")]}, 15)
-        assert answer.outcome == "ok" and "error" not in answer.body["settled"][0], f"{name} cannot be completed: {answer.status} {answer.body}"
+        done = answer.outcome == "ok" and "error" not in answer.body["settled"][0]
+        assert done, f"{name} cannot be completed: {answer.status} {answer.body}"
         self.history.settled(name, claim, "complete", sent)
 
 
@@ -394,7 +416,8 @@ def make_tables(binary, engine, place):
     daemon.environment = KEYS
     daemon.start()
     for queue in QUEUES[1:]:
-        daemon.dynamodb("CreateTable", TableName=queue, BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "taskId", "KeyType": "HASH"}],
+        daemon.dynamodb("CreateTable", TableName=queue, BillingMode="PAY_PER_REQUEST",
+                        KeySchema=[{"AttributeName": "taskId", "KeyType": "HASH"}],
                         AttributeDefinitions=[{"AttributeName": "taskId", "AttributeType": "S"}])
     daemon.stop()
 
@@ -421,7 +444,7 @@ def run(options, engine, fleet, history, rng):
     count = sum((proxy.count for proxy in fleet.proxies), collections.Counter())
     print(f"harms {dict(harms.done)}; starts that the engine let fail: {sum(one.failed_starts for one in fleet.members)}\n"
           f"requests to the engine and their faults {dict(count)}\n"
-          f"calls {dict(history.calls)}; judged {len(history.tasks)} tasks, {dict(history.seen)}\n"
+          f"calls {dict(history.calls)}, statuses {dict(history.statuses)}; judged {len(history.tasks)} tasks, {dict(history.seen)}\n"
           f"served again after a kill in calm: {[round(gap, 2) for gap in harms.gaps]} s; the machine stood still for {machine.lost:.1f} s")
     assert engine.process.poll() is None, "the engine has ended"
     problems = [problem for proxy in fleet.proxies for problem in proxy.problems]
@@ -434,6 +457,7 @@ def main():
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     for harm in ("kills", "stops", "partitions"):
         parser.add_argument(f"--{harm}", type=int, default=5)
+    parser.add_argument("--logs", type=pathlib.Path, help="a folder for the daemons' logs, if the test fails")
     options = parser.parse_args()
     extenddb.need()
     print(f"seed {options.seed}", flush=True)
@@ -451,6 +475,9 @@ def main():
                 print(f"problem: {problem}")
             for member in fleet.members:
                 print(f"{member}, {member.id}:\n{member.daemon.log_tail()}")
+                if options.logs:
+                    options.logs.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(member.daemon.log_path, options.logs / f"{member}.log")
             sys.exit(1)
         finally:
             fleet.end()
