@@ -35,8 +35,8 @@ class Task:
         self.outcomes = set()  # Those of its creates.
 
 
-def ends_in(task):
-    return task.claims and max(task.claims, key=lambda claim: claim.rev)
+def last_claim(task):
+    return max(task.claims, key=lambda claim: claim.rev, default=None)
 
 
 class History:
@@ -168,7 +168,7 @@ class History:
         self.expect(task.outcomes != {"failed"}, f"each create of {name} was refused, and it is there")
         status, rev = item["taskStatus"]["S"], int(item.get("taskRev", {"N": "0"})["N"])
         self.expect(status == "SUCCESS", f"{name} has not ended: it is {status}")
-        last = ends_in(task)
+        last = last_claim(task)
         if last:
             self.expect(rev > last.rev, f"{name} is at rev {rev}, and was claimed: {last}")
         for claim in task.claims:

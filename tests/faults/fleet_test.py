@@ -168,6 +168,9 @@ class Fleet:
     def until(self, done, seconds, what):
         def look():
             self.history.check()
+            for member in self.members:
+                ended = member.daemon.process.poll() if member.port else None
+                assert ended is None, f"{member} has ended by itself, with {ended}"
             return done()
         if not until(look, seconds):
             what = what() if callable(what) else what
