@@ -5,7 +5,7 @@
 #                            disk tests, a thousand simulated seeds that are new with each commit, and a minute of those of a fleet
 #   ./test.sh unit           the tests of `all`, without the format check, the benchmarks' build and the new seeds
 #   ./test.sh release        everything else, before a release: both sanitizers, clang-tidy, libFuzzer, an hour of simulation, the
-#                            black box, 10 million images of a crash, and every bit of a store's files flipped (half a day)
+#                            black box, 200 harms to a fleet, 10 million images of a crash, and every bit flipped (half a day)
 #   ./test.sh asan|tsan      the C++ tests and the suites of real daemons under sanitizers (with clang; builds a tree of its own)
 #   ./test.sh tidy           clang-tidy over the sources
 #   ./test.sh fuzz [SECONDS] libFuzzer on each target of tests/fuzz for that long (60), in the tree of `asan`; what it finds is
@@ -203,6 +203,13 @@ black_box() {
     --bad-disk build/release/tests/libbad_disk.so --step-clock build/release/tests/libstep_clock.so
 }
 
+# The same to three daemons of a fleet. Without ExtendDB it is skipped, and says so.
+black_box_of_fleet() {
+  engines
+  PYTHONDONTWRITEBYTECODE=1 tests/faults/fleet_test.py --binary build/release/freshet --kills 100 --stops 50 --partitions 50 ||
+    (($? == 77))
+}
+
 case "${1:-}" in
 asan | tsan | fuzz | release) install_missing sanitizer ;;
 *) install_missing ;;
@@ -243,6 +250,7 @@ release)
   build release
   FRESHET_UI_MS=1000 unit release -R '^ui.many$'
   black_box
+  black_box_of_fleet
   damage
   sim 1
   for tree in asan tsan; do
