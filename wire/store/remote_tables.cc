@@ -135,8 +135,20 @@ Async<Result<WriteOutput>> RemoteTables::put_item(PutItemInput input) {
   co_return written;
 }
 
+// An item that was updated has attributes.
+Async<Result<WriteOutput>> RemoteTables::update(UpdateItemInput input) {
+  const bool is_asked = input.return_values == ReturnValues::kAllNew;
+  auto request = request_of(input);
+  auto written = co_await write("UpdateItem", std::move(request));
+  if (written && is_asked && !written->attributes) {
+    co_return fail(ErrorCode::kUnknownOutcome,
+                   "the store answered UpdateItem without the Attributes that were asked for");
+  }
+  co_return written;
+}
+
 Async<Result<WriteOutput>> RemoteTables::update_item(UpdateItemInput input) {
-  return write("UpdateItem", request_of(input));
+  return update(std::move(input));
 }
 
 Async<Result<WriteOutput>> RemoteTables::delete_item(DeleteItemInput input) {
@@ -158,8 +170,8 @@ Async<Result<WriteOutput>> RemoteTables::edit_one(EditItemInput input) {
   auto keys = co_await keys_.of(input.table);
   if (!keys) co_return fail(keys.error());
   if (!has_keys(input.seen, *keys)) co_return invalid("table '" + input.table + "' has other keys than the item");
-  auto request = request_of(to_update(input, *keys));
-  auto written = co_await write("UpdateItem", std::move(request));
+  auto as_update = to_update(input, *keys);
+  auto written = co_await update(std::move(as_update));
   co_return written;
 }
 

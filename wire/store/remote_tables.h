@@ -78,6 +78,7 @@ class RemoteTables final : public Tables {
 
  private:
   Async<Result<WriteOutput>> write(const char* operation, std::string body);
+  Async<Result<WriteOutput>> update(UpdateItemInput input);
   Async<Result<WriteOutput>> write_one(WriteInput input);
   Async<Result<WriteOutput>> edit_one(EditItemInput input);
   Async<Result<ReadOutput>> read_one(GetItemInput input);

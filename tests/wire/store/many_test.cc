@@ -1,4 +1,4 @@
-// Calls of a remote store with many members: what they ask the store, and how much of it at a time.
+// Calls of a remote store: what they ask the store, how much of it at a time, and what they make of odd answers.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -69,6 +69,25 @@ TEST_F(ManyTest, TheKeysOfATableAreAskedForOnce) {
   EXPECT_EQ(calls["PutItem"], 200);
   EXPECT_EQ(calls["DescribeTable"], 1);
   EXPECT_EQ(http.most_in_work, 64);
+}
+
+// The daemon of a queue ended there: it read the item that was not in the answer.
+TEST_F(ManyTest, AnUpdateWithoutTheItemThatWasAskedForHasAnUnknownOutcome) {
+  UpdateItemInput update;
+  update.table = "T";
+  update.key = Item{{"id", Value("a")}};
+  update.update = "SET n = :one";
+  update.placeholders.values.set(":one", Value::number(int64_t{1}));
+  update.return_values = ReturnValues::kAllNew;
+  const auto answer = wait(tables.update_item(update));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kUnknownOutcome);
+  update.return_values = ReturnValues::kNone;
+  EXPECT_TRUE(wait(tables.update_item(update)));
+  std::vector<EditItemInput> edits(1);
+  edits[0].table = "T";
+  edits[0].seen = ItemRef::encode(Item{{"id", Value("a")}, {"taskStatus", Value("PENDING")}});
+  EXPECT_EQ(wait(tables.edit_many(std::move(edits)))[0].error().code, ErrorCode::kUnknownOutcome);
 }
 
 TEST_F(ManyTest, AQuestionThatFailsFailsForAllThatWaitForIt) {
