@@ -171,9 +171,10 @@ Async<Result<MemberBeat>> begin_life(Tables& tables, MemberBeat beat) {
                  "member '" + beat.id + "' cannot join: other daemons with the same name begin");
 }
 
+// The same heartbeat may be written again, because a client sends a request again whose answer got lost.
 Async<Result<void>> write_beat(Tables& tables, MemberBeat beat) {
   PutItemInput input = put_of(item_of(beat));
-  input.condition = "epoch = :e AND beat < :b AND life = :l";
+  input.condition = "epoch = :e AND beat <= :b AND life = :l";
   input.placeholders.values.set(":e", number(beat.epoch));
   input.placeholders.values.set(":b", number(beat.beat));
   input.placeholders.values.set(":l", Value(beat.life));

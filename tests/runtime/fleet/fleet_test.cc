@@ -317,6 +317,18 @@ TEST(Fleet, ServesOnlyUnitsOfItsTemplate) {
   EXPECT_EQ(world.server_of("queue/old"), "b");
 }
 
+TEST(Fleet, AHeartbeatThatIsSentAgainCounts) {
+  FleetWorld world(14);
+  for (const char* id : {"a", "b"}) world.start(id, units_named(4));
+  world.until_served(units_named(4), seconds(5));
+  world.pass(seconds(4));
+  const size_t before = world.starts;
+  world.send_all_twice("a");
+  world.pass(seconds(60));
+  EXPECT_EQ(world.served_by("a").size(), 2u);
+  EXPECT_EQ(world.starts, before) << "it never stopped";
+}
+
 TEST(Fleet, AUnitMovesOnceNothingOfItIsUnderWay) {
   FleetWorld world(11);
   world.slow_ends = 1;

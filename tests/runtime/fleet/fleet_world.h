@@ -47,6 +47,13 @@ class FleetWorld {
     faults.timeout = milliseconds(500);
     members_.at(id)->engine.set_faults(faults);
   }
+  // Its answers get lost, and its client sends each request again.
+  void send_all_twice(const std::string& id) {
+    SimFaults faults;
+    faults.everywhere = true;
+    faults.twice = 1;
+    members_.at(id)->engine.set_faults(faults);
+  }
   // It may write, and read single items, but not all of them.
   void forbid_scans(const std::string& id) {
     SimFaults faults;
