@@ -89,7 +89,11 @@ void want(Deployment deployment, bool fleet, engines::DoctorOptions& options) {
   for (const MappingDefinition& mapping : mappings) options.read.insert(mapping.table);
   options.wanted = std::move(deployment.tables);
   if (!fleet) return;
-  for (TableDefinition& table : fleet_tables(needs)) options.wanted.push_back(std::move(table));
+  const bool has_queues = std::any_of(options.wanted.begin(), options.wanted.end(),
+                                      [](const TableDefinition& table) { return table.books.has_value(); });
+  for (TableDefinition& table : fleet_tables(needs)) {
+    if (has_queues || table.name != kQueuesTable) options.wanted.push_back(std::move(table));
+  }
 }
 
 int run(const DoctorCommand& command) {

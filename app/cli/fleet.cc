@@ -42,7 +42,9 @@ void print_wanted(const Json& members, size_t wanted) {
     return member.value("alive", false) && !member.value("leaving", false);
   }));
   if (wanted > alive) std::cout << "the work needs " << counted(wanted) << ": " << wanted - alive << " more\n";
-  if (wanted < alive && wanted > 0) std::cout << "the work needs no more than " << counted(wanted) << '\n';
+  if (wanted < alive && wanted > 0)
+    std::cout << "by load, " << counted(wanted) << (wanted == 1 ? " is" : " are")
+              << " enough, spares for failures not counted\n";
 }
 
 void print_fleet(const Json& fleet) {
@@ -65,6 +67,10 @@ void print_fleet(const Json& fleet) {
                {text_of_units(member.value("holds", Json::array()))}});
   }
   std::cout << table.text();
+  if (const std::string state = fleet.value("state", ""); state != "joined") {
+    std::cout << "the daemon that was asked is " << plain_text(state)
+              << ": it serves nothing, and the table may be old\n";
+  }
   for (const Json& unit : fleet.value("units", Json::array())) {
     if (is_held(members, unit.at("unit"))) continue;
     std::cout << plain_text(unit.value("unit", "")) << " is served by nobody at the moment\n";

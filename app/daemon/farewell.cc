@@ -19,7 +19,8 @@ uint64_t depth_of(const QueueStats& stats, const char* state) {
 std::string counts_text(const Farewell& farewell) {
   if (farewell.counted == Farewell::Counted::kStartCutShort) return "the start was not over yet";
   if (farewell.counted == Farewell::Counted::kNoQueue) return "there was no queue of tasks";
-  if (farewell.counted == Farewell::Counted::kHandedOver) return "the other daemons of the fleet have its queues now";
+  if (farewell.counted == Farewell::Counted::kHandedOver)
+    return "other daemons of the fleet may serve its queues and mappings now";
   if (farewell.counted == Farewell::Counted::kNoAnswer) return "the store did not answer, so nothing was counted";
   const auto number = [](uint64_t count, const char* one, const char* several) {
     return std::to_string(count) + (count == 1 ? one : several);

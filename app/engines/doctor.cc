@@ -58,6 +58,16 @@ bool is_no_answer(const Error& error) {
          error.code == ErrorCode::kRequestLimitExceeded || error.code == ErrorCode::kTransactionConflict;
 }
 
+// "id (S)", or "kind (S) and id (S)": the partition key comes first.
+std::string text_of(const KeySchema& keys) {
+  std::string out;
+  for (const KeyAttribute* key : keys.attributes()) {
+    const char* type = key->type == Type::kString ? "S" : key->type == Type::kNumber ? "N" : "B";
+    out += (out.empty() ? "" : " and ") + key->name + " (" + type + ")";
+  }
+  return out;
+}
+
 // Names the first kind of difference between a table that is there and the wanted one; empty if there is none.
 std::string difference(const TableDefinition& is, const TableDefinition& wanted) {
   if (is.keys != wanted.keys) return "it has other keys";
@@ -181,7 +191,7 @@ class Doctor {
       auto described = co_await tables_.describe_table(wanted.name);
       const std::string what = "table '" + wanted.name + "'";
       if (!described && described.error().code == ErrorCode::kResourceNotFound) {
-        found(State::kLacks, what, "it is not there yet");
+        found(State::kLacks, what, "it is not there yet; its key: " + text_of(wanted.keys));
       } else if (!described) {
         failed(what, described.error());
       } else if (const auto text = difference(described->definition, wanted); !text.empty()) {

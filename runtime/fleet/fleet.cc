@@ -18,6 +18,10 @@ std::string clock_is_off(milliseconds ahead) {
          "example with NTP";
 }
 
+std::string text_of(const std::string& error) {
+  return error.empty() ? "the engine did not answer in time, or this daemon stood still" : error;
+}
+
 }  // namespace
 
 Fleet::Fleet(Tables& tables, Scheduler& scheduler, Random& random, EventLog log, FleetHooks& hooks,
@@ -115,7 +119,7 @@ std::string Fleet::broken() const {
       return "another daemon has joined the fleet as '" + options_.id +
              "': give each daemon a data folder of its own, that is no copy of another's";
     default:
-      return "this daemon cannot reach its fleet, so it serves no queues: " + last_error_;
+      return "this daemon cannot reach its fleet, so it serves no queues and mappings: " + text_of(last_error_);
   }
 }
 
@@ -280,7 +284,7 @@ void Fleet::check_membership() {
   const Membership is = core_->membership();
   if (is == Membership::kForgotten && !beginning_) scope_.spawn(begin_again());
   if (is == said_) return;
-  if (is == Membership::kFenced) log_.warn("FLEET_UNREACHABLE", {{"message", last_error_}});
+  if (is == Membership::kFenced) log_.warn("FLEET_UNREACHABLE", {{"message", text_of(last_error_)}});
   if (is == Membership::kSuperseded) log_.error("FLEET_SUPERSEDED", {{"message", broken()}});
   if (is == Membership::kJoined) log_.info("FLEET_REACHED", {{"member", options_.id}});
   said_ = is;

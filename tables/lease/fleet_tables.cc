@@ -12,9 +12,6 @@ namespace freshet {
 
 namespace {
 
-// A queue makes it where it opens its log of sheds (functions/queue/shed_log.h).
-constexpr const char* kQueuesTable = "freshet-queues";
-
 TableDefinition table_of(std::string name, KeySchema keys) {
   TableDefinition table;
   table.name = std::move(name);

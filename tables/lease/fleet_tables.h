@@ -13,6 +13,9 @@ struct FleetNeeds {
   bool mappings = false;
 };
 
+// Only queues need it. A queue makes it where it opens its log of sheds (functions/queue/shed_log.h).
+inline constexpr const char* kQueuesTable = "freshet-queues";
+
 std::vector<TableDefinition> fleet_tables(FleetNeeds needs);
 
 }  // namespace freshet

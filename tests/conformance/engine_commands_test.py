@@ -215,9 +215,9 @@ class Commands(unittest.TestCase):
         done = freshet(*words)
         # The other tests may have copied its first table, without a stream.
         self.assertIn(done.returncode, (0, 7), done)
-        self.assertIn("lacks  table 'QueueMetrics': it is not there yet\n", done.stdout)
+        self.assertIn("lacks  table 'QueueMetrics': it is not there yet; its key: ", done.stdout)
         self.assertNotIn("freshet-fleet", done.stdout)
-        self.assertIn("lacks  table 'freshet-fleet': it is not there yet\n", freshet(*words, "--fleet").stdout)
+        self.assertIn("lacks  table 'freshet-fleet': it is not there yet; its key: id (S)\n", freshet(*words, "--fleet").stdout)
         self.assertNotIn("speed", done.stdout)
 
     def test_the_doctor_knows_what_is_no_engine(self):
