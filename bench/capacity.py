@@ -2,7 +2,7 @@
 """Measures the capacity that a queue on an engine consumes, as Amazon DynamoDB would bill it: write and read units of a
 task, and units a second of an idle queue.
 
-    bench/capacity.py [--tasks 1000] [--idle 60] [--members 1]
+    bench/capacity.py [--tasks 1000] [--bytes 700] [--batch 1] [--idle 60] [--members 1]
 
 A Freshet is the engine. A proxy before it asks for the consumed capacity with each request and adds it up, that of the
 indexes included. The daemons serve config/lifo.yaml (--fleet), for pull workers: a task of --bytes is created, taken in
@@ -127,9 +127,9 @@ def work(daemon, tasks, size, batch):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=1000)
-    parser.add_argument("--bytes", type=int, default=700)
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--idle", type=float, default=60)
+    parser.add_argument("--bytes", type=int, default=700, help="the size of a task's payload")
+    parser.add_argument("--batch", type=int, default=1, help="tasks a request")
+    parser.add_argument("--idle", type=float, default=60, help="seconds")
     parser.add_argument("--members", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:

@@ -76,7 +76,8 @@ class Runtime {
   void share_mappings();
   bool mappings_are_shared() const;
   void serve_mapping(const std::string& id, bool is_mine);
-  // True while a batch of it is under way, or a write of its position.
+  // False once a mapping that is no longer served has no batch under way and its position is stored. True while it is
+  // served.
   bool is_mapping_busy(const std::string& id) const;
   // Creates the system table if it does not exist, loads its content, and continues with it. Call it once, first.
   // kValidation if the content was made for another account or region.

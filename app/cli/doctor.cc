@@ -83,22 +83,23 @@ Async<void> ask(engines::Place& place, engines::DoctorOptions options, std::vect
 // The tables of the template and, if asked for, those of a fleet that serves it.
 void want(Deployment deployment, bool fleet, engines::DoctorOptions& options) {
   const auto is_enabled = [](const auto& one) { return one.enabled; };
+  const auto& tables = deployment.tables;
   const auto& mappings = deployment.mappings;
-  const FleetNeeds needs{std::any_of(deployment.schedules.begin(), deployment.schedules.end(), is_enabled),
-                         std::any_of(mappings.begin(), mappings.end(), is_enabled)};
-  for (const MappingDefinition& mapping : mappings) options.read.insert(mapping.table);
+  FleetNeeds needs;
+  needs.queues = std::any_of(tables.begin(), tables.end(), [](const auto& table) { return table.books.has_value(); });
+  needs.schedules = std::any_of(deployment.schedules.begin(), deployment.schedules.end(), is_enabled);
+  needs.mappings = std::any_of(mappings.begin(), mappings.end(), is_enabled);
+  for (const MappingDefinition& mapping : mappings) {
+    if (mapping.enabled) options.read.insert(mapping.table);
+  }
   options.wanted = std::move(deployment.tables);
   if (!fleet) return;
-  const bool has_queues = std::any_of(options.wanted.begin(), options.wanted.end(),
-                                      [](const TableDefinition& table) { return table.books.has_value(); });
-  for (TableDefinition& table : fleet_tables(needs)) {
-    if (has_queues || table.name != kQueuesTable) options.wanted.push_back(std::move(table));
-  }
+  for (TableDefinition& table : fleet_tables(needs)) options.wanted.push_back(std::move(table));
 }
 
 int run(const DoctorCommand& command) {
   engines::DoctorOptions options;
-  if (command.deploy.path.empty()) want({}, command.fleet, options);
+  Deployment wanted;
   if (!command.deploy.path.empty()) {
     TemplateOptions deploy = command.deploy;
     deploy.reads_streams = false;  // An engine's streams do not start queues.
@@ -108,8 +109,9 @@ int run(const DoctorCommand& command) {
                 << '\n';
       return kUsage;
     }
-    want(std::move(*deployment), command.fleet, options);
+    wanted = std::move(*deployment);
   }
+  want(std::move(wanted), command.fleet, options);
   if (!engines::is_endpoint(command.endpoint)) {
     return end_with({ErrorCode::kValidation, "--endpoint must be http[s]://HOST[:PORT]", {}}, kUsage);
   }

@@ -206,7 +206,7 @@ class Doctor {
     }
   }
 
-  // Iterators behind the newest change of each open shard.
+  // Returns, for each open shard, an iterator that begins after its newest change.
   Async<Result<std::vector<std::string>>> latest_iterators(std::string table) {
     auto stream = co_await options_.streams->stream_of(std::move(table));
     if (!stream) co_return fail(std::move(stream.error()));

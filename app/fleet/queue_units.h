@@ -56,15 +56,15 @@ class QueueUnits final : private FleetHooks {
     std::string url;
   };
 
-  // Fails, and so refuses the start, if the fleet's table does not exist and cannot be created, or one that these needs
-  // have.
+  // Creates the tables that the fleet needs, unless they exist. An error refuses the start: a table is missing and
+  // cannot be created, or has other keys.
   Async<Result<void>> check(FleetNeeds needs);
   // Sets the queues of the template, with their settings, and its event source mappings by id.
   Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues, std::set<std::string> mappings);
   // Joins the fleet as the member that others reach at `url`. Call it once requests are served.
   void begin(std::string url);
-  // Gives up all queues at once. Returns true once the store shows that and other members have been notified; false at
-  // the deadline. Call it once.
+  // Gives up all queues at once, and each mapping once its batch in hand is done. Returns true once the store shows
+  // that and other members have been notified; false at the deadline. Call it once.
   Async<bool> leave(BootTime deadline);
 
   Place place_of(const std::string& queue) const;
@@ -82,8 +82,8 @@ class QueueUnits final : private FleetHooks {
   std::vector<std::string> others() const;
   void nudge();
   size_t mappings_here() const;  // The number of mappings that this member runs.
-  // Null until it has joined.
   bool is_clock_off() const { return fleet_ && fleet_->is_clock_off(); }
+  // Null until it has joined.
   const FleetCore* core() const { return fleet_ ? fleet_->core() : nullptr; }
   const std::string& id() const { return options_.id; }
   Scheduler& scheduler() const { return parts_.scheduler; }

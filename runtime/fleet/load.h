@@ -9,7 +9,7 @@
 
 namespace freshet {
 
-// The share of time that a daemon's loop was busy lately: a mean in which the past fades with every ten seconds.
+// The share of time that a daemon's loop is busy: an exponentially weighted mean with a time constant of kMemory.
 class LoadMeter {
  public:
   static constexpr seconds kMemory{10};
@@ -26,8 +26,8 @@ class LoadMeter {
 // A daemon that is busier than that, in percent, has no room for bursts.
 inline constexpr int kFullLoad = 70;
 
-// How many daemons have work enough, if `loads` (percent) are those of the ones there are. At least 1, and at most
-// `units`, because a unit has one daemon.
+// How many daemons the work needs, so that each is at most kFullLoad busy. `loads`: those of the daemons that share it
+// now, in percent. At least 1, and at most `units`, because a unit has one daemon.
 size_t daemons_wanted(const std::vector<int>& loads, size_t units);
 // The same for the living members of the fleet that do not leave.
 size_t daemons_wanted(const FleetCore& fleet);

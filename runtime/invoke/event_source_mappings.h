@@ -25,8 +25,9 @@ namespace freshet {
 
 class EventSourceMappings {
  public:
-  // `parts.shards` is not set yet. `engine`: the streams of the remote engine that has the tables; null: there is none,
-  // or they may not be read. All must outlive it, and it must outlive every Async that it returned.
+  // `parts.shards` must be null; this class sets it. `engine`: the streams of the remote engine that has the tables;
+  // null: there is none, or they may not be read. All must outlive it, and it must outlive every Async that it
+  // returned.
   EventSourceMappings(MappingParts parts, const FunctionRegistry& functions, Random& random, EngineStreams* engine);
   EventSourceMappings(const EventSourceMappings&) = delete;
   EventSourceMappings& operator=(const EventSourceMappings&) = delete;
@@ -37,7 +38,8 @@ class EventSourceMappings {
   // In a fleet: this daemon runs the mapping from now on, as soon as it has one with that id; or it begins no further
   // batch of it. A batch under way is finished.
   void serve(const std::string& id, bool is_mine);
-  // True while a mapping that serve() has ended still finishes its batch, or stores its position.
+  // False once a mapping that is no longer served has no batch under way and its position is stored. True while it is
+  // served.
   bool is_busy(const std::string& id) const;
 
   // Loads what is stored. Call it once, first, and then start().

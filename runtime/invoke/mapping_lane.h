@@ -50,7 +50,7 @@ struct MappingParts {
   EventLog log;
   WallGuard& wall;
   ShardedStreams* shards = nullptr;  // Set if the tables are in a remote engine: then their streams have shards.
-  // In a fleet. Where each shard is read to is stored there, and no positions of lanes.
+  // True in a fleet: the marks of shards are stored in the fleet's table, and no positions of lanes.
   bool is_shared() const { return shards != nullptr && shards->is_shared(); }
 };
 

@@ -1,7 +1,7 @@
-// The positions of one reader in a stream's shards, and how they are stored: an item of the system table for each
-// shard, and one for the start (docs/formats.md). Each has a `rev` that only rises, and is written on the condition
-// that the stored one is what this object knows: of two readers that go on from one position, only one can store its
-// next. Pure, except for load_checkpoints(); loop thread.
+// The positions of one reader in a stream's shards, and how they are stored: an item for each shard, and one for the
+// start (docs/formats.md), in the system table or, in a fleet, in the table of positions. Each mark has a `rev` that
+// only rises, and is written on the condition that the stored one is what this object knows: of two readers that go on
+// from one position, only one can store its next. Pure, except for load_checkpoints() and load_reader(); loop thread.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct StoredReader;
 struct ReaderStart {
   std::string reader;
   std::string table;  // Empty in a start that an older version has stored.
-  std::string label;  // The stream's, as is
-  std::string arn;    // the ARN. Empty: it is not known.
+  std::string label;  // The stream's label.
+  std::string arn;    // The stream's ARN; empty: it is not known.
   // Rises with each start of the reader. The marks of its earlier starts have no meaning any more.
   int64_t number = 0;
   std::optional<WallTime> since;  // Set if it wants only what is changed from then on.
@@ -46,13 +46,15 @@ class ShardCheckpoints {
   void pass(const std::vector<std::string>& shards);
   // The write that stores the start; make it before any other.
   PutItemInput start_write() const;
-  // The same on the condition that this start is still the reader's stored one; null: that none is stored.
+  // The same, on the condition that the reader's stored start is that of `before`; null: that it has none.
   PutItemInput start_write_after(const ShardCheckpoints* before) const;
   // The writes that store the marks, in their order. Call stored() once they are made.
   std::vector<WriteInput> writes(const std::vector<std::pair<std::string, ShardMark>>& marks) const;
   void stored(const std::vector<std::pair<std::string, ShardMark>>& marks);
-  // The same start under another name, without the marks that have items of their own; and those.
+  // This start under another reader's name and table, with the shards that are passed, but without the marks that have
+  // items of their own.
   ShardCheckpoints begun_as(std::string reader, std::string table) const;
+  // The marks that have items of their own.
   std::vector<std::pair<std::string, ShardMark>> marks_with_items() const;
   // Takes the stored marks of this start as they are now, because others may have written some, too.
   void learn(const ShardCheckpoints& now);

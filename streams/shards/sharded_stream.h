@@ -1,7 +1,7 @@
 // One reader of a stream of a remote engine: finds the shards, reads each of them after its parents, and hands on all
 // records in one order with numbers of its own (shard_order.h). The changes of an item are in order.
 //
-// At least once: a reader that starts again goes on behind the marks that it stored, and numbers what follows anew, so
+// At least once: a reader that starts again goes on after the marks that it stored, and numbers what follows anew, so
 // a number means nothing beyond the life of this object. Iterators that have expired are made again. Where the engine
 // no longer keeps changes that were not read, the event STREAM_RECORDS_LOST reports that, and reading goes on with the
 // oldest change that is kept.
@@ -72,7 +72,7 @@ class ShardedStream {
   Async<Result<void>> save(uint64_t processed, std::vector<WriteInput> with);
 
   uint64_t oldest() const { return order_.oldest(); }
-  // Nothing comes at `from` or behind it before more is processed.
+  // Nothing comes at `from` or after it before more is processed.
   bool is_full_at(uint64_t from) const { return !has_room() && from >= order_.next(); }
   // The stream was switched off, and all of it was handed on: no record has this number or a higher one.
   std::optional<uint64_t> end() const { return end_; }

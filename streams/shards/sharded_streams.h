@@ -42,11 +42,10 @@ class ShardedStreams {
 
   // Where a reader goes on.
   struct Place {
-    std::string label;   // The stream's.
-    bool ended = false;  // That stream is over, and all of it is processed: go on with the table's next stream.
-    uint64_t next = 1;   // The reader has not used this number or a higher one.
-    // In a fleet: the reader begins with the latest changes if it has no start yet.
-    bool latest = false;
+    std::string label;    // The stream's; empty: the reader has read none.
+    bool ended = false;   // That stream is over, and all of it is processed: go on with the table's next stream.
+    uint64_t next = 1;    // The reader has not used this number or a higher one.
+    bool latest = false;  // If the reader has no start yet, it begins with what is changed from now on.
   };
   // Returns the reader's open stream, or opens it. Where the stored start is in another stream than `place`, the reader
   // goes on in that one. In a fleet, a reader that is not open goes on where another daemon stopped, or begins. If
@@ -54,7 +53,7 @@ class ShardedStreams {
   // gone is followed by the table's latest one; the event STREAM_RECORDS_LOST reports that. kResourceNotFound if the
   // table has no stream to read, kResourceInUse while the reader is opened anew.
   Async<Result<ShardedStreamPtr>> attach(ShardReader reader, Place place);
-  // The reader stops for now. Whoever still holds its stream may go on until then.
+  // Stops the reader until the next attach(). The holder of its stream may go on with it.
   void close(const std::string& id);
   // The reader is gone: the writes that remove what it has stored. Call forget() once they are made.
   std::vector<WriteInput> removals(const std::string& id) const;

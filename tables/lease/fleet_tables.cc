@@ -12,6 +12,9 @@ namespace freshet {
 
 namespace {
 
+// A queue makes it where it opens its log of sheds (functions/queue/shed_log.h).
+constexpr const char* kQueuesTable = "freshet-queues";
+
 TableDefinition table_of(std::string name, KeySchema keys) {
   TableDefinition table;
   table.name = std::move(name);
@@ -24,7 +27,8 @@ TableDefinition table_of(std::string name, KeySchema keys) {
 std::vector<TableDefinition> fleet_tables(FleetNeeds needs) {
   std::vector<TableDefinition> tables;
   tables.push_back(table_of(kFleetTable, id_keys()));
-  tables.push_back(table_of(kQueuesTable, {{"queue", Type::kString}, KeyAttribute{"slot", Type::kNumber}}));
+  if (needs.queues)
+    tables.push_back(table_of(kQueuesTable, {{"queue", Type::kString}, KeyAttribute{"slot", Type::kNumber}}));
   if (needs.schedules) tables.push_back(table_of(kSchedulesTable, id_keys()));
   if (needs.mappings) tables.push_back(table_of(kPositionsTable, positions_keys()));
   return tables;

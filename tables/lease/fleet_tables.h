@@ -7,15 +7,14 @@
 
 namespace freshet {
 
-// The parts of a fleet's template, besides queues, that need a table.
+// The parts of a fleet's template that need a table.
 struct FleetNeeds {
+  bool queues = false;
   bool schedules = false;
   bool mappings = false;
 };
 
-// Only queues need it. A queue makes it where it opens its log of sheds (functions/queue/shed_log.h).
-inline constexpr const char* kQueuesTable = "freshet-queues";
-
+// Their names and keys.
 std::vector<TableDefinition> fleet_tables(FleetNeeds needs);
 
 }  // namespace freshet

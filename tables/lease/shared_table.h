@@ -11,7 +11,8 @@
 namespace freshet {
 
 // Creates the table unless it exists. Errors name it: the store's, and kValidation for a table with another key.
-// `what`: the part of Freshet that needs it, for that error. `keys`: strings, not composite.
+// `what`: the part of Freshet that needs it, for that error. `keys`: one string, or a partition and a sort key that are
+// strings.
 Async<Result<void>> provide_shared_table(Tables& tables, std::string name, KeySchema keys, std::string what);
 
 inline constexpr std::string_view kIdAttribute = "id";

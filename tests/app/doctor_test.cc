@@ -146,7 +146,7 @@ TEST_F(DoctorTest, AnEngineWhoseStreamsCannotBeReadLacksThat) {
 TEST_F(DoctorTest, TheStreamsOfATemplateAreTried) {
   DoctorOptions options;
   options.writes = false;
-  options.wanted = fleet_tables({true, true});
+  options.wanted = fleet_tables({true, true, true});
   TableDefinition orders;
   orders.name = "Orders";
   orders.keys.partition = {"id", Type::kString};

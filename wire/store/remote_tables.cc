@@ -135,7 +135,8 @@ Async<Result<WriteOutput>> RemoteTables::put_item(PutItemInput input) {
   co_return written;
 }
 
-// An item that was updated has attributes.
+// An update with ALL_NEW always has attributes. Without them the answer is not to be trusted: the write may have been
+// made or not.
 Async<Result<WriteOutput>> RemoteTables::update(UpdateItemInput input) {
   const bool is_asked = input.return_values == ReturnValues::kAllNew;
   auto request = request_of(input);

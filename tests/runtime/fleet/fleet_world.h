@@ -100,7 +100,7 @@ class FleetWorld {
   }
 
   size_t starts = 0;
-  double slow_ends = 0;  // How many of the units take a while to end.
+  double slow_ends = 0;  // The share of units that take a while to end, 0 to 1.
   size_t ends = 0;       // The number of those.
   double nudges = 1;     // How many of the nudges arrive.
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
