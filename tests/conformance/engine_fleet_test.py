@@ -30,6 +30,17 @@ class EngineFleet(EngineDaemon):
 
     def member(self, name, *options, runner="none"):
         daemon = self.daemon(name, "--fleet", "--fleet-lease-ms", str(LEASE_MS), "--create-tables", *options, runner=runner)
+        return self.begin(daemon)
+
+    def begin(self, daemon):
+        """Starts it. ExtendDB may answer 500 for a moment after a daemon was killed in the middle of a request."""
+        for _ in range(20):
+            try:
+                return daemon.start()
+            except RuntimeError as error:
+                if self.name != "extenddb" or "Internal server error" not in str(error):
+                    raise
+            time.sleep(0.1)
         return daemon.start()
 
     def try_again(self, daemon, method, path, document=None):
@@ -299,7 +310,7 @@ class EngineFleet(EngineDaemon):
         with Function() as function:
             template = function.template(self.place)
             fleet = ("--fleet", "--fleet-lease-ms", str(LEASE_MS))
-            daemons = [self.reader(template, *fleet, name=name).start() for name in "abc"]
+            daemons = [self.begin(self.reader(template, *fleet, name=name)) for name in "abc"]
             self.changes(daemons[0], function, range(1, 11))
             owner = self.runs_mapping(daemons)
             with urllib.request.urlopen(f"http://127.0.0.1:{owner.port}/metrics") as page:
