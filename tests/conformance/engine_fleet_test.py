@@ -33,7 +33,7 @@ class EngineFleet(EngineDaemon):
         return self.begin(daemon)
 
     def begin(self, daemon):
-        """Starts it. ExtendDB may answer 500 for a moment after a daemon was killed in the middle of a request."""
+        """Starts it. ExtendDB may answer 500 for a moment after a daemon was killed within a request."""
         for _ in range(20):
             try:
                 return daemon.start()
