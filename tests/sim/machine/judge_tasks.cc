@@ -12,6 +12,7 @@ std::string ms(BootTime time) {
 }
 
 constexpr milliseconds kShortestLease{500};
+constexpr seconds kToRunner{2};            // The way of a task to its runner, without a pause of the machine.
 constexpr seconds kTravel{150};            // The way of a task to its runner, a pause of the machine included.
 constexpr milliseconds kSmallStep{1'000};  // Delays follow a step of the wall clock that is no larger.
 constexpr size_t kLately = 40;
@@ -364,10 +365,9 @@ void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime 
   touch(task, BootTime{});
   check_start(task, {boot - kTravel, boot, {}, {}});
   verdict_.expect(redrives_ || attempt <= most_attempts_, "a task has more attempts than it may", id);
-  // It travels to the runner for a while.
   const auto& deadline = task.facts.deadline;
-  const bool held_up = deadline && pause_began_ <= *deadline && now < pause_ended_ + seconds(2);
-  verdict_.expect(redrives_ || !deadline || now < *deadline + seconds(2) || held_up || last_disturbance_ > BootTime{},
+  const bool held_up = deadline && pause_began_ <= *deadline + kToRunner && now < pause_ended_ + kToRunner;
+  verdict_.expect(redrives_ || !deadline || now < *deadline + kToRunner || held_up || last_disturbance_ > BootTime{},
                   "a task is started after its deadline", id);
 }
 
