@@ -10,6 +10,7 @@
 #include "base/points.h"
 #include "base/url.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue_states.h"
 #include "runtime/invoke/codec.h"
 #include "runtime/invoke/mapping_position.h"
 #include "streams/shards/engine_streams.h"
@@ -26,11 +27,15 @@ namespace {
 
 constexpr const char* kEmbedded = "embedded";
 constexpr const char* kDynamoDb = "dynamodb";
-// Pauses, jobs, shed log and learnt limits of queues: in a fleet, they go with the queue from daemon to daemon.
-constexpr const char* kQueueStates = "freshet.queues";
 constexpr const char* kNodeTable = "freshet.node";  // Its id names this data folder.
 constexpr uint64_t kMemoryShare = 4;                // Recent writes have that part of --max-memory-bytes, at most.
 constexpr size_t kLargestAnswer = 64u << 20;        // A page of 1 MiB of items, written out as JSON.
+
+// In a fleet, what a queue remembers goes with it from daemon to daemon.
+std::set<std::string> shared_tables(bool is_fleet) {
+  if (!is_fleet) return {};
+  return {std::string(kQueueStates)};
+}
 
 // The parts under the tables, made before these.
 struct EngineParts {
@@ -113,7 +118,7 @@ class EngineTables final : private EngineParts, public SplitTables, public HasEn
   EngineTables(DaemonParts& parts, std::unique_ptr<EmbeddedTables> recent)
       : EngineParts(parts, std::move(recent)),
         SplitTables(*parts.store, owned, parts.options.create_tables ? TableChanges::kAllowed : TableChanges::kRefused,
-                    parts.options.fleet ? std::set<std::string>{kQueueStates} : std::set<std::string>()) {}
+                    shared_tables(parts.options.fleet)) {}
 
   Tables& itself() { return engine; }
   EngineStreams* engine_streams() override { return &streams; }
@@ -260,21 +265,6 @@ Result<void> check_fleet(const DaemonOptions& options) {
     return invalid("--advertise " + options.advertise + ": must be http[s]://HOST[:PORT], without a path");
   }
   return {};
-}
-
-std::optional<std::string> warning_of_fleet(const DaemonOptions& options) {
-  if (!options.fleet) return std::nullopt;
-  std::string what;
-  const auto add = [&what](const char* option, const std::vector<std::string>& files) {
-    if (!files.empty()) what.append(what.empty() ? "" : ", ").append(option);
-  };
-  add("--priority-queue", options.priority_queues);
-  add("--filtered-queue", options.filtered_queues);
-  add("--ordered-writes", options.ordered_writes);
-  if (what.empty()) return std::nullopt;
-  return what +
-         " with --fleet: each daemon that has the option serves these tables by itself, and no daemon takes "
-         "them over; give it to one daemon, or read what then holds in docs/fleet.md";
 }
 
 void leave_out_triggers(const TemplateOptions& options, Deployment& deployment) {

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "app/daemon/module.h"
@@ -20,8 +19,6 @@ Result<void> check_engine(const DaemonOptions& options);
 bool is_on_engine(const DaemonOptions& options);
 // Checks the options about a fleet. kValidation names the wrong option.
 Result<void> check_fleet(const DaemonOptions& options);
-// Names what a fleet does not move between its daemons, if the options ask for it.
-std::optional<std::string> warning_of_fleet(const DaemonOptions& options);
 
 // Removes the event source mappings that only invoke the trigger function: an engine's streams do not start it, so the
 // queue starts its processor itself. Warns of that if a user wrote the template, and so asked for the stream.

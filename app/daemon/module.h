@@ -52,6 +52,8 @@ namespace freshet {
 class Deployer;
 class HttpServer;
 class IoThread;
+class MemberCalls;
+class QueueUnits;
 class RecentLog;
 class RecentSpans;
 class World;
@@ -95,7 +97,9 @@ struct DaemonParts {
   std::function<void(const std::string& folder)> on_code_left = nullptr;  // See RuntimeOptions.
   uint16_t span_port = 0;                                                 // Where programs may send spans by UDP.
   std::function<std::unique_ptr<Route>(std::unique_ptr<Route>)> around_route = nullptr;  // Wraps each module's routes.
-  TaskQueues* task_queues = nullptr;  // Set in join(), as is the next.
+  QueueUnits* fleet_units = nullptr;    // Null without a fleet. Set in join(), as are the next three.
+  MemberCalls* member_calls = nullptr;  // The same.
+  TaskQueues* task_queues = nullptr;
   // Returns the bytes that modules hold and that count against the memory limit. Null: they hold none.
   std::function<uint64_t()> memory_held = nullptr;
   // Describes the troubles of the engine, a line each; "" if there are none. From join() on, as are the next two.

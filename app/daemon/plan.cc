@@ -207,7 +207,6 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<M
   plan.listen = *listen;
   if (auto engine = check_engine(options); !engine) return fail(std::move(engine.error()));
   if (auto fleet = check_fleet(options); !fleet) return fail(std::move(fleet.error()));
-  if (auto warning = warning_of_fleet(options)) plan.warnings.push_back(std::move(*warning));
   if (is_on_engine(options) && options.data == kMemoryDirectory) {
     plan.warnings.push_back(
         "--store dynamodb with --data :memory: forgets definitions, pauses and logs with each stop");

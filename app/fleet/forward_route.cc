@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/fleet/forwarded_take.h"
+#include "app/fleet/owner_answers.h"
 #include "app/fleet/silent_owners.h"
 #include "base/points.h"
 #include "runtime/fleet/load.h"
@@ -19,22 +20,6 @@ namespace freshet {
 namespace {
 
 using Json = nlohmann::json;
-
-HttpResponse nobody_serves(const std::string& queue) {
-  return tasks::error_answer({ErrorCode::kUnavailable,
-                              "no member of the fleet serves queue '" + queue + "' at the moment: try again", nullptr});
-}
-
-// The answer to a client whose request was passed on without an answer.
-HttpResponse no_answer(const std::string& queue, const std::string& url, const Error& error) {
-  const std::string where = "the member that serves queue '" + queue + "' (" + url + ") ";
-  if (was_never_sent(error)) {
-    FRESHET_REACHED("the owner of a queue cannot be reached");
-    return tasks::error_answer({ErrorCode::kUnavailable, where + "cannot be reached: " + error.message, nullptr});
-  }
-  FRESHET_REACHED("the owner of a queue does not answer");
-  return tasks::error_answer({ErrorCode::kUnknownOutcome, where + "did not answer: " + error.message, nullptr});
-}
 
 // The name of the queue that a request is about; empty: none, or all.
 std::string queue_of(const HttpRequest& request) {
@@ -59,7 +44,6 @@ std::string name_of(const Json& one) {
   return name != one.end() && name->is_string() ? name->get<std::string>() : "";
 }
 
-constexpr milliseconds kLongestAnswer{10'000};
 // After that, the tasks are written here. A member that is frozen or lost is known to be dead no sooner.
 constexpr milliseconds kLongestCreate{3000};
 constexpr milliseconds kLongestList{1000};
@@ -130,7 +114,7 @@ class ForwardExchange final : public Exchange {
       co_return;
     }
     if (creates && answer.error().code == ErrorCode::kTimeout) silent_.silent(queue, units_.owner_sign(queue), now());
-    answer_ = no_answer(queue, url, answer.error());
+    answer_ = owner_gave_no_answer(queue, url, answer.error());
     if (creates) co_await create_here();
   }
   // The other member may have created the tasks, or may still do so. They have the same ids here, and each is put on

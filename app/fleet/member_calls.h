@@ -16,6 +16,8 @@ namespace freshet {
 // The header with the id of the member that has passed a request on. Such a request is never passed on again.
 inline constexpr const char* kForwardedBy = "X-Freshet-Forwarded-By";
 
+inline constexpr milliseconds kLongestAnswer{10'000};  // How long to wait for another member, if not less.
+
 class MemberCalls {
  public:
   MemberCalls(HttpClient& http, const Clock& clock, const std::optional<Credentials>& credentials, std::string region)

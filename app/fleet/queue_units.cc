@@ -14,9 +14,8 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kQueueUnit = "queue/";
-constexpr std::string_view kMappingUnit = "mapping/";
 constexpr size_t kMostNudges = 64;
-constexpr milliseconds kLookAtBatch{5};
+constexpr milliseconds kLookAtBusy{5};
 
 std::string unit_of(const std::string& queue) {
   return std::string(kQueueUnit) + queue;
@@ -24,9 +23,12 @@ std::string unit_of(const std::string& queue) {
 std::string queue_of(const std::string& unit) {
   return unit.substr(kQueueUnit.size());
 }
-// Empty: it is none.
-std::string mapping_of(const std::string& unit) {
-  return unit.starts_with(kMappingUnit) ? unit.substr(kMappingUnit.size()) : std::string();
+// The same for other kinds.
+std::string unit_of(const UnitKind& kind, const std::string& name) {
+  return std::string(kind.kind()) + "/" + name;
+}
+std::string name_of(const std::string& unit) {
+  return unit.substr(unit.find('/') + 1);
 }
 
 }  // namespace
@@ -41,31 +43,31 @@ QueueUnits::QueueUnits(QueueUnitsParts parts, FleetOptions options)
 Async<Result<void>> QueueUnits::check(FleetNeeds needs) {
   auto provided = co_await provide_fleet_table(parts_.tables);
   if (provided && needs.schedules) provided = co_await provide_schedules_table(parts_.tables);
-  if (provided && needs.mappings) provided = co_await provide_positions();
-  co_return provided;
-}
-
-Async<Result<void>> QueueUnits::provide_positions() {
-  if (has_positions_) co_return Result<void>();
-  auto provided = co_await provide_positions_table(parts_.tables);
-  has_positions_ = provided.has_value();
+  if (provided && needs.mappings) provided = co_await provide_positions_table(parts_.tables);
   co_return provided;
 }
 
 std::set<std::string> QueueUnits::units() const {
   std::set<std::string> all;
   for (const auto& [queue, settings] : settings_) all.insert(unit_of(queue));
-  for (const std::string& mapping : mappings_) all.insert(std::string(kMappingUnit) + mapping);
+  for (const auto& [kind, served] : kinds_) {
+    for (const std::string& name : served.names) all.insert(unit_of(*served.kind, name));
+  }
   return all;
 }
 
-Async<Result<void>> QueueUnits::deploy(std::map<std::string, QueueSettings> queues, std::set<std::string> mappings) {
-  if (!mappings.empty()) {
-    auto provided = co_await provide_positions();
-    if (!provided) co_return provided;
-  }
+void QueueUnits::set_units(UnitKind& kind, std::set<std::string> names) {
+  kinds_[std::string(kind.kind())] = {&kind, std::move(names)};
+  if (fleet_) fleet_->serve(units());
+}
+
+UnitKind* QueueUnits::kind_of(const std::string& unit) const {
+  const auto found = kinds_.find(std::string_view(unit).substr(0, unit.find('/')));
+  return found == kinds_.end() ? nullptr : found->second.kind;
+}
+
+Async<Result<void>> QueueUnits::deploy(std::map<std::string, QueueSettings> queues) {
   settings_ = std::move(queues);
-  mappings_ = std::move(mappings);
   if (fleet_) fleet_->serve(units());
   const auto all = settings_;
   for (const auto& [queue, settings] : all) {
@@ -118,6 +120,18 @@ QueueUnits::Place QueueUnits::place_of(const std::string& queue) const {
   return {Place::Is::kThere, owner->url};
 }
 
+QueueUnits::Place QueueUnits::place_of(const UnitKind& kind, const std::string& name) const {
+  const std::string unit = unit_of(kind, name);
+  const FleetCore* fleet = core();
+  if (fleet && fleet->is_serving(unit)) return {};
+  const auto served = kinds_.find(kind.kind());
+  const bool is_ours = served != kinds_.end() && served->second.names.contains(name);
+  const MemberBeat* owner = fleet ? fleet->owner(unit) : nullptr;
+  if (!owner) return {is_ours ? Place::Is::kNowhere : Place::Is::kHere, {}};
+  if (owner->id == options_.id) return {Place::Is::kNowhere, {}};
+  return {Place::Is::kThere, owner->url};
+}
+
 OwnerSign QueueUnits::owner_sign(const std::string& queue) const {
   const FleetCore* fleet = core();
   const MemberBeat* owner = fleet ? fleet->owner(unit_of(queue)) : nullptr;
@@ -155,12 +169,13 @@ std::vector<std::string> QueueUnits::others() const {
   return out;
 }
 
-size_t QueueUnits::mappings_here() const {
+size_t QueueUnits::served_here(const UnitKind& kind) const {
   const FleetCore* fleet = core();
-  if (!fleet) return 0;
-  return static_cast<size_t>(std::count_if(mappings_.begin(), mappings_.end(), [fleet](const std::string& id) {
-    return fleet->is_serving(std::string(kMappingUnit) + id);
-  }));
+  const auto served = kinds_.find(kind.kind());
+  if (!fleet || served == kinds_.end()) return 0;
+  const auto& names = served->second.names;
+  return static_cast<size_t>(std::count_if(
+      names.begin(), names.end(), [&](const std::string& name) { return fleet->is_serving(unit_of(kind, name)); }));
 }
 
 void QueueUnits::nudge() {
@@ -180,17 +195,18 @@ std::string QueueUnits::broken() const {
 }
 
 void QueueUnits::start(const std::string& unit) {
-  if (const std::string mapping = mapping_of(unit); !mapping.empty()) return parts_.serve_mapping(mapping, true);
+  if (UnitKind* kind = kind_of(unit)) return kind->serve(name_of(unit), true);
   const std::string queue = queue_of(unit);
   wanted_[queue] = Wanted{++starts_, {}};
   scope_.spawn(open(queue, starts_));
 }
 
 bool QueueUnits::stop(const std::string& unit) {
-  if (const std::string mapping = mapping_of(unit); !mapping.empty()) {
-    parts_.serve_mapping(mapping, false);
-    if (!parts_.is_mapping_busy(mapping) || FRESHET_PLANTED("fleet-unit-ends-early")) return true;
-    scope_.spawn(finish(unit, mapping, ++stops_[unit]));
+  if (UnitKind* kind = kind_of(unit)) {
+    const std::string name = name_of(unit);
+    kind->serve(name, false);
+    if (!kind->is_busy(name) || FRESHET_PLANTED("fleet-unit-ends-early")) return true;
+    scope_.spawn(finish(unit, *kind, ++stops_[unit]));
     return false;
   }
   const std::string queue = queue_of(unit);
@@ -199,11 +215,12 @@ bool QueueUnits::stop(const std::string& unit) {
   return true;
 }
 
-// Others wait for the batch under way, but no longer than for a member that has died.
-Async<void> QueueUnits::finish(std::string unit, std::string mapping, uint64_t number) {
+// Others wait for what is under way, but no longer than for a member that has died.
+Async<void> QueueUnits::finish(std::string unit, UnitKind& kind, uint64_t number) {
   const BootTime end = parts_.scheduler.clock().boot() + options_.lease;
-  while (parts_.is_mapping_busy(mapping) && parts_.scheduler.clock().boot() < end) {
-    co_await sleep_for(parts_.scheduler, kLookAtBatch);
+  const std::string name = name_of(unit);
+  while (kind.is_busy(name) && parts_.scheduler.clock().boot() < end) {
+    co_await sleep_for(parts_.scheduler, kLookAtBusy);
   }
   if (stops_[unit] == number) fleet_->ended(unit);
 }

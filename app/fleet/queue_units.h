@@ -1,6 +1,6 @@
 // Opens and closes the queues of a daemon in a fleet: each queue is open in the member that the fleet has chosen, and
-// closed in all others. Event source mappings run in the same way. Loop thread. Everything that it refers to must
-// outlive it, and it must outlive every Async that it returned.
+// closed in all others. Things of other kinds, such as event source mappings, are served in the same way. Loop thread.
+// Everything that it refers to must outlive it, and it must outlive every Async that it returned.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,7 @@
 
 #include "app/fleet/member_calls.h"
 #include "app/fleet/silent_owners.h"
+#include "app/fleet/unit_kind.h"
 #include "base/async.h"
 #include "base/log.h"
 #include "functions/queue/creation_elsewhere.h"
@@ -32,10 +33,6 @@ struct QueueUnitsParts {
   MemberCalls& calls;
   // Called before this member opens a queue that another one may have served.
   std::function<void(const std::string& table)> start_over;
-  // This member runs the event source mapping from now on; false: it begins no further batch of it.
-  std::function<void(const std::string& id, bool is_mine)> serve_mapping;
-  // False once the mapping that was to stop has no batch under way, and its position is stored.
-  std::function<bool(const std::string& id)> is_mapping_busy;
 };
 
 class QueueUnits final : private FleetHooks {
@@ -59,15 +56,20 @@ class QueueUnits final : private FleetHooks {
   // Creates the tables that the fleet needs, unless they exist. An error refuses the start: a table is missing and
   // cannot be created, or has other keys.
   Async<Result<void>> check(FleetNeeds needs);
-  // Sets the queues of the template, with their settings, and its event source mappings by id.
-  Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues, std::set<std::string> mappings);
+  // Sets the queues of the template, with their settings.
+  Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues);
+  // Sets the things of that kind that this member can serve. The kind outlives the fleet's calls: until leave() has
+  // ended, or the loop no longer runs.
+  void set_units(UnitKind& kind, std::set<std::string> names);
   // Joins the fleet as the member that others reach at `url`. Call it once requests are served.
   void begin(std::string url);
-  // Gives up all queues at once, and each mapping once its batch in hand is done. Returns true once the store shows
-  // that and other members have been notified; false at the deadline. Call it once.
+  // Gives up everything, and what is busy once it no longer is. Returns true once the store shows that and other
+  // members have been notified; false at the deadline. Call it once.
   Async<bool> leave(BootTime deadline);
 
   Place place_of(const std::string& queue) const;
+  // The same for a thing of another kind.
+  Place place_of(const UnitKind& kind, const std::string& name) const;
   // Empty if nobody serves it.
   OwnerSign owner_sign(const std::string& queue) const;
   // True if this member may create tasks of the queue although it does not serve it: the queue is one of the fleet's,
@@ -81,7 +83,7 @@ class QueueUnits final : private FleetHooks {
   // URLs of the other living members.
   std::vector<std::string> others() const;
   void nudge();
-  size_t mappings_here() const;  // The number of mappings that this member runs.
+  size_t served_here(const UnitKind& kind) const;  // The number of things that this member serves.
   bool is_clock_off() const { return fleet_ && fleet_->is_clock_off(); }
   // Null until it has joined.
   const FleetCore* core() const { return fleet_ ? fleet_->core() : nullptr; }
@@ -96,11 +98,17 @@ class QueueUnits final : private FleetHooks {
     std::string trouble;  // The reason why it cannot be opened; else empty.
   };
 
-  Async<Result<void>> provide_positions();
+  struct Served {
+    UnitKind* kind = nullptr;
+    std::set<std::string> names{};
+  };
+
+  // Null for a queue of tasks.
+  UnitKind* kind_of(const std::string& unit) const;
   std::set<std::string> units() const;
   void start(const std::string& unit) override;
   bool stop(const std::string& unit) override;
-  Async<void> finish(std::string unit, std::string mapping, uint64_t number);
+  Async<void> finish(std::string unit, UnitKind& kind, uint64_t number);
   void notify_others() override;
   Async<void> join();
   Async<void> open(std::string queue, uint64_t number);
@@ -112,11 +120,10 @@ class QueueUnits final : private FleetHooks {
   CreationElsewhere creation_;
   std::unique_ptr<Fleet> fleet_;
   std::map<std::string, QueueSettings> settings_;
-  std::set<std::string> mappings_;
-  bool has_positions_ = false;            // The table is there.
-  std::map<std::string, Wanted> wanted_;  // Queues that this member serves.
+  std::map<std::string, Served, std::less<>> kinds_;  // By kind.
+  std::map<std::string, Wanted> wanted_;              // Queues that this member serves.
   uint64_t starts_ = 0;
-  std::map<std::string, uint64_t> stops_;  // By unit of a mapping: how often it was to stop.
+  std::map<std::string, uint64_t> stops_;  // By unit of another kind: how often it was to stop.
   std::string join_trouble_;
   size_t nudges_ = 0;                      // Nudges in flight.
   std::optional<Promise<bool>> notified_;  // Set while leave() waits for the end of nudges.

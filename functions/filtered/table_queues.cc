@@ -43,7 +43,14 @@ Async<Result<TableQueue*>> TableQueues::open(Settings settings) {
 }
 
 void TableQueues::begin() {
-  for (auto& [name, queue] : queues_) scope_.spawn(keep_matching(*queue));
+  if (is_shared_) return;
+  for (auto& [name, queue] : queues_) timers_[name].spawn(keep_matching(*queue));
+}
+
+void TableQueues::serve(const std::string& name, bool is_mine) {
+  timers_.erase(name);
+  TableQueue* queue = queues_.find(name);
+  if (queue != nullptr && is_mine) timers_[name].spawn(keep_matching(*queue));
 }
 
 Async<void> TableQueues::keep_matching(TableQueue& queue) {

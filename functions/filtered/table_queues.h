@@ -2,6 +2,7 @@
 // programs have queued. Loop thread. Services outlive it; it outlives every Async that a queue returned.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +21,12 @@ class TableQueues final : public FilteredQueues {
 
   // Errors as TableQueue::open() says; kConflict for a name that is taken, or keys that another queue of the table has.
   Async<Result<TableQueue*>> open(Settings settings);
-  // At readiness: the timers start.
+  // Other daemons have the queues, too, and only one of them runs each timer. Call it before begin().
+  void share() { is_shared_ = true; }
+  // At readiness: the timers start, unless the queues are shared.
   void begin();
+  // This daemon runs the timer of the shared queue from now on, or no longer.
+  void serve(const std::string& name, bool is_mine);
 
   FilteredQueue* find(std::string_view name) override { return queues_.find(name); }
   std::vector<std::string> names() const override { return queues_.names(); }
@@ -33,7 +38,8 @@ class TableQueues final : public FilteredQueues {
   Services& services_;
   const EventLog log_;
   ByName<TableQueue> queues_;
-  Scope scope_;  // The last member: the timers use the queues.
+  bool is_shared_ = false;
+  std::map<std::string, Scope> timers_;  // By name. The last member: the timers use the queues.
 };
 
 }  // namespace freshet::filtered

@@ -25,7 +25,7 @@ TableQueue::TableQueue(Services& services, Settings asked, Settings settings, Ke
 
 Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, Settings settings,
                                                             std::optional<TableDefinition> wanted, WallGuard* wall,
-                                                            EventLog log) {
+                                                            EventLog log, bool is_shared) {
   auto valid = validate(settings);
   if (!valid) co_return fail(valid.error());
   const auto fits = require_traits(services.tables.traits(), "priority queue '" + settings.name + "'",
@@ -56,8 +56,15 @@ Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, 
   }
   std::string name = complete->name;
   co_await table_built(services, log, std::move(name));
-  co_return std::unique_ptr<TableQueue>(
+  const bool has_lock = settings.strict && is_shared;
+  if (has_lock) {
+    auto provided = co_await StrictLock::provide(services.tables);
+    if (!provided) co_return fail(provided.error().code, where + provided.error().message);
+  }
+  std::unique_ptr<TableQueue> queue(
       new TableQueue(services, std::move(asked), std::move(settings), complete->keys, wall));
+  if (has_lock) queue->lock_.emplace(services.tables, queue->name());
+  co_return queue;
 }
 
 // Rises with every call, so that records stand in the order in which they were queued here, also within a millisecond.

@@ -11,6 +11,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,6 +23,7 @@
 #include "functions/priority/policy/transitions.h"
 #include "functions/priority/record.h"
 #include "functions/priority/settings.h"
+#include "functions/priority/strict_lock.h"
 #include "runtime/api/priority_queue.h"
 #include "runtime/invoke/function.h"
 
@@ -32,9 +34,11 @@ class TableQueue final : public PriorityQueue {
   // Makes the tables with these keys (nothing: `id`, a string) if they are not there, and adds the indexes and books
   // that the queue needs. kValidation for wrong settings and tables that cannot be a queue. `wall` says if the wall
   // clock is trusted, and outlives the queue; null: it always is. `log` says how long indexes take to be built.
+  // `is_shared`: other daemons serve the queue, too, one after the other.
   static Async<Result<std::unique_ptr<TableQueue>>> open(Services& services, Settings settings,
                                                          std::optional<TableDefinition> wanted = {},
-                                                         WallGuard* wall = nullptr, EventLog log = {});
+                                                         WallGuard* wall = nullptr, EventLog log = {},
+                                                         bool is_shared = false);
   TableQueue(const TableQueue&) = delete;
   TableQueue& operator=(const TableQueue&) = delete;
 
@@ -42,6 +46,8 @@ class TableQueue final : public PriorityQueue {
   const Settings& settings() const { return settings_; }
   // Call it if another queue has its dead letters in the same index: this queue then counts its own one by one.
   void share_dead_index() { shares_dead_index_ = true; }
+  // Ends what goes on after its answer: a redrive at a rate.
+  void give_up();
 
   // Gives back, or sends to the dead-letter queue, records that have been in flight for too long, and promotes delayed
   // records: at most `limit` of each. Returns true if there may be more. Adds a sentence to `passed` for each record
@@ -139,6 +145,8 @@ class TableQueue final : public PriorityQueue {
 
   // table_queue_peek.cc
   Async<std::vector<PriorityResult>> peek_now(PeekInput input);
+  Async<Result<bool>> is_locked(Peeking& peeking);
+  Async<Result<WriteOutput>> claim_with_lock(WriteInput claim, std::string id, StrictLock::Seen seen);
   Async<bool> keep_whole(std::vector<PriorityResult> claimed, std::vector<PriorityResult>& out);
   Async<Result<void>> look_through(Peeking& peeking);
   Async<Result<void>> take_from(std::vector<ItemRef> items, Peeking& peeking);
@@ -176,6 +184,7 @@ class TableQueue final : public PriorityQueue {
   std::string unfit_;  // Why the table can no longer be a queue; "" if it can.
   const KeySchema keys_;
   WallGuard* const wall_;
+  std::optional<StrictLock> lock_;  // Set for a shared queue that is strict.
 
   int64_t last_stamp_ns_ = 0;
   bool shares_dead_index_ = false;

@@ -1,7 +1,9 @@
 // Peeks: what is due comes back first, then the heads of the queue are claimed, one conditional write each.
 #include <algorithm>
+#include <set>
 
 #include "base/points.h"
+#include "functions/cancelled.h"
 #include "functions/priority/table_queue.h"
 #include "tables/traits.h"
 
@@ -39,6 +41,8 @@ struct TableQueue::Peeking {
   int restarts = 0;
   bool at_end = false;
   bool stopped = false;  // Strict mode: somebody has one.
+  StrictLock::Seen lock;
+  std::set<std::string> lost;  // With a lock: records that could not be claimed. An index may show them for a while.
   std::string why_none;
   std::vector<PriorityResult> claimed;
   std::vector<std::string> passed;
@@ -165,6 +169,11 @@ Async<Result<void>> TableQueue::look_through(Peeking& peeking) {
     }
   }
   for (int pages = 1; !peeking.done(); ++pages) {
+    if (lock_ && peeking.next.empty()) {
+      auto locked = co_await is_locked(peeking);
+      if (!locked) co_return fail(locked.error());
+      if (*locked) co_return Result<void>();
+    }
     const auto least = static_cast<uint32_t>(peeking.wanted() + std::min<size_t>(claiming_.size(), 100));
     const uint32_t limit = settings_.in_place ? kPageInPlace : std::max(least, peeking.limit);
     // Pages grow while they bring nothing.
@@ -179,6 +188,43 @@ Async<Result<void>> TableQueue::look_through(Peeking& peeking) {
     if (pages % kPagesInOneTurn == 0) co_await sleep_for(services_.scheduler, nanoseconds(0));
   }
   co_return Result<void>();
+}
+
+// True if the record that was claimed last is in flight, here or through another daemon.
+Async<Result<bool>> TableQueue::is_locked(Peeking& peeking) {
+  auto seen = co_await lock_->read();
+  if (!seen) co_return fail(seen.error());
+  peeking.lock = std::move(*seen);
+  const auto key = key_of(peeking.lock.record, keys_, settings_.key_separator);
+  if (peeking.lock.record.empty() || !key) co_return false;
+  auto item = co_await read(*key);
+  if (!item) co_return fail(item.error());
+  if (!*item) co_return false;
+  const auto facts = facts_of(*item);
+  if (!facts || facts->place != RecordPlace::kInFlight || facts->due_ms(settings_) <= over_by_ms()) co_return false;
+  peeking.why_none = "'" + settings_.name + "' is strict, and record '" + facts->id + "' is in flight";
+  co_return true;
+}
+
+// The lock is written in the same transaction. kConditionalCheckFailed if the record, or the lock, is not as it was
+// seen.
+Async<Result<WriteOutput>> TableQueue::claim_with_lock(WriteInput claim, std::string id, StrictLock::Seen seen) {
+  auto update = std::get<UpdateItemInput>(std::move(claim));
+  update.return_values = ReturnValues::kNone;
+  GetItemInput again;
+  again.table = update.table;
+  again.key = update.key;
+  TransactWriteInput transaction;
+  transaction.actions.emplace_back(std::move(update));
+  transaction.actions.emplace_back(lock_->claim(seen, id));
+  auto written = co_await services_.tables.transact_write(std::move(transaction));
+  if (!written) co_return fail(cause_of_failure(written.error()));
+  auto item = co_await services_.tables.get_item(std::move(again));
+  if (!item) co_return fail(item.error());
+  if (!*item) co_return fail(ErrorCode::kConditionalCheckFailed, "record '" + id + "' was deleted as it was claimed");
+  WriteOutput out;
+  out.attributes = std::move(*item);
+  co_return out;
 }
 
 Async<Result<Page>> TableQueue::heads(int64_t number, uint32_t limit, Item start) const {
@@ -293,7 +339,7 @@ void TableQueue::plan_item(const ItemRef& item, Peeking& peeking, std::vector<Pl
     peeking.stopped = FRESHET_PLANTED("one-record-stops-the-queue");
     return pass(peeking.passed, read.error().message);
   }
-  if (claiming_.contains(read->id)) return;
+  if (claiming_.contains(read->id) || peeking.lost.contains(read->id)) return;
   auto key = key_of(read->id, keys_, settings_.key_separator);
   if (!key) return;
   const bool selected = read->place == RecordPlace::kInFlight;
@@ -341,7 +387,18 @@ Async<Result<void>> TableQueue::take_from(std::vector<ItemRef> items, Peeking& p
   Claiming claiming(claiming_, plans);
   bool lost = false;
   std::optional<Error> error;
-  auto answers = co_await services_.tables.write_many(std::move(writes));
+  std::optional<WriteInput> claim;  // The last one, as a strict queue claims one.
+  if (lock_ && plans.back().claims) {
+    claim = std::move(writes.back());
+    writes.pop_back();
+  }
+  std::vector<Result<WriteOutput>> answers;
+  if (!writes.empty()) answers = co_await services_.tables.write_many(std::move(writes));
+  if (claim) {
+    auto claimed = co_await claim_with_lock(std::move(*claim), plans.back().facts.id, peeking.lock);
+    if (!claimed) peeking.lost.insert(plans.back().facts.id);
+    answers.push_back(std::move(claimed));
+  }
   for (size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i]) {
       const Error& why = answers[i].error();

@@ -104,6 +104,11 @@ Async<Result<void>> TableQueue::redrive_pages(RedriveRecordsInput input, std::sh
   co_return Result<void>();
 }
 
+void TableQueue::give_up() {
+  scope_.clear();
+  if (redrive_) redrive_->going_on = false;
+}
+
 Async<void> TableQueue::redrive_slowly(RedriveRecordsInput input, std::shared_ptr<RedriveRecordsOutput> out) {
   auto done = co_await redrive_pages(std::move(input), out);
   if (!done) {

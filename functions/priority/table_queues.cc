@@ -35,8 +35,8 @@ Result<void> TableQueues::check_apart(const Settings& wanted) const {
 
 Async<Result<TableQueue*>> TableQueues::open(Definition definition) {
   if (auto apart = check_apart(definition.settings); !apart) co_return fail(apart.error());
-  auto opened =
-      co_await TableQueue::open(services_, std::move(definition.settings), std::move(definition.table), wall_, log_);
+  auto opened = co_await TableQueue::open(services_, std::move(definition.settings), std::move(definition.table), wall_,
+                                          log_, is_shared_);
   if (!opened) co_return fail(opened.error());
   for (auto& [name, other] : queues_) {
     if (other->settings().states_in() != (*opened)->settings().states_in()) continue;
@@ -47,10 +47,29 @@ Async<Result<TableQueue*>> TableQueues::open(Definition definition) {
 }
 
 void TableQueues::begin() {
-  for (auto& [name, queue] : queues_) {
-    scope_.spawn(keep_time(*queue));
-    scope_.spawn(keep_indexes(*queue));
-  }
+  if (is_shared_) return;
+  for (auto& [name, queue] : queues_) start_timers(name, *queue);
+}
+
+void TableQueues::start_timers(const std::string& name, TableQueue& queue) {
+  Scope& timers = timers_[name];
+  timers.spawn(keep_time(queue));
+  timers.spawn(keep_indexes(queue));
+}
+
+void TableQueues::serve(const std::string& name, bool is_mine) {
+  TableQueue* queue = queues_.find(name);
+  if (queue == nullptr) return;
+  timers_.erase(name);
+  broken_.erase(name);
+  if (is_mine) return start_timers(name, *queue);
+  queue->give_up();
+}
+
+std::vector<std::string> TableQueues::tables_of(const std::string& name) const {
+  const TableQueue* queue = queues_.find(name);
+  if (queue == nullptr) return {};
+  return {queue->settings().states_in()};
 }
 
 std::string TableQueues::broken() const {

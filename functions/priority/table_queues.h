@@ -24,13 +24,19 @@ class TableQueues final : public PriorityQueues {
   TableQueues(const TableQueues&) = delete;
   TableQueues& operator=(const TableQueues&) = delete;
 
+  // Other daemons serve the queues, too, one after the other. Call it before open().
+  void share() { is_shared_ = true; }
   // Errors as TableQueue::open() says; kConflict for a name that is taken, or numbers that another queue of the table
   // has.
   Async<Result<TableQueue*>> open(Definition definition);
   // Why queues cannot serve all requests now, one line for each; "" if all can.
   std::string broken() const;
-  // At readiness: the timers start.
+  // At readiness: the timers start, unless the queues are shared.
   void begin();
+  // This daemon serves the shared queue from now on, or no longer: its timers start, or end.
+  void serve(const std::string& name, bool is_mine);
+  // The tables in which the queue's attributes are: one, or none if there is no such queue.
+  std::vector<std::string> tables_of(const std::string& name) const;
 
   PriorityQueue* find(std::string_view name) override { return queues_.find(name); }
   std::vector<std::string> names() const override { return queues_.names(); }
@@ -39,13 +45,15 @@ class TableQueues final : public PriorityQueues {
   Result<void> check_apart(const Settings& settings) const;
   Async<void> keep_time(TableQueue& queue);
   Async<void> keep_indexes(TableQueue& queue);
+  void start_timers(const std::string& name, TableQueue& queue);
 
   Services& services_;
   const EventLog log_;
   WallGuard* const wall_;
   ByName<TableQueue> queues_;
   std::map<std::string, std::string> broken_;  // By name of the queue.
-  Scope scope_;                                // The last member: the timers use the queues.
+  bool is_shared_ = false;
+  std::map<std::string, Scope> timers_;  // By name. The last member: the timers use the queues.
 };
 
 }  // namespace freshet::priority

@@ -11,7 +11,7 @@
 #include "functions/queue/hand_over.h"
 #include "functions/queue/policy/shed_pace.h"
 #include "functions/queue/policy/where.h"
-#include "functions/queue/shed_log.h"
+#include "functions/queue_states.h"
 #include "tables/value/text.h"
 
 namespace freshet {
@@ -22,13 +22,6 @@ constexpr uint32_t kLooked = 256;         // The tasks that a step reads.
 constexpr size_t kChanged = 64;           // The tasks that a step changes.
 constexpr size_t kMostBatch = 64;         // Bytes.
 constexpr size_t kMostWhere = 1'000'000;  // Bytes of 'where'. No task has as many.
-
-Item job_key(const std::string& queue, int64_t slot) {
-  Item key;
-  key.set("queue", Value(queue));
-  key.set("slot", Value::number(slot));
-  return key;
-}
 
 // The job as a line of the audit log shows it.
 std::string shortened(const std::string& text) {
@@ -217,8 +210,8 @@ Async<Result<void>> BulkJobs::write_begin(Work& work) {
   const BulkJob& job = work.job;
   TransactWriteInput transaction;
   PutItemInput put;
-  put.table = ShedLog::kTable;
-  put.item = job_key(queue_, *work.slot);
+  put.table = kQueueStates;
+  put.item = queue_state_key(queue_, *work.slot);
   put.item.set("job", Value::number(static_cast<int64_t>(job.id)));
   put.item.set("action", Value(action_name(job.input.action)));
   put.item.set("what", Value(job.in_words));
@@ -452,8 +445,8 @@ Async<void> BulkJobs::end(Work& work) {
   const BulkJob& job = work.job;
   TransactWriteInput transaction;
   DeleteItemInput gone;
-  gone.table = ShedLog::kTable;
-  gone.key = job_key(queue_, *work.slot);
+  gone.table = kQueueStates;
+  gone.key = queue_state_key(queue_, *work.slot);
   gone.cause = Cause::kQueue;
   transaction.actions.emplace_back(std::move(gone));
   std::string detail = job.in_words + (job.phase == BulkJob::Phase::kDone ? " ended: " : " was ");
@@ -487,7 +480,7 @@ void BulkJobs::drop_old() {
 
 Async<void> BulkJobs::find_cut_off() {
   QueryInput query;
-  query.table = ShedLog::kTable;
+  query.table = kQueueStates;
   query.key_condition = "#q = :q AND slot BETWEEN :a AND :b";
   query.placeholders.names.emplace_back("#q", "queue");
   query.placeholders.values.set(":q", Value(queue_));
@@ -500,8 +493,8 @@ Async<void> BulkJobs::find_cut_off() {
     const Item item = stored.decode();
     TransactWriteInput transaction;
     DeleteItemInput gone;
-    gone.table = ShedLog::kTable;
-    gone.key = job_key(queue_, item.int_or("slot", 0));
+    gone.table = kQueueStates;
+    gone.key = queue_state_key(queue_, item.int_or("slot", 0));
     gone.cause = Cause::kQueue;
     transaction.actions.emplace_back(std::move(gone));
     Work work;

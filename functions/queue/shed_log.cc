@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "functions/queue_states.h"
+
 namespace freshet {
 
 namespace {
@@ -13,13 +15,6 @@ constexpr std::string_view kBounced = "bounced";
 // The bounds of one item: lines, and bytes of task ids.
 constexpr size_t kMostTogether = 256;
 constexpr size_t kMostIdBytes = 64u << 10;
-
-Item line_key(const std::string& queue, int64_t slot) {
-  Item key;
-  key.set("queue", Value(queue));
-  key.set("slot", Value::number(slot));
-  return key;
-}
 
 Value count_value(uint64_t n) {
   return Value::number(static_cast<int64_t>(n));
@@ -71,17 +66,8 @@ size_t lines_together(std::span<const ShedLine> lines) {
 }  // namespace
 
 Async<Result<std::unique_ptr<ShedLog>>> ShedLog::open(Tables& tables, std::string queue, uint32_t capacity) {
-  std::string name(kTable);
-  auto described = co_await tables.describe_table(name);
-  if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return fail(described.error());
-  if (!described) {
-    TableDefinition definition;
-    definition.name = name;
-    definition.keys = {{"queue", Type::kString}, KeyAttribute{"slot", Type::kNumber}};
-    definition.system = true;
-    auto created = co_await tables.create_table(std::move(definition));
-    if (!created && created.error().code != ErrorCode::kResourceInUse) co_return fail(created.error());
-  }
+  auto provided = co_await provide_queue_states(tables);
+  if (!provided) co_return fail(provided.error());
   std::unique_ptr<ShedLog> log(new ShedLog(tables, std::move(queue), capacity));
   auto loaded = co_await log->load();
   if (!loaded) co_return fail(loaded.error());
@@ -90,8 +76,8 @@ Async<Result<std::unique_ptr<ShedLog>>> ShedLog::open(Tables& tables, std::strin
 
 Async<Result<void>> ShedLog::load() {
   GetItemInput input;
-  input.table = kTable;
-  input.key = line_key(queue_, kHead);
+  input.table = kQueueStates;
+  input.key = queue_state_key(queue_, kHead);
   auto stored = co_await tables_.get_item(std::move(input));
   if (!stored) co_return fail(stored.error());
   if (!*stored) co_return Result<void>();
@@ -113,10 +99,10 @@ Async<Result<void>> ShedLog::load() {
 // Replaces no head that was made after it.
 PutItemInput ShedLog::head() {
   PutItemInput put;
-  put.table = kTable;
+  put.table = kQueueStates;
   put.unhurried = true;
   put.rising = kHeads;
-  put.item = line_key(queue_, kHead);
+  put.item = queue_state_key(queue_, kHead);
   put.item.set("capacity", count_value(capacity_));
   if (first_ > 0) put.item.set("first", count_value(first_));
   put.item.set(std::string(kHeads), count_value(++heads_));
@@ -133,9 +119,9 @@ PutItemInput ShedLog::head() {
 // last line, so it is overwritten only when all its lines are.
 PutItemInput ShedLog::put_of(std::span<ShedLine> lines, uint64_t last) const {
   PutItemInput put;
-  put.table = kTable;
+  put.table = kQueueStates;
   put.unhurried = true;
-  put.item = line_key(queue_, static_cast<int64_t>(last % capacity_));
+  put.item = queue_state_key(queue_, static_cast<int64_t>(last % capacity_));
   auto& line = lines[0];
   if (lines.size() == 1) {
     put.item.set("ageMs", Value::number(line.age.count()));
@@ -266,7 +252,7 @@ Async<Result<std::vector<ItemRef>>> ShedLog::read(uint32_t limit, std::string ta
 QueryInput ShedLog::slots(int64_t from, int64_t to, const std::string& task) const {
   constexpr uint32_t kPage = 1000;
   QueryInput query;
-  query.table = kTable;
+  query.table = kQueueStates;
   query.key_condition = "#q = :q AND slot BETWEEN :a AND :b";
   query.placeholders.names.emplace_back("#q", "queue");
   query.placeholders.values.set(":q", Value(queue_));

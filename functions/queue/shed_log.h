@@ -34,9 +34,7 @@ struct ShedLine {
 
 class ShedLog {
  public:
-  static constexpr std::string_view kTable = "freshet.queues";
-
-  // Creates the system table if it is not there.
+  // Creates the table of queue_states.h if it is not there.
   static Async<Result<std::unique_ptr<ShedLog>>> open(Tables& tables, std::string queue, uint32_t capacity);
   ShedLog(const ShedLog&) = delete;
   ShedLog& operator=(const ShedLog&) = delete;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tests/functions/world.h"
+#include "tests/app/asked_member.h"
 #include "wire/tasks/requests.h"
 #include "wire/tasks/task_route.h"
 
@@ -13,59 +13,22 @@ namespace {
 
 constexpr const char* kTasks = "/queues/QueueTable/tasks";
 
-class NoWork final : public FleetHooks {
- public:
-  void start(const std::string& /*unit*/) override {}
-  bool stop(const std::string& /*unit*/) override { return true; }
-  void notify_others() override {}
-};
-
-// One member has the queue, and answers as the test says; the other one is asked.
-class ForwardRouteTest : public ::testing::Test {
+class ForwardRouteTest : public AskedMemberTest {
  protected:
   using Json = nlohmann::json;
 
-  ForwardRouteTest() : calls(world.http, world.clock, no_credentials, "us-east-1") {
-    world.queues = std::make_unique<Queues>(*world.services, EventLog(), QueueIdentity{"asked", "1"});
-    owner = std::make_unique<Fleet>(*world.store, world.scheduler, world.random, EventLog(), no_work,
-                                    FleetOptions{"owner", "http://owner", milliseconds(3000)});
-    owner->serve({"queue/QueueTable"});
-    EXPECT_TRUE(world.wait(owner->join()));
-    world.pass(seconds(2));
-    units = std::make_unique<QueueUnits>(
-        QueueUnitsParts{*world.store, *world.store, world.scheduler, world.random, EventLog(), *world.queues, calls,
-                        [](const std::string&) {}, [](const std::string&, bool) {},
-                        [](const std::string&) { return false; }},
-        FleetOptions{"asked", "", milliseconds(3000)});
+  ForwardRouteTest() : AskedMemberTest("queue/QueueTable") {
     TaskRouteOptions options;
     options.create_elsewhere = [this](const std::string& queue, std::vector<NewTask> tasks) {
       return units->create(queue, std::move(tasks));
     };
     route = make_forward_route(make_task_route(*world.queues, world.clock, options), *units, calls);
   }
-  ~ForwardRouteTest() override {
-    route.reset();
-    units.reset();
-  }
 
   void join(QueueSettings settings = {}) {
-    EXPECT_TRUE(world.wait(units->deploy({{"QueueTable", settings}}, {})));
-    units->begin("http://asked");
-    world.pass(seconds(3));
+    EXPECT_TRUE(world.wait(units->deploy({{"QueueTable", settings}})));
+    begin();
   }
-  HttpResponse ask(const std::string& method, const std::string& target, const std::string& body, bool passed = false) {
-    HttpRequest request;
-    request.method = method;
-    request.target = target;
-    request.body = body;
-    if (passed) request.headers.emplace_back(kForwardedBy, "owner");
-    const auto exchange = route->accept(std::move(request));
-    auto run = exchange->run();
-    for (int i = 0; i < 100'000 && !run.is_ready(); ++i) world.pass(milliseconds(1));
-    EXPECT_TRUE(run.is_ready());
-    return exchange->respond();
-  }
-  HttpResponse post(const std::string& target, const std::string& body) { return ask("POST", target, body); }
   // The last request that went to the owner as a create.
   const HttpRequest& passed_on() const {
     for (size_t i = world.http.requests.size(); i-- > 0;) {
@@ -79,14 +42,6 @@ class ForwardRouteTest : public ::testing::Test {
     scan.table = "QueueTable";
     return world.wait(world.store->scan(std::move(scan)))->items.size();
   }
-
-  QueueWorld world{false};
-  NoWork no_work;
-  const std::optional<Credentials> no_credentials;
-  MemberCalls calls;
-  std::unique_ptr<Fleet> owner;
-  std::unique_ptr<QueueUnits> units;
-  std::unique_ptr<Route> route;
 };
 
 TEST_F(ForwardRouteTest, ACreateGoesToTheOwnerWhileThatAnswers) {
@@ -209,7 +164,7 @@ TEST_F(ForwardRouteTest, ACreateThatCameFromAMemberIsNotPassedOnAgain) {
 }
 
 TEST_F(ForwardRouteTest, NothingIsCreatedBeforeTheClockHasBeenCompared) {
-  EXPECT_TRUE(world.wait(units->deploy({{"QueueTable", {}}}, {})));
+  EXPECT_TRUE(world.wait(units->deploy({{"QueueTable", QueueSettings{}}})));
   EXPECT_EQ(post(kTasks, R"({"taskId":"a"})").status, 503);
   world.clock.step_wall(seconds(60));  // The owner has beaten before.
   units->begin("http://asked");

@@ -1,10 +1,8 @@
 // The plan of a daemon: warnings about the template.
 #include "app/daemon/plan.h"
-#include "app/daemon/engine_tables.h"
 
 #include <algorithm>
 
-#include "app/daemon/engine_tables.h"
 #include "base/text_file.h"
 #include "tests/sim/source_dir.h"
 
@@ -79,20 +77,6 @@ TEST(DaemonPlanTest, ATableThatLooksLikeAQueueGetsAHint) {
                           }),
             1)
       << "a template that comes while the daemon runs gets it, too";
-}
-
-TEST(DaemonPlanTest, AFleetDoesNotMoveEverything) {
-  DaemonOptions options;
-  options.data = "data";
-  options.store = "dynamodb";
-  options.endpoints = {"http://127.0.0.1:1"};
-  options.fleet = true;
-  EXPECT_EQ(warning_of_fleet(options), std::nullopt);
-  options.priority_queues = {"a.json"};
-  options.ordered_writes = {"b.json"};
-  EXPECT_EQ(warning_of_fleet(options)->substr(0, 45), "--priority-queue, --ordered-writes with --fle");
-  options.fleet = false;
-  EXPECT_EQ(warning_of_fleet(options), std::nullopt);
 }
 
 }  // namespace

@@ -56,12 +56,12 @@ class EngineFleet(EngineDaemon):
                     raise
             time.sleep(0.02)
 
-    def owner(self, daemons, queue="QueueTable"):
-        """The one that serves the queue, by what the others say."""
+    def owner(self, daemons, unit="queue/QueueTable"):
+        """The one that serves the unit, by what the others say."""
         while True:
             for daemon in daemons:
                 fleet = daemon.call("GET", "/fleet")
-                held = [member["id"] for member in fleet["members"] if member["alive"] and f"queue/{queue}" in member["holds"]]
+                held = [member["id"] for member in fleet["members"] if member["alive"] and unit in member["holds"]]
                 if len(held) == 1:
                     for one in daemons:
                         if one.call("GET", "/fleet")["member"] == held[0]:
@@ -351,6 +351,88 @@ class EngineFleet(EngineDaemon):
             daemon = self.reader(template, "--fleet").start()
             self.changes(daemon, function, range(7, 10))
             self.assertEqual(function.versions(), {"a": list(range(1, 10))})
+
+    def test_a_priority_queue_moves_to_another_daemon(self):
+        """It is strict: one record is in flight in the whole fleet, also while another daemon takes it over."""
+        definition = self.place / "priority.json"
+        definition.write_text(json.dumps({"queues": [{"name": "Shipment", "table": "Shipment", "strict": True,
+                                                      "visibility_timeout_ms": 60000}]}))
+        option = ("--priority-queue", str(definition))
+        daemons = [self.member(name, *option) for name in "abc"]
+        path = "/priority/Shipment/"
+
+        def settle(daemon, record):
+            return self.try_again(daemon, "POST", path + "remove", {"id": record["id"], "receipt": record["receipt"]})
+
+        def peek(daemon):
+            return self.try_again(daemon, "POST", path + "peek", {"max": 5})["records"]
+
+        for number in range(6):
+            daemon = daemons[number % 3]
+            self.try_again(daemon, "POST", path + "put", {"id": f"r{number}", "status": "READY_TO_SHIP"})
+            self.try_again(daemon, "POST", path + "enqueue", {"id": f"r{number}"})
+        owner = self.owner(daemons, "priority/Shipment")
+        self.assertEqual([self.try_again(daemon, "GET", path + "stats")["ready"] for daemon in daemons], [6] * 3)
+        first = peek(daemons[0])
+        self.assertEqual([record["id"] for record in first], ["r0"], first)
+        for daemon in daemons:
+            self.assertIn("is strict, and ", peek(daemon)[0]["detail"])
+        daemons.remove(owner)
+        owner.kill()
+        # Anybody may put a record meanwhile.
+        self.assertTrue(daemons[0].call("POST", path + "put", {"id": "r6", "status": "READY_TO_SHIP"})["successful"])
+        for daemon in daemons:
+            self.assertIn("is strict, and ", peek(daemon)[0]["detail"])
+        self.assertTrue(settle(daemons[1], first[0])["successful"])
+        second = peek(daemons[0])
+        self.assertEqual([record["id"] for record in second], ["r1"], second)
+        owner = self.owner(daemons, "priority/Shipment")
+        daemons.remove(owner)
+        self.end(owner)
+        self.assertTrue(settle(daemons[0], second[0])["successful"])
+        order = []
+        while (third := peek(daemons[0])) and third[0]["successful"]:
+            order.append(third[0]["id"])
+            settle(daemons[0], third[0])
+        self.assertEqual(order, ["r2", "r3", "r4", "r5"])
+        with self.assertRaises(Refused) as refused:
+            daemons[0].call("GET", "/priority/Nothing/stats")
+        self.assertEqual(refused.exception.status, 404)
+
+    def test_a_redrive_is_that_of_the_owner(self):
+        definition = self.place / "priority.json"
+        definition.write_text(json.dumps({"queues": [{"name": "Shipment", "table": "Shipment"}]}))
+        daemons = [self.member(name, "--priority-queue", str(definition)) for name in "ab"]
+        path = "/priority/Shipment/"
+        for number in range(4):
+            self.try_again(daemons[0], "POST", path + "put", {"id": f"r{number}", "status": "READY_TO_SHIP"})
+            self.try_again(daemons[0], "POST", path + "enqueue", {"id": f"r{number}"})
+            self.try_again(daemons[0], "POST", path + "dlq", {"id": f"r{number}"})
+        started = self.try_again(daemons[0], "POST", path + "redrive", {"rate": 20})
+        self.assertTrue(started["going_on"])
+        while True:
+            shown = [self.try_again(daemon, "GET", path + "stats")["redrive"] for daemon in daemons]
+            if not any(one["going_on"] for one in shown):
+                break
+            time.sleep(0.02)
+        self.assertEqual([one["moved"] for one in shown], [4, 4])
+
+    def test_any_daemon_answers_for_a_filtered_queue(self):
+        definition = self.place / "filtered.json"
+        definition.write_text((ROOT / "config" / "filtered-queue.json").read_text())
+        daemons = [self.member(name, "--filtered-queue", str(definition)) for name in "ab"]
+        owner = self.owner(daemons, "filtered/CallCenter")
+        path = "/filtered/CallCenter/"
+        member = {"id": "a1", "attributes": {"AgentName": "Ann", "Languages": ["English"], "Gender": "F"}}
+        daemons[0].call("POST", path + "put", member)
+        waiting = daemons[1].call("POST", path + "assign", {"request": "call-1", "match": {"Languages": "English", "Gender": "F"}, "wait": True})
+        self.assertEqual(waiting["outcome"], "waiting")
+        daemons[0].call("POST", path + "enqueue", {"id": "a1"})
+        self.assertEqual(daemons[1].call("GET", path + "requests/call-1")["member"], "a1")
+        daemons.remove(owner)
+        owner.kill()
+        self.owner(daemons, "filtered/CallCenter")
+        self.assertEqual(daemons[0].call("GET", path + "requests/call-1")["member"], "a1")
 
     def test_queues_are_spread(self):
         first = self.member("first")

@@ -1,6 +1,6 @@
 // Why a task is where it is: what the queue says of each, and what the shed log keeps. In both worlds.
 #include "functions/queue/attributes.h"
-#include "functions/queue/shed_log.h"
+#include "functions/queue_states.h"
 #include "runtime/api/retry_later.h"
 #include "tests/functions/explain_fixture.h"
 #include "tests/functions/processor_fixture.h"
@@ -215,7 +215,7 @@ TEST_P(ExplainTest, ALineThatTheStoreRefusedIsWrittenLater) {
   settings.admission.max_waiting = 1;
   auto& queue = world.start(settings);
   create(queue, {"a"});
-  auto table = world.wait(world.store->delete_table(std::string(ShedLog::kTable)));
+  auto table = world.wait(world.store->delete_table(std::string(kQueueStates)));
   ASSERT_TRUE(table);
   ASSERT_FALSE(create(queue, named({"b"})[0]));
   world.pass(milliseconds(100));

@@ -1,5 +1,6 @@
 // The shed log by itself, beside a plain list of what was added: lines that share an item, and rings of other sizes.
 #include "functions/queue/shed_log.h"
+#include "functions/queue_states.h"
 
 #include <algorithm>
 
@@ -119,7 +120,7 @@ TEST_P(ShedLogTest, LinesThatAreAlikeShareAnItem) {
   for (uint64_t i = 0; i < 256; ++i) lines.push_back({i, "t" + std::to_string(i), "deadline", 1});
   add(*log, lines);
   ScanInput scan;
-  scan.table = ShedLog::kTable;
+  scan.table = kQueueStates;
   EXPECT_EQ(world.wait(world.tables->scan(scan))->count, 2u) << "the lines, and what the log knows of itself";
 }
 

@@ -1,4 +1,4 @@
-#include "app/daemon/modules/defined_tables.h"
+#include "app/daemon/modules/fleet_tables.h"
 #include "functions/filtered/definition.h"
 #include "functions/filtered/table_queues.h"
 #include "wire/filtered/filtered_route.h"
@@ -6,16 +6,21 @@
 namespace freshet {
 namespace {
 
-class FilteredModule final : public DefinedTablesModule<filtered::TableQueues, filtered::Settings> {
+// Every daemon of a fleet answers requests; one at a time matches those that wait.
+class FilteredModule final : public FleetTablesModule<filtered::TableQueues, filtered::Settings> {
  public:
-  using DefinedTablesModule::DefinedTablesModule;
+  using FleetTablesModule::FleetTablesModule;
 
   Result<void> join(DaemonParts& parts) override {
     tables_ = std::make_unique<filtered::TableQueues>(parts.runtime->services(), parts.log);
+    join_fleet(parts);
     return {};
   }
   void add_routes(Routes& routes) override { routes.push_back(make_filtered_route(*tables_)); }
   void begin() override { tables_->begin(); }
+
+ private:
+  std::string_view kind() const override { return "filtered"; }
 };
 
 Result<std::unique_ptr<Module>> make_filtered(const DaemonOptions& options) {

@@ -12,6 +12,7 @@
 #include "app/daemon/serving.h"
 #include "app/daemon/whatif_route.h"
 #include "app/fleet/forward_route.h"
+#include "app/fleet/mapping_units.h"
 #include "app/fleet/queue_units.h"
 #include "functions/queue/flight_recorder.h"
 #include "functions/queue/queues.h"
@@ -19,6 +20,7 @@
 #include "functions/settings.h"
 #include "functions/workers.h"
 #include "runtime/fleet/load.h"
+#include "tables/lease/positions_table.h"
 #include "wire/service/api_route.h"
 #include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"
@@ -93,8 +95,7 @@ class QueueModule final : public Module {
 
   Async<Result<void>> deployed(const PlannedDeployment& planned) override {
     if (units_) {
-      auto queues = planned.queues;
-      auto deployed = co_await units_->deploy(std::move(queues), enabled_mappings());
+      auto deployed = co_await deploy_in_fleet(planned);
       if (!deployed) co_return deployed;
     } else {
       auto opened = open_all(planned);
@@ -156,6 +157,7 @@ class QueueModule final : public Module {
   void leave() override {
     starts_.clear();
     leaving_.reset();
+    parts_->fleet_units = nullptr;
     units_.reset();
     history_.reset();
     if (recorder_) {
@@ -181,7 +183,7 @@ class QueueModule final : public Module {
     figure("freshet_fleet_leader", "1 while this daemon leads its fleet", fleet && fleet->leads() ? 1 : 0);
     figure("freshet_fleet_daemons_wanted", "Daemons that the fleet's work needs", fleet ? daemons_wanted(*fleet) : 0);
     figure("freshet_fleet_queues", "Queues that this daemon serves", here.size());
-    figure("freshet_fleet_mappings", "Event source mappings that this daemon runs", units_->mappings_here());
+    figure("freshet_fleet_mappings", "Event source mappings that this daemon runs", units_->served_here(*mappings_));
   }
   std::set<std::string> enabled_mappings() const {
     std::set<std::string> ids;
@@ -189,6 +191,17 @@ class QueueModule final : public Module {
       if (mapping.definition.enabled) ids.insert(mapping.definition.id);
     }
     return ids;
+  }
+  Async<Result<void>> deploy_in_fleet(const PlannedDeployment& planned) {
+    std::set<std::string> mappings = enabled_mappings();
+    if (!mappings.empty()) {
+      auto provided = co_await provide_positions_table(*parts_->tables);
+      if (!provided) co_return provided;
+    }
+    auto queues = planned.queues;
+    auto deployed = co_await units_->deploy(std::move(queues));
+    if (deployed) units_->set_units(*mappings_, std::move(mappings));
+    co_return deployed;
   }
   void join_fleet(DaemonParts& parts) {
     calls_ = std::make_unique<MemberCalls>(*parts.http, parts.loop.clock(), parts.plan.credentials,
@@ -198,17 +211,12 @@ class QueueModule final : public Module {
     options.lease = milliseconds(parts.options.fleet_lease_ms);
     options.load = [this] { return load_.next(busy_time(parts_->loop.stats()), parts_->loop.clock().boot()); };
     QueueUnitsParts with{
-        *parts.tables,
-        engine_under(*parts.tables),
-        parts.loop,
-        parts.random,
-        parts.log,
-        *queues_,
-        *calls_,
-        parts.start_over,
-        [runtime = parts.runtime](const std::string& id, bool is_mine) { runtime->serve_mapping(id, is_mine); },
-        [runtime = parts.runtime](const std::string& id) { return runtime->is_mapping_busy(id); }};
+        *parts.tables,   engine_under(*parts.tables), parts.loop, parts.random, parts.log, *queues_, *calls_,
+        parts.start_over};
+    mappings_ = std::make_unique<MappingUnits>(*parts.runtime);
     units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
+    parts.fleet_units = units_.get();
+    parts.member_calls = calls_.get();
     queues_->set_create_elsewhere(create_elsewhere());
     parts.runtime->share_mappings();
     parts.runtime->share_schedules(parts.node, [this] { return units_ && units_->is_accepted(); });
@@ -267,7 +275,8 @@ class QueueModule final : public Module {
 
   DaemonParts* parts_ = nullptr;
   std::unique_ptr<Queues> queues_;
-  std::unique_ptr<MemberCalls> calls_;  // Null without a fleet, as is the next.
+  std::unique_ptr<MemberCalls> calls_;  // Null without a fleet, as are the next two.
+  std::unique_ptr<MappingUnits> mappings_;
   std::unique_ptr<QueueUnits> units_;
   LoadMeter load_;
   std::optional<Async<bool>> leaving_;

@@ -4,6 +4,7 @@
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/shell/parts.h"
+#include "functions/queue_states.h"
 
 namespace freshet {
 
@@ -117,9 +118,8 @@ void Adoption::lane_filled(const ItemRef& task) {
 
 Async<Result<void>> Adoption::load_lanes() {
   GetItemInput input;
-  input.table = ShedLog::kTable;
-  input.key.set("queue", Value(table_));
-  input.key.set("slot", Value::number(kLaneSlot));
+  input.table = kQueueStates;
+  input.key = queue_state_key(table_, kLaneSlot);
   auto stored = co_await services_.tables.get_item(std::move(input));
   if (!stored) co_return fail(stored.error());
   if (!*stored) co_return Result<void>();
@@ -138,9 +138,8 @@ Async<Result<void>> Adoption::add_lanes(std::vector<std::string> names) {
   NewLanes lanes = core_.lanes.plan(std::move(names));
   if (lanes.stored.empty()) co_return lanes.room;
   UpdateItemInput update;
-  update.table = ShedLog::kTable;
-  update.key.set("queue", Value(table_));
-  update.key.set("slot", Value::number(kLaneSlot));
+  update.table = kQueueStates;
+  update.key = queue_state_key(table_, kLaneSlot);
   update.update = "ADD lanes :l";
   update.placeholders.values.set(":l", Value(StringSet{{lanes.stored.begin(), lanes.stored.end()}}));
   update.cause = Cause::kQueue;

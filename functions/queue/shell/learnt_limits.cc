@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "functions/queue/shell/parts.h"
+#include "functions/queue_states.h"
 
 namespace freshet {
 
@@ -19,13 +20,6 @@ constexpr std::string_view kHighest = "highestMilli";  // If it is absent, no su
 constexpr std::string_view kKeys = "keys";
 constexpr std::string_view kNameOfKey = "name";
 constexpr std::string_view kByKey = "byKey";  // 1: the names are those of keys; 0: of groups.
-
-Item key_of_slot(const std::string& queue, int64_t slot = kSlot) {
-  Item key;
-  key.set("queue", Value(queue));
-  key.set("slot", Value::number(slot));
-  return key;
-}
 
 void set_limit(Item& item, const LearntLimit& limit) {
   item.set(kRate, Value::number(std::llround(1000 * limit.rate)));
@@ -62,8 +56,8 @@ std::vector<LearntKey> keys_of(const Item& item) {
 Async<Result<void>> LearntLimits::load_learnt() {
   for (const auto slot : {kSlot, kKeysSlot}) {
     GetItemInput input;
-    input.table = ShedLog::kTable;
-    input.key = key_of_slot(table_, slot);
+    input.table = kQueueStates;
+    input.key = queue_state_key(table_, slot);
     auto stored = co_await services_.tables.get_item(std::move(input));
     if (!stored) co_return fail(stored.error());
     if (*stored) slot == kSlot ? remember(stored->decode()) : remember_keys(stored->decode());
@@ -92,7 +86,7 @@ Async<void> LearntLimits::keep_learnt_at_stop() {
 
 Async<void> LearntLimits::write_learnt(LearntLimit limit) {
   core_.limits.kept(limit);
-  Item item = key_of_slot(table_);
+  Item item = queue_state_key(table_, kSlot);
   set_limit(item, limit);
   if (!co_await write_slot(std::move(item))) core_.limits.not_kept();
 }
@@ -105,7 +99,7 @@ Async<void> LearntLimits::write_learnt_keys(std::vector<LearntKey> keys) {
     set_limit(one, key.limit);
     list.elements.emplace_back(std::move(one));
   }
-  Item item = key_of_slot(table_, kKeysSlot);
+  Item item = queue_state_key(table_, kKeysSlot);
   item.set(kKeys, Value(std::move(list)));
   item.set(kByKey, Value::number(settings_.limits.by_key ? 1 : 0));
   if (!co_await write_slot(std::move(item))) core_.limits.names_not_kept();
@@ -113,7 +107,7 @@ Async<void> LearntLimits::write_learnt_keys(std::vector<LearntKey> keys) {
 
 Async<bool> LearntLimits::write_slot(Item item) {
   PutItemInput put;
-  put.table = ShedLog::kTable;
+  put.table = kQueueStates;
   put.unhurried = true;
   put.item = std::move(item);
   put.cause = Cause::kQueue;

@@ -6,6 +6,7 @@
 #include "functions/queue/hand_over.h"
 #include "functions/queue/served_elsewhere.h"
 #include "functions/queue/shell/parts.h"
+#include "functions/queue_states.h"
 
 namespace freshet {
 
@@ -15,13 +16,6 @@ constexpr size_t kMostName = 256;
 constexpr size_t kMostReason = 256;
 constexpr milliseconds kShortestPause{1'000};
 constexpr milliseconds kLongestPause{int64_t{366} * 24 * 3600 * 1000};
-
-Item pause_key(const std::string& queue, int64_t slot) {
-  Item key;
-  key.set("queue", Value(queue));
-  key.set("slot", Value::number(slot));
-  return key;
-}
 
 // A former owner of the queue may write late, and the next one may use the same slot by then. So each write requires
 // that the slot is as its writer knows it; null: free.
@@ -54,7 +48,7 @@ std::optional<Error> wrong_pause(const PauseInput& input) {
 // Runs before anything is taken, and again when the store has other pauses than were known.
 Async<Result<void>> Pausing::load_pauses() {
   QueryInput query;
-  query.table = ShedLog::kTable;
+  query.table = kQueueStates;
   query.key_condition = "#q = :q AND slot BETWEEN :a AND :b";
   query.placeholders.names.emplace_back("#q", "queue");
   query.placeholders.values.set(":q", Value(table_));
@@ -129,8 +123,8 @@ Async<Result<Pause>> Pausing::pause_now(PauseInput input, Actor actor) {
   Pause pause{input.of, std::move(input.name), std::move(input.reason), actor.who, wall(), {}};
   if (input.lasts) pause.until = wall() + *input.lasts;
   PutItemInput put;
-  put.table = ShedLog::kTable;
-  put.item = pause_key(table_, *slot);
+  put.table = kQueueStates;
+  put.item = queue_state_key(table_, *slot);
   for (auto& [name, value] : pause_item(pause)) put.item.set(name, std::move(value));
   put.cause = Cause::kQueue;
   require(put, core_.pauses.find(pause.of, pause.name), &pause);
@@ -167,8 +161,8 @@ Async<Result<void>> Pausing::resume_now(Pause::Of of, std::string name, Actor ac
   AuditLine line{"resume", std::move(actor), table_, {}, {}, {}};
   line.detail = pause_subject(of, name, table_) + ", which was paused " + pause_in_words(*pause);
   DeleteItemInput gone;
-  gone.table = ShedLog::kTable;
-  gone.key = pause_key(table_, core_.pauses.slot_for(of, name).value_or(0));
+  gone.table = kQueueStates;
+  gone.key = queue_state_key(table_, core_.pauses.slot_for(of, name).value_or(0));
   gone.cause = Cause::kQueue;
   require(gone, pause, nullptr);
   gone.condition += " OR attribute_not_exists(since)";
@@ -212,8 +206,8 @@ void Pausing::end_pauses() {
   next_try_ = boot() + settings_.look_around;
   for (auto& pause : core_.pauses.ended(wall_guard_.earliest())) {
     DeleteItemInput gone;
-    gone.table = ShedLog::kTable;
-    gone.key = pause_key(table_, core_.pauses.slot_for(pause.of, pause.name).value_or(0));
+    gone.table = kQueueStates;
+    gone.key = queue_state_key(table_, core_.pauses.slot_for(pause.of, pause.name).value_or(0));
     // Another pause may have got that slot since.
     gone.condition = "since = :s";
     gone.placeholders.values.set(":s", Value::number(epoch_ms(pause.since)));
