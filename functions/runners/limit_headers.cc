@@ -215,7 +215,7 @@ std::optional<milliseconds> retry_after(std::string_view text, WallTime now) {
   }
   auto date = http_date(text);
   if (!date) return {};
-  return std::clamp<milliseconds>(*date - now, milliseconds(0), milliseconds(kLongest * 1000));
+  return std::clamp<milliseconds>(*date - now, milliseconds(0), milliseconds(kLongestWait * 1000));
 }
 
 LimitHints limit_hints(const HttpHeaders& headers, WallTime now) {

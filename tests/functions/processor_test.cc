@@ -559,6 +559,7 @@ TEST(HttpRunnerTest, ReadsRetryAfter) {
   EXPECT_EQ(retry_after("Sun, 06 Nov 1994 08:50:37 GMT", now), milliseconds(60'000));
   EXPECT_EQ(retry_after("Sun, 06 Nov 1994 08:40:37 GMT", now), milliseconds(0));
   EXPECT_EQ(retry_after("99999999999", now), milliseconds(2'592'000'000));
+  EXPECT_EQ(retry_after("Fri, 31 Dec 9999 23:59:59 GMT", now), milliseconds(2'592'000'000)) << "30 days at most";
   EXPECT_EQ(retry_after("99999999999999999999999", now), milliseconds(2'592'000'000)) << "more than 64 bits hold";
   for (auto text : {"", "-1", "-99999999999999999999999", "soon", "Sun, 06 Nix 1994 08:49:37 GMT",
                     "Sun, 36 Nov 1994 08:49:37 GMT"}) {
