@@ -2,6 +2,7 @@
 
 #include "functions/functions.h"
 #include "functions/processor.h"
+#include "functions/runners/run_sharing.h"
 #include "functions/runners/traced_runner.h"
 #include "streams/topics.h"
 
@@ -71,6 +72,8 @@ Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const
   queue->set_pulled(!runner && !settings->trigger_topic.empty());
   queue->downstream().set_runner(place_of(settings->runner));
   if (!runner) co_return report({}, 0, false);
+  RunOrder order{{}, context.function.name, settings->queue_table, context.invocation.trace_id, {}, {}};
+  runner = share_runs(std::move(runner), settings->runner, queues.run_sharing(), std::move(order));
   if (context.tracing) {
     runner = trace_attempts(std::move(runner), settings->runner, *context.tracing, context.invocation.trace_id,
                             settings->queue_table);

@@ -189,7 +189,7 @@ std::string_view state_of(const QueueUnits& units) {
   return "";
 }
 
-void append_members(std::string& out, const FleetCore& fleet) {
+void append_members(std::string& out, const FleetCore& fleet, const SharedRuns& runs) {
   out += '[';
   const char* between = "";
   for (const auto& [id, member] : fleet.view().members) {
@@ -202,6 +202,7 @@ void append_members(std::string& out, const FleetCore& fleet) {
     one.flag("leaving", member.leaving);
     one.number("leaseMs", member.lease.count());
     one.number("load", member.load);
+    one.number("runs", runs.running_at(id));
     const auto units = fleet.view().units.find(id);
     const bool has = fleet.is_alive(id) && units != fleet.view().units.end() && units->second.epoch == member.epoch;
     one.texts("holds", has ? units->second.holds : std::vector<std::string>());
@@ -223,7 +224,7 @@ void append_units(std::string& out, const FleetCore& fleet) {
   out += ']';
 }
 
-std::string fleet_json(const QueueUnits& units) {
+std::string fleet_json(const QueueUnits& units, const SharedRuns& runs) {
   std::string out;
   {
     const FleetCore* fleet = units.core();
@@ -237,7 +238,7 @@ std::string fleet_json(const QueueUnits& units) {
     if (fleet) json.number("wanted", daemons_wanted(*fleet));
     std::string& members = json.raw("members");
     if (fleet) {
-      append_members(members, *fleet);
+      append_members(members, *fleet, runs);
     } else {
       members += "[]";
     }
@@ -257,10 +258,10 @@ std::unique_ptr<Route> make_forward_route(std::unique_ptr<Route> here, QueueUnit
   return std::make_unique<ForwardRoute>(std::move(here), units, calls);
 }
 
-std::vector<std::unique_ptr<Route>> make_fleet_routes(QueueUnits& units) {
+std::vector<std::unique_ptr<Route>> make_fleet_routes(QueueUnits& units, const SharedRuns& runs) {
   std::vector<std::unique_ptr<Route>> out;
-  out.push_back(make_api_route(ApiCall::kFleet, [&units](const HttpRequest&) -> Async<HttpResponse> {
-    return tasks::json_answer(fleet_json(units));
+  out.push_back(make_api_route(ApiCall::kFleet, [&units, &runs](const HttpRequest&) -> Async<HttpResponse> {
+    return tasks::json_answer(fleet_json(units, runs));
   }));
   out.push_back(make_api_route(ApiCall::kNudge, [&units](const HttpRequest&) -> Async<HttpResponse> {
     units.nudge();

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/fleet/queue_units.h"
+#include "app/fleet/shared_runs.h"
 
 namespace freshet {
 
@@ -13,6 +14,6 @@ namespace freshet {
 std::unique_ptr<Route> make_forward_route(std::unique_ptr<Route> here, QueueUnits& units, MemberCalls& calls);
 
 // GET /fleet, and POST /fleet/nudge.
-std::vector<std::unique_ptr<Route>> make_fleet_routes(QueueUnits& units);
+std::vector<std::unique_ptr<Route>> make_fleet_routes(QueueUnits& units, const SharedRuns& runs);
 
 }  // namespace freshet

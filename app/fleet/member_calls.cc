@@ -15,6 +15,7 @@ namespace {
 
 constexpr milliseconds kNudgeTimeout{1000};
 constexpr const char* kNudgePath = "/fleet/nudge";
+constexpr const char* kRunPath = "/fleet/run";
 
 // Headers that mean something to the member that answers, and to the client.
 void copy_header(const HttpHeaders& from, HttpHeaders& to, const char* name) {
@@ -59,6 +60,17 @@ Async<Result<HttpResponse>> MemberCalls::pass_on(const HttpRequest& request, con
   out.body = std::move(answer->body);
   for (const char* name : {"Retry-After", "X-Freshet-Next"}) copy_header(answer->headers, out.headers, name);
   co_return out;
+}
+
+Async<Result<HttpResponse>> MemberCalls::run(std::string body, const std::string& url, const std::string& me,
+                                             milliseconds timeout) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = kRunPath;
+  request.body = std::move(body);
+  request.headers.emplace_back("Content-Type", "application/json");
+  request.headers.emplace_back(kForwardedBy, me);
+  return send(std::move(request), url, credentials_ ? &credentials_->strongest() : nullptr, timeout);
 }
 
 Async<Result<HttpResponse>> MemberCalls::nudge(const std::string& url) {

@@ -27,6 +27,9 @@ class MemberCalls {
   // clients need. Errors as HttpClient::send().
   Async<Result<HttpResponse>> pass_on(const HttpRequest& request, const std::string& url, const std::string& me,
                                       milliseconds timeout);
+  // Asks a member to run a task: POST /fleet/run with this body.
+  Async<Result<HttpResponse>> run(std::string body, const std::string& url, const std::string& me,
+                                  milliseconds timeout);
   // Tells a member to read the fleet's items now.
   Async<Result<HttpResponse>> nudge(const std::string& url);
 

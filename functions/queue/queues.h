@@ -16,6 +16,8 @@
 
 namespace freshet {
 
+class RunSharing;
+
 class Queues final : public TaskQueues {
  public:
   // With `metrics`, each queue keeps the histogram freshet_queue_pickup_seconds. `wall` decides whether the wall clock
@@ -35,6 +37,10 @@ class Queues final : public TaskQueues {
   // For functions that create tasks of a queue that may not be opened here. Without it, they fail.
   void set_create_elsewhere(CreateElsewhere create) { create_elsewhere_ = std::move(create); }
   const CreateElsewhere& create_elsewhere() const { return create_elsewhere_; }
+
+  // Null: each task runs in this daemon. It outlives the queues.
+  void set_run_sharing(RunSharing* sharing) { run_sharing_ = sharing; }
+  RunSharing* run_sharing() const { return run_sharing_; }
 
   // Makes the table a queue. If it is a queue already, gives it these settings. Errors as Queue::open() says, and
   // kUnavailable if it may not be opened. While another open() of the same table is under way, this one waits for it.
@@ -88,6 +94,7 @@ class Queues final : public TaskQueues {
   std::map<std::string, uint64_t> opens_;  // The number of times that each table was opened.
   MayOpen may_open_;
   CreateElsewhere create_elsewhere_;
+  RunSharing* run_sharing_ = nullptr;
   NamedTurns opening_{services_.scheduler};
   Scope sweeps_;  // While there are closed queues, one sweep().
   Scope releases_;

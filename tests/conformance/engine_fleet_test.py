@@ -24,6 +24,30 @@ LEASE_MS = 3000
 KILLS = 5
 QUEUE = "/queues/QueueTable"
 
+# Writes when it begins and ends, and the processes above it. Works for as many milliseconds as the payload says.
+WORK = """#!{python}
+import json, os, sys, time
+task, above, process = json.load(sys.stdin), [], os.getppid()
+while process > 1:
+    above.append(process)
+    process = int(open(f"/proc/{{process}}/stat").read().rsplit(")", 1)[1].split()[1])
+def note(what):
+    line = json.dumps({{"task": task["taskId"], "do": what, "above": above, "at": time.monotonic()}}) + "\\n"
+    os.write(journal, line.encode())
+journal = os.open("{journal}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+note("begin")
+time.sleep(task["payload"] / 1000)
+note("end")
+"""
+
+
+def most_at_once(lines):
+    most = now = 0
+    for line in sorted(lines, key=lambda line: line["at"]):
+        now += 1 if line["do"] == "begin" else -1
+        most = max(most, now)
+    return most
+
 
 class EngineFleet(EngineDaemon):
     """Uses the fixture, not its tests (load_tests below)."""
@@ -67,6 +91,9 @@ class EngineFleet(EngineDaemon):
                         if one.call("GET", "/fleet")["member"] == held[0]:
                             return one
             time.sleep(0.02)
+
+    def depth(self, daemon):
+        return self.try_again(daemon, "GET", QUEUE + "/stats")["depth"]
 
     def until_fleet(self, daemon, members):
         while sum(member["alive"] for member in daemon.call("GET", "/fleet")["members"]) != members:
@@ -398,6 +425,56 @@ class EngineFleet(EngineDaemon):
         with self.assertRaises(Refused) as refused:
             daemons[0].call("GET", "/priority/Nothing/stats")
         self.assertEqual(refused.exception.status, 404)
+
+    def test_tasks_run_on_all_daemons(self):
+        """Programs run on every daemon, all together within the queue's limit; those of a daemon that is killed run again."""
+        journal, program = self.place / "journal", self.place / "work.py"
+        program.write_text(WORK.format(python=sys.executable, journal=journal))
+        program.chmod(0o755)
+        limits = [word for setting in ("CONCURRENCY=6", "TASK_TIMEOUT_MS=4000", "BACKOFF_BASE_MS=1")
+                  for word in ("--set", "ProcessTasksFunction." + setting)]
+        daemons = [self.member(name, *limits, runner=f"exec:{program}") for name in "abc"]
+        owner = self.owner(daemons)
+        self.until_fleet(owner, 3)
+
+        def lines():
+            return [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+
+        def create(names):
+            self.try_again(daemons[0], "POST", QUEUE + "/tasks", {"tasks": [{"taskId": name, "payload": 300} for name in names]})
+
+        create([f"t-{number}" for number in range(36)])
+        self.wait_for(owner, lambda: self.depth(owner).get("SUCCESS", 0) == 36)
+        done = lines()
+        self.assertEqual(len(done), 72, "a begin and an end each")
+        ran = [sum(daemon.process.pid in line["above"] for line in done if line["do"] == "begin") for daemon in daemons]
+        self.assertEqual(sum(ran), 36)
+        self.assertGreaterEqual(min(ran), 6, ran)
+        self.assertLessEqual(most_at_once(done), 6)
+        fleet = owner.call("GET", "/fleet")
+        self.assertEqual([member["runs"] for member in fleet["members"]], [0, 0, 0])
+        # One that only runs tasks is killed.
+        other = next(daemon for daemon in daemons if daemon is not owner)
+        create([f"u-{number}" for number in range(12)])
+        while not any(other.process.pid in line["above"] for line in lines()[72:]):
+            time.sleep(0.01)
+        other.kill()
+        daemons.remove(other)
+        self.wait_for(owner, lambda: self.depth(owner).get("SUCCESS", 0) == 48)
+        again = [item["taskId"]["S"] for item in self.items(owner) if int(item["attempt"]["N"]) > 1]
+        was_there = {line["task"] for line in lines() if other.process.pid in line["above"]}
+        self.assertTrue(again)
+        self.assertLessEqual(set(again), was_there, "only what ran on it")
+        # The owner stops: what runs elsewhere for it is finished.
+        create([f"v-{number}" for number in range(4)])
+        rest = next(daemon for daemon in daemons if daemon is not owner)
+        while not any(rest.process.pid in line["above"] and line["task"].startswith("v-") for line in lines()):
+            time.sleep(0.01)
+        self.end(owner)
+        while any(item["taskStatus"]["S"] != "SUCCESS" for item in self.items(rest)):  # Its books learn of these later.
+            time.sleep(0.02)
+        done = [line for line in lines() if line["task"].startswith("v-")]
+        self.assertEqual(len(done), 8, "each once")
 
     def test_a_redrive_is_that_of_the_owner(self):
         definition = self.place / "priority.json"

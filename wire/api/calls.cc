@@ -73,6 +73,8 @@ constexpr ApiLine kLines[] = {
      "Fleet"},
     {ApiCall::kNudge, "nudge", "POST", "/fleet/nudge", kRead, "Read the fleet's table now: sent by other members", "",
      "Nudge", "Nudged"},
+    {ApiCall::kRun, "run", "POST", "/fleet/run", kWork, "Run a task of another member's queue: sent by that member", "",
+     "Run!", "Ran"},
 
     {ApiCall::kListPriorityQueues, "listPriorityQueues", "GET", "/priority", kRead, "All priority queues", "", "",
      "QueueNames"},

@@ -47,6 +47,7 @@ enum class ApiCall {
   kSchedules,
   kFleet,
   kNudge,
+  kRun,
   kListPriorityQueues,
   kPriorityRecords,
   kPriorityRecord,

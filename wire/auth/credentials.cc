@@ -102,4 +102,12 @@ const AccessKey* Credentials::find(std::string_view id) const {
   return found == keys_.end() ? nullptr : &found->second;
 }
 
+const AccessKey& Credentials::strongest() const {
+  const AccessKey* best = &first();
+  for (const auto& [id, key] : keys_) {
+    if (key.role > best->role) best = &key;
+  }
+  return *best;
+}
+
 }  // namespace freshet

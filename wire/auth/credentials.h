@@ -34,6 +34,8 @@ class Credentials {
 
   const AccessKey* find(std::string_view id) const;  // Null if there is no such key.
   const AccessKey& first() const { return keys_.at(first_); }
+  // One with the most rights; the first one of the file, if it is among these.
+  const AccessKey& strongest() const;
   size_t size() const { return keys_.size(); }
 
  private:

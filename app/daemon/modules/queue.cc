@@ -14,6 +14,8 @@
 #include "app/fleet/forward_route.h"
 #include "app/fleet/mapping_units.h"
 #include "app/fleet/queue_units.h"
+#include "app/fleet/run_here.h"
+#include "app/fleet/shared_runs.h"
 #include "functions/queue/flight_recorder.h"
 #include "functions/queue/queues.h"
 #include "functions/register.h"
@@ -114,7 +116,8 @@ class QueueModule final : public Module {
     if (units_) options.create_elsewhere = create_elsewhere();
     add_route(routes, make_task_route(*queues_, parts_->loop.clock(), std::move(options)));
     if (units_) {
-      for (auto& route : make_fleet_routes(*units_)) routes.push_back(std::move(route));
+      for (auto& route : make_fleet_routes(*units_, *shared_runs_)) routes.push_back(std::move(route));
+      routes.push_back(make_run_route(*runs_here_));
     }
     const auto settings = [](const HttpRequest&) -> Async<HttpResponse> { return tasks::json_answer(settings_json()); };
     routes.push_back(make_api_route(ApiCall::kSettings, settings));
@@ -140,6 +143,7 @@ class QueueModule final : public Module {
   void drain() override {
     comparisons_.end();
     if (units_) {
+      runs_here_->stop();
       const auto most = std::min(parts_->options.drain_ms, parts_->options.fleet_lease_ms);
       leaving_.emplace(units_->leave(parts_->loop.clock().boot() + milliseconds(most)));
     }
@@ -151,13 +155,18 @@ class QueueModule final : public Module {
       static_cast<void>(co_await leaving);
     }
     auto returning = queues_->all_returned(deadline);
-    co_return co_await returning;
+    const bool all = co_await returning;
+    if (!runs_here_) co_return all;
+    auto ending = runs_here_->ended(deadline);
+    const bool ended = co_await ending;
+    co_return all&& ended;
   }
   Async<void> release(BootTime end) override { return queues_->release_held(end); }
   void leave() override {
     starts_.clear();
     leaving_.reset();
     parts_->fleet_units = nullptr;
+    runs_here_.reset();
     units_.reset();
     history_.reset();
     if (recorder_) {
@@ -166,6 +175,7 @@ class QueueModule final : public Module {
       recorder_.reset();
     }
     queues_.reset();
+    shared_runs_.reset();  // Tasks in work use it until their queue ends.
   }
 
  private:
@@ -183,6 +193,10 @@ class QueueModule final : public Module {
     figure("freshet_fleet_leader", "1 while this daemon leads its fleet", fleet && fleet->leads() ? 1 : 0);
     figure("freshet_fleet_daemons_wanted", "Daemons that the fleet's work needs", fleet ? daemons_wanted(*fleet) : 0);
     figure("freshet_fleet_queues", "Queues that this daemon serves", here.size());
+    figure("freshet_fleet_runs_elsewhere", "Tasks of this daemon's queues that run on other daemons",
+           shared_runs_->running() - shared_runs_->running_at(units_->id()));
+    figure("freshet_fleet_runs_of_others", "Tasks of other daemons' queues that run on this daemon",
+           runs_here_->running());
     figure("freshet_fleet_mappings", "Event source mappings that this daemon runs", units_->served_here(*mappings_));
   }
   std::set<std::string> enabled_mappings() const {
@@ -215,6 +229,10 @@ class QueueModule final : public Module {
         parts.start_over};
     mappings_ = std::make_unique<MappingUnits>(*parts.runtime);
     units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
+    shared_runs_ = std::make_unique<SharedRuns>(*units_, *calls_);
+    runs_here_ = std::make_unique<RunHere>(
+        *units_, [runtime = parts.runtime](const RunOrder& order) { return runner_for(order, *runtime); });
+    queues_->set_run_sharing(shared_runs_.get());
     parts.fleet_units = units_.get();
     parts.member_calls = calls_.get();
     queues_->set_create_elsewhere(create_elsewhere());
@@ -275,9 +293,11 @@ class QueueModule final : public Module {
 
   DaemonParts* parts_ = nullptr;
   std::unique_ptr<Queues> queues_;
-  std::unique_ptr<MemberCalls> calls_;  // Null without a fleet, as are the next two.
+  std::unique_ptr<MemberCalls> calls_;  // Null without a fleet, as are the next four.
   std::unique_ptr<MappingUnits> mappings_;
   std::unique_ptr<QueueUnits> units_;
+  std::unique_ptr<SharedRuns> shared_runs_;
+  std::unique_ptr<RunHere> runs_here_;
   LoadMeter load_;
   std::optional<Async<bool>> leaving_;
   std::set<std::string> measured_;  // Queues that this daemon has ever served.

@@ -1,0 +1,29 @@
+// The work of one task that one daemon of a fleet asks another one to do, and its outcome, as they travel between the
+// two. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "functions/runners/runner.h"
+
+namespace freshet {
+
+struct RunOrder {
+  std::string owner;     // The daemon that serves the queue.
+  std::string function;  // The function that processes the tasks of the queue: its settings name the runner.
+  std::string queue;
+  std::string trace_id;  // As in make_runner().
+  std::string lease;
+  ItemRef task;
+};
+
+std::string run_order_json(const RunOrder& order);
+// kValidation: it says what is wrong.
+Result<RunOrder> parse_run_order(std::string_view json);
+
+// Without hints about a limit: only HTTP endpoints send them.
+std::string run_result_json(const RunResult& result);
+Result<RunResult> parse_run_result(std::string_view json);
+
+}  // namespace freshet
