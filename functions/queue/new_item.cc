@@ -5,7 +5,9 @@
 
 #include "base/limits.h"
 #include "base/points.h"
+#include "functions/queue/arrows.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/lanes.h"
 #include "runtime/api/task_cost.h"
 
