@@ -72,7 +72,10 @@ Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const
   queue->set_pulled(!runner && !settings->trigger_topic.empty());
   queue->downstream().set_runner(place_of(settings->runner));
   if (!runner) co_return report({}, 0, false);
-  RunOrder order{{}, context.function.name, settings->queue_table, context.invocation.trace_id, {}, {}};
+  RunOrder order;
+  order.function = context.function.name;
+  order.queue = settings->queue_table;
+  order.trace_id = context.invocation.trace_id;
   runner = share_runs(std::move(runner), settings->runner, queues.run_sharing(), std::move(order));
   if (context.tracing) {
     runner = trace_attempts(std::move(runner), settings->runner, *context.tracing, context.invocation.trace_id,

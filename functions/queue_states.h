@@ -1,5 +1,5 @@
-// The table of what queues remember beside their items: logs of sheds, pauses, jobs, learnt limits, locks. In a fleet
-// it is in the shared store.
+// The table for the state of queues: shed logs, pauses, jobs, learnt limits, lanes, strict locks. In a fleet it is in
+// the shared store.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ inline constexpr std::string_view kQueueStates = "freshet.queues";
 // Creates the table unless it exists. Errors: the store's. `tables` outlives the Async.
 Async<Result<void>> provide_queue_states(Tables& tables);
 
-// `slot`: tells the items of a queue apart.
+// `slot`: which item of the queue. Lines of its shed log have slots from 0 on, all else has negative ones. A strict
+// lock is under a name that no queue of tasks has.
 Item queue_state_key(const std::string& queue, int64_t slot);
 
 }  // namespace freshet

@@ -97,9 +97,10 @@ struct DaemonParts {
   std::function<void(const std::string& folder)> on_code_left = nullptr;  // See RuntimeOptions.
   uint16_t span_port = 0;                                                 // Where programs may send spans by UDP.
   std::function<std::unique_ptr<Route>(std::unique_ptr<Route>)> around_route = nullptr;  // Wraps each module's routes.
-  QueueUnits* fleet_units = nullptr;    // Null without a fleet. Set in join(), as are the next three.
-  MemberCalls* member_calls = nullptr;  // The same.
-  TaskQueues* task_queues = nullptr;
+  // Null without a fleet. The queue module owns them, sets them in join(), and joins before the modules that use them.
+  QueueUnits* fleet_units = nullptr;
+  MemberCalls* member_calls = nullptr;
+  TaskQueues* task_queues = nullptr;  // Set in join().
   // Returns the bytes that modules hold and that count against the memory limit. Null: they hold none.
   std::function<uint64_t()> memory_held = nullptr;
   // Describes the troubles of the engine, a line each; "" if there are none. From join() on, as are the next two.

@@ -16,7 +16,7 @@ namespace freshet {
 // The header with the id of the member that has passed a request on. Such a request is never passed on again.
 inline constexpr const char* kForwardedBy = "X-Freshet-Forwarded-By";
 
-inline constexpr milliseconds kLongestAnswer{10'000};  // How long to wait for another member, if not less.
+inline constexpr milliseconds kLongestAnswer{10'000};  // The longest wait for another member's answer.
 
 class MemberCalls {
  public:
@@ -27,7 +27,7 @@ class MemberCalls {
   // clients need. Errors as HttpClient::send().
   Async<Result<HttpResponse>> pass_on(const HttpRequest& request, const std::string& url, const std::string& me,
                                       milliseconds timeout);
-  // Asks a member to run a task: POST /fleet/run with this body.
+  // Asks a member to run a task: POST /fleet/run with this body. Errors as HttpClient::send().
   Async<Result<HttpResponse>> run(std::string body, const std::string& url, const std::string& me,
                                   milliseconds timeout);
   // Tells a member to read the fleet's items now.

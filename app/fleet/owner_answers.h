@@ -1,4 +1,4 @@
-// Answers to a client when the daemon that serves its queue cannot be asked. Pure.
+// Answers for a client whose queue has no daemon that can be reached. Pure.
 #pragma once
 
 #include <string>

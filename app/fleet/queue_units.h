@@ -58,12 +58,12 @@ class QueueUnits final : private FleetHooks {
   Async<Result<void>> check(FleetNeeds needs);
   // Sets the queues of the template, with their settings.
   Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues);
-  // Sets the things of that kind that this member can serve. The kind outlives the fleet's calls: until leave() has
-  // ended, or the loop no longer runs.
+  // Sets the things of that kind that this member can serve. `kind` must live until leave() has completed, or
+  // the loop has stopped.
   void set_units(UnitKind& kind, std::set<std::string> names);
   // Joins the fleet as the member that others reach at `url`. Call it once requests are served.
   void begin(std::string url);
-  // Gives up everything, and what is busy once it no longer is. Returns true once the store shows that and other
+  // Gives up all units. A busy unit is given up when its work ends. Returns true once the store shows that and other
   // members have been notified; false at the deadline. Call it once.
   Async<bool> leave(BootTime deadline);
 
@@ -83,7 +83,7 @@ class QueueUnits final : private FleetHooks {
   // URLs of the other living members.
   std::vector<std::string> others() const;
   void nudge();
-  size_t served_here(const UnitKind& kind) const;  // The number of things that this member serves.
+  size_t served_here(const UnitKind& kind) const;  // How many of that kind this member serves.
   bool is_clock_off() const { return fleet_ && fleet_->is_clock_off(); }
   // Null until it has joined.
   const FleetCore* core() const { return fleet_ ? fleet_->core() : nullptr; }

@@ -13,11 +13,20 @@ namespace freshet {
 
 namespace {
 
-constexpr milliseconds kLookAtOwner{200};
+constexpr milliseconds kLookAtOwner{500};
 
 Async<void> work(Runner& runner, RunOrder order, std::optional<RunResult>& result, Promise<bool> over) {
   result = co_await runner.run(std::move(order.task), std::move(order.lease));
   over.set(true);
+}
+
+// Nobody is to blame: the attempt does not count.
+RunResult released() {
+  RunResult out;
+  out.kind = RunResult::Kind::kBounced;
+  out.refusal = DownstreamRefusal::kRelease;
+  out.error = "the daemon on which it ran stops";
+  return out;
 }
 
 HttpResponse refused(ErrorCode code, std::string why) {
@@ -26,25 +35,37 @@ HttpResponse refused(ErrorCode code, std::string why) {
 
 }  // namespace
 
+// One run: its place in the list is its promise, which ends it.
 class RunHere::Counted {
  public:
-  explicit Counted(RunHere& all) : all_(all) { ++all_.running_; }
+  Counted(RunHere& all, const Promise<bool>& over) : all_(all), at_(all.runs_.insert(all.runs_.end(), over)) {}
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
   ~Counted() {
-    if (--all_.running_ == 0 && all_.ended_) all_.ended_->set(true);
+    all_.runs_.erase(at_);
+    if (all_.runs_.empty() && all_.ended_) all_.ended_->set(true);
   }
 
  private:
   RunHere& all_;
+  const std::list<Promise<bool>>::iterator at_;
 };
 
-// A daemon that leaves finishes its tasks, and still writes heartbeats.
-Async<void> RunHere::watch(std::string owner, Promise<bool> over) const {
+bool RunHere::is_member(const RunOrder& order) const {
+  const FleetCore* fleet = units_.core();
+  if (!fleet || order.owner == units_.id() || !fleet->is_alive(order.owner)) return false;
+  const auto member = fleet->view().members.find(order.owner);
+  return member != fleet->view().members.end() && member->second.epoch == order.epoch;
+}
+
+// Completes once that life of the owner is over. An owner that leaves still writes heartbeats, so its runs go on.
+Async<void> RunHere::watch(std::string owner, uint64_t epoch, Promise<bool> over) const {
   for (;;) {
     co_await sleep_for(units_.scheduler(), kLookAtOwner);
     const FleetCore* fleet = units_.core();
-    if (fleet && fleet->view().members.contains(owner) && !fleet->is_alive(owner)) break;
+    if (!fleet || fleet->membership() != Membership::kJoined) continue;  // It does not see others then.
+    const auto member = fleet->view().members.find(owner);
+    if (member == fleet->view().members.end() || member->second.epoch != epoch || !fleet->is_alive(owner)) break;
   }
   over.set(true);
 }
@@ -52,29 +73,37 @@ Async<void> RunHere::watch(std::string owner, Promise<bool> over) const {
 Async<HttpResponse> RunHere::answer(std::string body) {
   auto order = parse_run_order(body);
   if (!order) co_return tasks::error_answer(order.error());
-  if (stopped_) co_return refused(ErrorCode::kUnavailable, "this daemon stops");
+  if (stopped_) co_return refused(ErrorCode::kUnavailable, "this daemon is stopping: ask another one");
+  if (!is_member(*order)) {
+    co_return refused(ErrorCode::kUnavailable, "daemon '" + order->owner + "' is no living member of the fleet");
+  }
   auto runner = make_(*order);
   if (!runner) co_return tasks::error_answer(runner.error());
-  const Counted counted(*this);
   std::optional<RunResult> result;
   Promise<bool> over(units_.scheduler());
+  const Counted counted(*this, over);
   const std::string owner = order->owner;
+  const uint64_t epoch = order->epoch;
   {
     Scope both;  // Its end is that of the work.
     both.spawn(work(**runner, std::move(*order), result, over));
-    if (!over.is_set()) both.spawn(watch(owner, over));
+    if (!over.is_set()) both.spawn(watch(owner, epoch, over));
     static_cast<void>(co_await over.future());
   }
   if (result) co_return tasks::json_answer(run_result_json(*result));
+  if (stopped_) co_return tasks::json_answer(run_result_json(released()));
   FRESHET_REACHED("a run ends as the queue's daemon is dead");
-  co_return refused(ErrorCode::kInternal, "daemon " + owner + ", which asked for this, is dead");
+  co_return refused(ErrorCode::kInternal, "the run was stopped: daemon '" + owner + "', which asked for it, is dead");
 }
 
-Async<bool> RunHere::ended(BootTime deadline) {
-  if (running_ == 0) co_return true;
+Async<bool> RunHere::finish(BootTime deadline) {
+  if (runs_.empty()) co_return true;
   ended_.emplace(units_.scheduler());
   auto ending = set_by(deadline, *ended_, units_.scheduler());
-  co_return co_await ending;
+  const bool all = co_await ending;
+  const std::list<Promise<bool>> rest = runs_;
+  for (const Promise<bool>& run : rest) run.set(true);
+  co_return all;
 }
 
 Result<std::unique_ptr<Runner>> runner_for(const RunOrder& order, Runtime& runtime) {
@@ -85,8 +114,11 @@ Result<std::unique_ptr<Runner>> runner_for(const RunOrder& order, Runtime& runti
   if (!function) return none("is not on this daemon");
   const auto settings = process_settings(function->environment);
   if (!settings) return none("has wrong settings on this daemon: " + settings.error().message);
-  if (settings->queue_table != order.queue) return none("is not that of queue '" + order.queue + "' on this daemon");
-  if (!is_work_of_machine(settings->runner)) return none("has another TASK_RUNNER on this daemon");
+  if (settings->queue_table != order.queue)
+    return none("processes queue '" + settings->queue_table + "' on this daemon, not '" + order.queue + "'");
+  if (!is_work_of_machine(settings->runner) || place_of(settings->runner) != order.place) {
+    return none("has another TASK_RUNNER on this daemon");
+  }
   return make_runner(settings->runner, runtime.services(), order.trace_id);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,20 +28,22 @@ class RunHere {
   Async<HttpResponse> answer(std::string body);
   // From now on, further runs are refused.
   void stop() { stopped_ = true; }
-  // Waits for those in work, until `deadline` at most; true if all have ended. Call it once.
-  Async<bool> ended(BootTime deadline);
-  size_t running() const { return running_; }
+  // Waits for those in work, until `deadline`, and then ends the rest: the daemons that asked for them release the
+  // tasks. Returns false if it has ended some. Call it once.
+  Async<bool> finish(BootTime deadline);
+  size_t running() const { return runs_.size(); }
 
  private:
   class Counted;
 
-  Async<void> watch(std::string owner, Promise<bool> over) const;
+  bool is_member(const RunOrder& order) const;
+  Async<void> watch(std::string owner, uint64_t epoch, Promise<bool> over) const;
 
   QueueUnits& units_;
   const MakeRunner make_;
-  size_t running_ = 0;
   bool stopped_ = false;
-  std::optional<Promise<bool>> ended_;  // Set while ended() waits.
+  std::optional<Promise<bool>> ended_;  // Set while finish() waits.
+  std::list<Promise<bool>> runs_;       // Each ends a run.
 };
 
 // The runner of this daemon for the order. kNotFound if the daemon does not have the function, or has it for another

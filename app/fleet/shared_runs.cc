@@ -6,20 +6,62 @@ namespace freshet {
 
 namespace {
 
+// How long a daemon is not asked that cannot be reached or stops, that does not run tasks of the queue, that has no
+// room.
 constexpr seconds kAvoided{5};
+constexpr seconds kAvoidedAsRefusing{60};
+constexpr seconds kAvoidedAsFull{1};
+constexpr seconds kReached{5};       // A daemon that has not answered for this time is tried before it gets a task.
+constexpr seconds kLogged{60};       // A daemon that is not asked is logged again after this time.
 constexpr seconds kForTheAnswer{5};  // How long an answer may take after the runner's own timeout.
+constexpr size_t kMostElsewhere = 2'000;
+
+enum class Answer {
+  kResult,
+  kFull,     // The member has no room for the task, or could not start it. It has not begun.
+  kAway,     // The member cannot be reached, or stops. It has not begun.
+  kRefused,  // The member does not run tasks of this queue. It has not begun.
+  kUnfit,    // No member would accept the order. It has not begun.
+  kLost,     // The task may be in work there.
+};
+
+// True if the task bounced from the daemon itself, and not from what the function or program calls.
+bool is_full(const RunResult& result) {
+  if (!result.begun) return true;
+  return result.kind == RunResult::Kind::kBounced &&
+         (result.refusal == DownstreamRefusal::kUnreachable || result.refusal == DownstreamRefusal::kTooManyRequests ||
+          result.refusal == DownstreamRefusal::kUnavailable);
+}
+
+// `why` is set unless there is a result.
+Answer answer_in(const Result<HttpResponse>& answer, RunResult& result, std::string& why) {
+  if (!answer) {
+    why = answer.error().message;
+    return was_never_sent(answer.error()) ? Answer::kAway : Answer::kLost;
+  }
+  if (answer->status != 200) {
+    why = "status " + std::to_string(answer->status) + " " + answer->body.substr(0, 200);
+    if (answer->status == 400 || answer->status == 413) return Answer::kUnfit;
+    if (answer->status == 503) return Answer::kAway;
+    return answer->status > 400 && answer->status < 500 ? Answer::kRefused : Answer::kLost;
+  }
+  auto read = parse_run_result(answer->body);
+  if (!read) {
+    why = read.error().message;
+    return Answer::kLost;
+  }
+  result = std::move(*read);
+  if (!is_full(result)) return Answer::kResult;
+  why = result.error.empty() ? result.reason : result.error;
+  return Answer::kFull;
+}
 
 RunResult lost(const std::string& member, const std::string& why) {
   RunResult out;
   out.kind = RunResult::Kind::kFailure;
-  out.error = "daemon " + member + " of the fleet, where it ran, gave no answer: " + why;
+  out.error = "the task was sent to daemon '" + member + "', which gave no answer: " + why;
   out.answered = false;
   return out;
-}
-
-// The member has looked at the request, and not begun.
-bool is_refused(const HttpResponse& answer) {
-  return (answer.status >= 400 && answer.status < 500) || answer.status == 503;
 }
 
 }  // namespace
@@ -39,7 +81,7 @@ class SharedRuns::Running {
 
  private:
   SharedRuns& all_;
-  const std::pair<std::string, std::string> key_;
+  const Key key_;
 };
 
 size_t SharedRuns::running() const {
@@ -54,9 +96,10 @@ size_t SharedRuns::running_at(const std::string& member) const {
   return out;
 }
 
-const MemberBeat* SharedRuns::choose(const std::string& queue) const {
+const MemberBeat* SharedRuns::choose(const std::string& queue, const std::set<std::string>& tried) const {
   const FleetCore* fleet = units_.core();
   if (!fleet || fleet->membership() != Membership::kJoined) return nullptr;
+  if (this->running() - running_at(units_.id()) >= kMostElsewhere) return nullptr;
   const auto running = [&](const std::string& member) {
     const auto found = running_.find({queue, member});
     return found == running_.end() ? 0 : found->second;
@@ -64,8 +107,8 @@ const MemberBeat* SharedRuns::choose(const std::string& queue) const {
   const MemberBeat* best = nullptr;
   size_t least = running(units_.id());
   for (const auto& [id, member] : fleet->view().members) {
-    if (id == units_.id() || !fleet->is_alive(id) || member.leaving || member.url.empty()) continue;
-    const auto avoided = avoided_.find(id);
+    if (id == units_.id() || !fleet->is_alive(id) || member.leaving || tried.contains(id)) continue;
+    const auto avoided = avoided_.find({queue, id});
     if ((avoided != avoided_.end() && now() < avoided->second) || running(id) >= least) continue;
     best = &member;
     least = running(id);
@@ -75,11 +118,15 @@ const MemberBeat* SharedRuns::choose(const std::string& queue) const {
 
 Async<RunResult> SharedRuns::run(RunOrder order, milliseconds timeout, Runner& here) {
   order.owner = units_.id();
-  while (const MemberBeat* there = choose(order.queue)) {
+  std::set<std::string> tried;
+  bool stays = false;
+  while (const MemberBeat* there = stays ? nullptr : choose(order.queue, tried)) {
+    order.epoch = units_.core()->me().epoch;
     std::string member = there->id;
     std::string url = there->url;
+    tried.insert(member);
     RunOrder sent = order;
-    auto running = run_at(std::move(member), std::move(url), std::move(sent), timeout);
+    auto running = run_at(std::move(member), std::move(url), std::move(sent), timeout, stays);
     auto result = co_await running;
     if (result) co_return std::move(*result);
   }
@@ -87,29 +134,69 @@ Async<RunResult> SharedRuns::run(RunOrder order, milliseconds timeout, Runner& h
   co_return co_await here.run(std::move(order.task), std::move(order.lease));
 }
 
-// Empty: it has not begun there.
 Async<std::optional<RunResult>> SharedRuns::run_at(std::string member, std::string url, RunOrder order,
-                                                   milliseconds timeout) {
+                                                   milliseconds timeout, bool& stays) {
+  const Key key{order.queue, member};
   const Running counted(*this, order.queue, member);
-  const BootTime end = now() + timeout;
+  auto reaching = is_reached(key, url, order.function);
+  const bool reached = co_await reaching;
+  if (!reached) co_return std::nullopt;
+  const BootTime end = now() + timeout + kForTheAnswer;
   std::string body = run_order_json(order);
   auto answer = co_await calls_.run(std::move(body), url, units_.id(), timeout + kForTheAnswer);
-  Error why;
-  if (answer && answer->status == 200) {
-    auto result = parse_run_result(answer->body);
-    if (result) co_return std::move(*result);
-    why = std::move(result.error());
-  } else if (answer ? is_refused(*answer) : was_never_sent(answer.error())) {
-    FRESHET_REACHED("a member of the fleet does not run a task");
-    avoided_[member] = now() + kAvoided;
-    co_return std::nullopt;
-  } else {
-    why = answer ? Error{ErrorCode::kInternal, "status " + std::to_string(answer->status), nullptr} : answer.error();
+  if (answer) reached_[member] = now();
+  RunResult result;
+  std::string why;
+  switch (answer_in(answer, result, why)) {
+    case Answer::kResult:
+      co_return result;
+    case Answer::kUnfit:
+      stays = true;
+      co_return std::nullopt;
+    case Answer::kFull:
+      FRESHET_REACHED("a member of the fleet has no room for a task");
+      avoid(key, kAvoidedAsFull, order.function, why);
+      co_return std::nullopt;
+    case Answer::kAway:
+      avoid(key, kAvoided, order.function, why);
+      co_return std::nullopt;
+    case Answer::kRefused:
+      FRESHET_REACHED("a member of the fleet does not run a task");
+      avoid(key, kAvoidedAsRefusing, order.function, why);
+      co_return std::nullopt;
+    case Answer::kLost:
+      break;
   }
   FRESHET_REACHED("a task's daemon is lost");
-  avoided_[member] = now() + kAvoided;
+  avoid(key, kAvoided, order.function, why);
   co_await sleep_until(units_.scheduler(), end);
-  co_return lost(member, why.message);
+  co_return lost(member, why);
+}
+
+// A daemon to which no connection comes about would hold its task for the whole timeout. So it is tried first, with a
+// request that ends soon, unless it has answered lately.
+Async<bool> SharedRuns::is_reached(Key key, std::string url, std::string function) {
+  const auto found = reached_.find(key.second);
+  if (found != reached_.end() && now() - found->second < kReached) co_return true;
+  const auto answer = co_await calls_.nudge(url);
+  if (answer) {
+    std::erase_if(reached_, [this](const auto& one) { return now() - one.second >= kReached; });
+    reached_[key.second] = now();
+    co_return true;
+  }
+  FRESHET_REACHED("a member of the fleet is not reached for a task");
+  avoid(key, kAvoided, function, answer.error().message);
+  co_return false;
+}
+
+void SharedRuns::avoid(const Key& key, nanoseconds time, const std::string& function, const std::string& why) {
+  const BootTime today = now();
+  std::erase_if(avoided_, [today](const auto& one) { return one.second <= today; });
+  std::erase_if(logged_, [today](const auto& one) { return one.second + kLogged <= today; });
+  avoided_[key] = today + time;
+  if (!logged_.emplace(key, today).second) return;
+  log_.warn("FLEET_RUN_REFUSED",
+            {{"queue", key.first}, {"member", key.second}, {"function", function}, {"message", why}});
 }
 
 }  // namespace freshet

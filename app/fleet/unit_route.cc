@@ -31,9 +31,10 @@ class UnitExchange final : public Exchange {
     const QueueUnits::Place place = parts_.units.place_of(parts_.kind, name);
     if (place.is == QueueUnits::Place::Is::kHere) return answer_here();
     const bool was_passed_on = !header(request_.headers, kForwardedBy).empty();
-    if (place.is == QueueUnits::Place::Is::kThere && !was_passed_on) return pass_on(name, place.url, is_for_any);
-    if (is_for_any) {
-      FRESHET_REACHED("a queue that nobody serves gets a record");
+    const bool is_nowhere = place.is == QueueUnits::Place::Is::kNowhere;
+    if (!is_nowhere && !was_passed_on) return pass_on(name, place.url, is_for_any);
+    if (is_for_any && is_nowhere) {
+      FRESHET_REACHED("a request for a queue that nobody serves is answered");
       return answer_here();
     }
     answer_ = nobody_serves(name);

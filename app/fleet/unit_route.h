@@ -10,8 +10,9 @@
 
 namespace freshet {
 
-// Wraps the route `here`, whose requests have paths /KIND/NAME/…. `anywhere`: the calls that every member may answer;
-// it does so while nobody else can. All others get 503 then. Everything must outlive the route.
+// Wraps the route `here`, whose requests have paths /KIND/NAME/…. `anywhere`: the calls that this member answers itself
+// while nobody serves the queue, or its member cannot be reached. All others get 503 then. Everything must outlive the
+// route.
 std::unique_ptr<Route> make_unit_route(std::unique_ptr<Route> here, const UnitKind& kind, std::set<ApiCall> anywhere,
                                        QueueUnits& units, MemberCalls& calls);
 

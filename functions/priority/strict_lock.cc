@@ -15,7 +15,7 @@ Async<Result<void>> StrictLock::provide(Tables& tables) {
   return provide_queue_states(tables);
 }
 
-// No queue of tasks has this name: names of tables have no slash.
+// The prefix cannot clash with a queue of tasks: the name of a table has no slash.
 StrictLock::StrictLock(Tables& tables, const std::string& queue)
     : tables_(tables), key_(queue_state_key("priority/" + queue, kSlot)) {}
 

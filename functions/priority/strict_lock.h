@@ -1,7 +1,7 @@
-// In a fleet, a strict queue has one record in flight at most even while its daemon changes: a daemon that stood still
-// may go on with a peek, and the indexes may not show yet what the daemon before has claimed. So an item in the shared
-// store names the record that was claimed last, and each claim writes that item in its own transaction. Nobody needs to
-// unlock it: while the record that it names is not in flight, the next one may be claimed.
+// Keeps a strict queue to one record in flight while its daemon changes. A former daemon may go on with a peek, and an
+// index may not show the last claim yet. So each claim also writes one item of the shared store, in the same
+// transaction. The item names the record that was claimed. Nobody unlocks it: the next claim may go ahead once that
+// record is no longer in flight.
 //
 // Loop thread. The store outlives it and its Asyncs.
 #pragma once
@@ -17,7 +17,7 @@ class StrictLock {
  public:
   struct Seen {
     std::string record;  // The id of the record that was claimed last; "" if none was.
-    int64_t claims = 0;  // Rises with each claim.
+    int64_t claims = 0;  // The number of claims so far.
   };
 
   // Creates the table of the lock unless it exists. Errors: the store's.
@@ -25,7 +25,8 @@ class StrictLock {
 
   StrictLock(Tables& tables, const std::string& queue);
   Async<Result<Seen>> read() const;
-  // The write to make in the same transaction as the claim of `record`. It requires that nothing was claimed since.
+  // The write to make in the same transaction as the claim of `record`. It fails with kConditionalCheckFailed if
+  // another claim was made since `seen`.
   UpdateItemInput claim(const Seen& seen, const std::string& record) const;
 
  private:

@@ -34,7 +34,7 @@ class TableQueue final : public PriorityQueue {
   // Makes the tables with these keys (nothing: `id`, a string) if they are not there, and adds the indexes and books
   // that the queue needs. kValidation for wrong settings and tables that cannot be a queue. `wall` says if the wall
   // clock is trusted, and outlives the queue; null: it always is. `log` says how long indexes take to be built.
-  // `is_shared`: other daemons serve the queue, too, one after the other.
+  // `is_shared`: true in a fleet, where one daemon at a time serves the queue.
   static Async<Result<std::unique_ptr<TableQueue>>> open(Services& services, Settings settings,
                                                          std::optional<TableDefinition> wanted = {},
                                                          WallGuard* wall = nullptr, EventLog log = {},
@@ -46,7 +46,7 @@ class TableQueue final : public PriorityQueue {
   const Settings& settings() const { return settings_; }
   // Call it if another queue has its dead letters in the same index: this queue then counts its own one by one.
   void share_dead_index() { shares_dead_index_ = true; }
-  // Ends what goes on after its answer: a redrive at a rate.
+  // Stops a redrive at a rate that is running.
   void give_up();
 
   // Gives back, or sends to the dead-letter queue, records that have been in flight for too long, and promotes delayed
@@ -146,7 +146,8 @@ class TableQueue final : public PriorityQueue {
   // table_queue_peek.cc
   Async<std::vector<PriorityResult>> peek_now(PeekInput input);
   Async<Result<bool>> is_locked(Peeking& peeking);
-  Async<Result<WriteOutput>> claim_with_lock(WriteInput claim, std::string id, StrictLock::Seen seen);
+  Async<Result<WriteOutput>> claim_with_lock(WriteInput claim, std::string id, std::string receipt,
+                                             StrictLock::Seen seen);
   Async<bool> keep_whole(std::vector<PriorityResult> claimed, std::vector<PriorityResult>& out);
   Async<Result<void>> look_through(Peeking& peeking);
   Async<Result<void>> take_from(std::vector<ItemRef> items, Peeking& peeking);

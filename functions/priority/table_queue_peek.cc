@@ -17,6 +17,8 @@ constexpr int kPagesInOneTurn = 4;      // Then the loop has its turn.
 constexpr int kMostRestarts = 16;       // From the head, because somebody was faster.
 constexpr int kMostDuePages = 40;
 constexpr int kMostFlightPages = 40;
+constexpr int kReadTries = 3;  // To read a record that was just claimed.
+constexpr milliseconds kReadAgain{50};
 
 void pass(std::vector<std::string>& passed, std::string why) {
   if (passed.size() < kMostPassed) passed.push_back(std::move(why));
@@ -25,6 +27,16 @@ void pass(std::vector<std::string>& passed, std::string why) {
 // True if the store refused a write because this one item has no room left; other items are not affected.
 bool concerns_the_item(const Error& error) {
   return error.code == ErrorCode::kValidation;
+}
+
+// kConditionalCheckFailed if the record is not as it was seen; kTransactionConflict if only the lock is not, or if
+// another transaction was under way.
+Error failure_of_claim(const Error& error) {
+  Error cause = cause_of_failure(error);
+  const auto* cancelled = dynamic_cast<const TransactionCanceled*>(error.detail.get());
+  if (cause.code != ErrorCode::kConditionalCheckFailed || !cancelled || cancelled->reasons.empty()) return cause;
+  if (cancelled->reasons.front().code != "ConditionalCheckFailed") cause.code = ErrorCode::kTransactionConflict;
+  return cause;
 }
 
 std::string not_written(const std::string& id, const Error& error) {
@@ -169,7 +181,8 @@ Async<Result<void>> TableQueue::look_through(Peeking& peeking) {
     }
   }
   for (int pages = 1; !peeking.done(); ++pages) {
-    if (lock_ && peeking.next.empty()) {
+    const bool is_at_head = peeking.next.empty();
+    if (lock_ && is_at_head) {
       auto locked = co_await is_locked(peeking);
       if (!locked) co_return fail(locked.error());
       if (*locked) co_return Result<void>();
@@ -201,14 +214,22 @@ Async<Result<bool>> TableQueue::is_locked(Peeking& peeking) {
   if (!item) co_return fail(item.error());
   if (!*item) co_return false;
   const auto facts = facts_of(*item);
-  if (!facts || facts->place != RecordPlace::kInFlight || facts->due_ms(settings_) <= over_by_ms()) co_return false;
+  if (!facts || facts->place != RecordPlace::kInFlight) co_return false;
   peeking.why_none = "'" + settings_.name + "' is strict, and record '" + facts->id + "' is in flight";
-  co_return true;
+  // After its timeout it must be out of flight first: another daemon, whose clock is behind, may extend it.
+  auto end = settling(*item);
+  if (!end) co_return true;
+  auto ended = co_await services_.tables.update_item(std::move(*end));
+  if (ended) co_return false;
+  if (ended.error().code == ErrorCode::kConditionalCheckFailed) co_return true;
+  co_return fail(std::move(ended.error()));
 }
 
-// The lock is written in the same transaction. kConditionalCheckFailed if the record, or the lock, is not as it was
-// seen.
-Async<Result<WriteOutput>> TableQueue::claim_with_lock(WriteInput claim, std::string id, StrictLock::Seen seen) {
+// The lock is written in the same transaction. kConditionalCheckFailed if the record is not as it was seen, or was
+// changed again since; kTransactionConflict if it is worth another look at the lock. If the record cannot be read
+// afterwards, it returns after its timeout.
+Async<Result<WriteOutput>> TableQueue::claim_with_lock(WriteInput claim, std::string id, std::string receipt,
+                                                       StrictLock::Seen seen) {
   auto update = std::get<UpdateItemInput>(std::move(claim));
   update.return_values = ReturnValues::kNone;
   GetItemInput again;
@@ -218,10 +239,17 @@ Async<Result<WriteOutput>> TableQueue::claim_with_lock(WriteInput claim, std::st
   transaction.actions.emplace_back(std::move(update));
   transaction.actions.emplace_back(lock_->claim(seen, id));
   auto written = co_await services_.tables.transact_write(std::move(transaction));
-  if (!written) co_return fail(cause_of_failure(written.error()));
-  auto item = co_await services_.tables.get_item(std::move(again));
+  if (!written) co_return fail(failure_of_claim(written.error()));
+  auto item = co_await services_.tables.get_item(again);
+  for (int tries = 1; !item && tries < kReadTries; ++tries) {
+    co_await sleep_for(services_.scheduler, kReadAgain);
+    item = co_await services_.tables.get_item(again);
+  }
   if (!item) co_return fail(item.error());
-  if (!*item) co_return fail(ErrorCode::kConditionalCheckFailed, "record '" + id + "' was deleted as it was claimed");
+  const auto facts = *item ? facts_of(*item) : Result<RecordFacts>(fail(ErrorCode::kNotFound, "it was deleted"));
+  if (!facts || facts->receipt != receipt) {
+    co_return fail(ErrorCode::kConditionalCheckFailed, "record '" + id + "' was changed as it was claimed");
+  }
   WriteOutput out;
   out.attributes = std::move(*item);
   co_return out;
@@ -395,14 +423,17 @@ Async<Result<void>> TableQueue::take_from(std::vector<ItemRef> items, Peeking& p
   std::vector<Result<WriteOutput>> answers;
   if (!writes.empty()) answers = co_await services_.tables.write_many(std::move(writes));
   if (claim) {
-    auto claimed = co_await claim_with_lock(std::move(*claim), plans.back().facts.id, peeking.lock);
-    if (!claimed) peeking.lost.insert(plans.back().facts.id);
+    auto claimed =
+        co_await claim_with_lock(std::move(*claim), plans.back().facts.id, plans.back().receipt, peeking.lock);
+    if (!claimed && claimed.error().code == ErrorCode::kConditionalCheckFailed) {
+      peeking.lost.insert(plans.back().facts.id);
+    }
     answers.push_back(std::move(claimed));
   }
   for (size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i]) {
       const Error& why = answers[i].error();
-      if (why.code == ErrorCode::kConditionalCheckFailed) {
+      if (why.code == ErrorCode::kConditionalCheckFailed || why.code == ErrorCode::kTransactionConflict) {
         lost = true;
       } else if (!concerns_the_item(why)) {
         error = why;

@@ -66,10 +66,9 @@ void TableQueues::serve(const std::string& name, bool is_mine) {
   queue->give_up();
 }
 
-std::vector<std::string> TableQueues::tables_of(const std::string& name) const {
+std::string TableQueues::table_of(const std::string& name) const {
   const TableQueue* queue = queues_.find(name);
-  if (queue == nullptr) return {};
-  return {queue->settings().states_in()};
+  return queue == nullptr ? std::string() : queue->settings().states_in();
 }
 
 std::string TableQueues::broken() const {

@@ -24,7 +24,7 @@ class TableQueues final : public PriorityQueues {
   TableQueues(const TableQueues&) = delete;
   TableQueues& operator=(const TableQueues&) = delete;
 
-  // Other daemons serve the queues, too, one after the other. Call it before open().
+  // One daemon of a fleet at a time serves each queue. Call it before open().
   void share() { is_shared_ = true; }
   // Errors as TableQueue::open() says; kConflict for a name that is taken, or numbers that another queue of the table
   // has.
@@ -35,8 +35,8 @@ class TableQueues final : public PriorityQueues {
   void begin();
   // This daemon serves the shared queue from now on, or no longer: its timers start, or end.
   void serve(const std::string& name, bool is_mine);
-  // The tables in which the queue's attributes are: one, or none if there is no such queue.
-  std::vector<std::string> tables_of(const std::string& name) const;
+  // The table that has the queue's attributes; empty if there is no such queue.
+  std::string table_of(const std::string& name) const;
 
   PriorityQueue* find(std::string_view name) override { return queues_.find(name); }
   std::vector<std::string> names() const override { return queues_.names(); }

@@ -51,11 +51,12 @@ Async<RunResult> ExecRunner::run(ItemRef task, std::string lease) {
   if (!ran && ran.error().code == ErrorCode::kUnavailable) {
     out.kind = RunResult::Kind::kBounced;  // The program has not been at fault.
     out.error = std::move(ran.error().message);
+    out.begun = false;
     out.delay = settings_.retry_after;
   } else if (!ran) {
     out.kind = RunResult::Kind::kFailure;
     out.error = std::move(ran.error().message);
-    out.answered = false;
+    out.answered = out.begun = false;
   } else if (!ran->timed_out && ran->exit_status == 0) {
     out.result = kept_result(last_bytes(ran->output).empty() ? std::string_view() : ran->output, kMaxOutput);
   } else if (!ran->timed_out && ran->exit_status == kTemporaryFailure) {

@@ -24,10 +24,12 @@ Result<std::string> text_in(const Json& body, const char* name) {
   return found->get<std::string>();
 }
 
-std::optional<milliseconds> time_in(const Json& body, const char* name) {
+Result<void> read_time(const Json& body, const char* name, std::optional<milliseconds>& into) {
   const auto found = body.find(name);
-  if (found == body.end() || !found->is_number_integer()) return std::nullopt;
-  return milliseconds(found->get<int64_t>());
+  if (found == body.end()) return {};
+  if (!found->is_number_integer()) return wrong("needs an integer as '" + std::string(name) + "'");
+  into = milliseconds(found->get<int64_t>());
+  return {};
 }
 
 void put_time(Json& body, const char* name, std::optional<milliseconds> time) {
@@ -58,10 +60,8 @@ Result<Item> item_in(const Json& body, const char* name) {
 }  // namespace
 
 std::string run_order_json(const RunOrder& order) {
-  const Json body = {{"owner", order.owner},
-                     {"function", order.function},
-                     {"queue", order.queue},
-                     {"traceId", order.trace_id},
+  const Json body = {{"owner", order.owner},       {"epoch", order.epoch}, {"place", order.place},
+                     {"function", order.function}, {"queue", order.queue}, {"traceId", order.trace_id},
                      {"lease", order.lease}};
   std::string task;
   append_item_json(task, order.task);
@@ -72,16 +72,17 @@ Result<RunOrder> parse_run_order(std::string_view json) {
   const Json body = Json::parse(json, nullptr, false);
   if (!body.is_object()) return wrong("must be a JSON object");
   RunOrder order;
-  const std::pair<const char*, std::string*> texts[] = {{"owner", &order.owner},
-                                                        {"function", &order.function},
-                                                        {"queue", &order.queue},
-                                                        {"traceId", &order.trace_id},
-                                                        {"lease", &order.lease}};
+  const std::pair<const char*, std::string*> texts[] = {{"owner", &order.owner},      {"function", &order.function},
+                                                        {"queue", &order.queue},      {"place", &order.place},
+                                                        {"traceId", &order.trace_id}, {"lease", &order.lease}};
   for (const auto& [name, into] : texts) {
     auto text = text_in(body, name);
     if (!text) return fail(std::move(text.error()));
     *into = std::move(*text);
   }
+  const auto epoch = body.find("epoch");
+  if (epoch == body.end() || !epoch->is_number_unsigned()) return wrong("needs the number 'epoch'");
+  order.epoch = epoch->get<uint64_t>();
   auto task = item_in(body, "task");
   if (!task) return fail(std::move(task.error()));
   order.task = ItemRef::encode(*task);
@@ -94,7 +95,8 @@ std::string run_result_json(const RunResult& result) {
                {"reason", result.reason},
                {"refusal", kRefusalNames[static_cast<size_t>(result.refusal)]},
                {"badCost", result.bad_cost},
-               {"answered", result.answered}};
+               {"answered", result.answered},
+               {"begun", result.begun}};
   put_time(body, "delayMs", result.delay);
   put_time(body, "leaveAloneMs", result.leave_alone);
   if (result.cost) body["cost"] = *result.cost;
@@ -129,12 +131,17 @@ Result<RunResult> parse_run_result(std::string_view json) {
     if (!text) return fail(std::move(text.error()));
     *into = std::move(*text);
   }
-  const auto answered = body.find("answered");
-  if (answered == body.end() || !answered->is_boolean()) return wrong("needs the boolean 'answered'");
-  result.answered = answered->get<bool>();
-  result.delay = time_in(body, "delayMs");
-  result.leave_alone = time_in(body, "leaveAloneMs");
-  if (const auto cost = body.find("cost"); cost != body.end() && cost->is_number()) result.cost = cost->get<double>();
+  for (const auto& [name, into] : {std::pair("answered", &result.answered), std::pair("begun", &result.begun)}) {
+    const auto flag = body.find(name);
+    if (flag == body.end() || !flag->is_boolean()) return wrong("needs the boolean '" + std::string(name) + "'");
+    *into = flag->get<bool>();
+  }
+  if (auto read = read_time(body, "delayMs", result.delay); !read) return fail(std::move(read.error()));
+  if (auto read = read_time(body, "leaveAloneMs", result.leave_alone); !read) return fail(std::move(read.error()));
+  if (const auto cost = body.find("cost"); cost != body.end()) {
+    if (!cost->is_number()) return wrong("needs a number as 'cost'");
+    result.cost = cost->get<double>();
+  }
   return result;
 }
 

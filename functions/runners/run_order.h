@@ -1,7 +1,7 @@
-// The work of one task that one daemon of a fleet asks another one to do, and its outcome, as they travel between the
-// two. Pure.
+// The request to run one task on another daemon of the fleet, and its result, as JSON. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,9 +10,11 @@
 namespace freshet {
 
 struct RunOrder {
-  std::string owner;     // The daemon that serves the queue.
+  std::string owner;     // The daemon that serves the queue,
+  uint64_t epoch = 0;    // and its epoch in the fleet.
   std::string function;  // The function that processes the tasks of the queue: its settings name the runner.
   std::string queue;
+  std::string place;     // place_of() the runner: daemons with another one refuse.
   std::string trace_id;  // As in make_runner().
   std::string lease;
   ItemRef task;
@@ -24,6 +26,7 @@ Result<RunOrder> parse_run_order(std::string_view json);
 
 // Without hints about a limit: only HTTP endpoints send them.
 std::string run_result_json(const RunResult& result);
+// kValidation: it says what is wrong.
 Result<RunResult> parse_run_result(std::string_view json);
 
 }  // namespace freshet

@@ -34,6 +34,7 @@ bool is_work_of_machine(const RunnerSettings& settings) {
 std::unique_ptr<Runner> share_runs(std::unique_ptr<Runner> here, const RunnerSettings& settings, RunSharing* sharing,
                                    RunOrder order) {
   if (sharing == nullptr || !here || !is_work_of_machine(settings)) return here;
+  order.place = place_of(settings);
   return std::make_unique<SharedRunner>(std::move(here), settings.timeout, *sharing, std::move(order));
 }
 

@@ -13,8 +13,9 @@ namespace freshet {
 class RunSharing {
  public:
   virtual ~RunSharing() = default;
-  // Does the work on one of the daemons, `here` if it is this one. `order.owner` is set by the callee. `timeout`: after
-  // that time a runner has ended. Destroying the Async ends the work. `here` outlives the Async.
+  // Does the work on one of the daemons, `here` if it is this one. The callee sets the owner and its
+  // epoch. `timeout`: the
+  // longest time that a run may take. Destroying the Async ends the work. `here` outlives the Async.
   virtual Async<RunResult> run(RunOrder order, milliseconds timeout, Runner& here) = 0;
 };
 
@@ -22,8 +23,8 @@ class RunSharing {
 // anywhere.
 bool is_work_of_machine(const RunnerSettings& settings);
 
-// `here` is the runner of `settings`, which the function has for the queue. Returns it unchanged if its work is none of
-// this machine's. `sharing` outlives the result; null: all work is done here.
+// `here` is the runner of `settings`, which the function has for the queue. Returns it unchanged if it calls an
+// endpoint. `sharing` outlives the result; null: all work is done here.
 std::unique_ptr<Runner> share_runs(std::unique_ptr<Runner> here, const RunnerSettings& settings, RunSharing* sharing,
                                    RunOrder order);
 

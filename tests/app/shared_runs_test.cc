@@ -16,7 +16,13 @@ ItemRef task_named(const std::string& id) {
 }
 
 RunOrder order_of(const std::string& id) {
-  return {{}, "Process", "QueueTable", "", id + "-lease", task_named(id)};
+  RunOrder order;
+  order.function = "Process";
+  order.queue = "QueueTable";
+  order.place = "/bin/work";
+  order.lease = id + "-lease";
+  order.task = task_named(id);
+  return order;
 }
 
 // Takes a time, and then says where it ran.
@@ -54,6 +60,19 @@ class SharedRunsTest : public AskedMemberTest {
   }
   ~SharedRunsTest() override { scope.clear(); }
 
+  // The daemon can be reached, and answers an order like this.
+  void answer_runs(std::function<Result<HttpResponse>()> answer) {
+    world.http.answer = [answer](const HttpRequest& request) -> Result<HttpResponse> {
+      if (request.target == "/fleet/run") return answer();
+      return HttpResponse{};
+    };
+  }
+  static HttpResponse answer_of(int status, std::string body = "") {
+    HttpResponse out;
+    out.status = status;
+    out.body = std::move(body);
+    return out;
+  }
   void run(const std::string& id) { scope.spawn(keep(id)); }
   Async<void> keep(std::string id) {
     RunOrder order = order_of(id);
@@ -61,13 +80,10 @@ class SharedRunsTest : public AskedMemberTest {
     RunResult result = co_await running;
     results[id] = std::move(result);
   }
-  HttpResponse ran(const Value& value) {
+  static HttpResponse ran(const Value& value) {
     RunResult result;
     result.result = value;
-    HttpResponse answer;
-    answer.status = 200;
-    answer.body = run_result_json(result);
-    return answer;
+    return answer_of(200, run_result_json(result));
   }
   std::string text(const std::string& id) {
     const auto* string = results.at(id).result.get_if<std::string>();
@@ -79,20 +95,20 @@ class SharedRunsTest : public AskedMemberTest {
     return out;
   }
 
-  SharedRuns shared{*units, calls};
+  SharedRuns shared{*units, calls, EventLog()};
   SlowRunner here{world.scheduler};
   std::map<std::string, RunResult> results;
   Scope scope;
 };
 
 TEST_F(SharedRunsTest, EachDaemonHasEquallyManyTasks) {
-  world.http.answer = [this](const HttpRequest&) { return ran(Value("there")); };
+  answer_runs([] { return ran(Value("there")); });
   for (const char* id : {"a", "b", "c", "d", "e"}) run(id);
   EXPECT_EQ(here.begun, 3) << "the first one, and every second one";
   EXPECT_EQ(shared.running_at("owner"), 2u);
   EXPECT_EQ(shared.running_at("asked"), 3u);
   EXPECT_EQ(shared.running(), 5u);
-  world.pass(seconds(2));
+  world.pass(seconds(3));
   ASSERT_EQ(results.size(), 5u);
   EXPECT_EQ(text("a"), "a-lease a");
   EXPECT_EQ(text("b"), "there");
@@ -104,57 +120,117 @@ TEST_F(SharedRunsTest, EachDaemonHasEquallyManyTasks) {
 TEST_F(SharedRunsTest, AnOrderArrivesAsItWasSent) {
   run("a");
   run("b");
+  world.pass(milliseconds(1500));
   ASSERT_EQ(runs_asked(), 1u);
   const auto sent = parse_run_order(world.http.requests.back().body);
   ASSERT_TRUE(sent) << sent.error().message;
   EXPECT_EQ(sent->owner, "asked");
+  EXPECT_EQ(sent->epoch, units->core()->me().epoch);
+  EXPECT_EQ(sent->place, "/bin/work");
   EXPECT_EQ(sent->function, "Process");
   EXPECT_EQ(sent->queue, "QueueTable");
   EXPECT_EQ(sent->lease, "b-lease");
   EXPECT_EQ(sent->task.decode(), task_named("b").decode());
 }
 
-TEST_F(SharedRunsTest, AMemberThatDoesNotBeginIsLeftAlone) {
-  for (const bool is_reached : {false, true}) {
-    SCOPED_TRACE(is_reached);
+TEST_F(SharedRunsTest, AMemberThatCannotBeReachedIsNotAskedForFiveSeconds) {
+  world.http.answer = [](const HttpRequest&) { return never_sent(ErrorCode::kUnavailable, "nobody listens"); };
+  run("a");
+  run("b");
+  world.pass(seconds(3));
+  EXPECT_EQ(text("b"), "b-lease b") << "it ran here";
+  EXPECT_EQ(runs_asked(), 0u) << "it was tried with a small request";
+  run("c");
+  run("d");
+  EXPECT_EQ(here.begun, 4);
+  world.pass(seconds(5));
+  answer_runs([] { return ran(Value("there")); });
+  run("e");
+  run("f");
+  world.pass(seconds(3));
+  EXPECT_EQ(text("f"), "there");
+}
+
+TEST_F(SharedRunsTest, ATaskThatTheMemberDoesNotBeginRunsElsewhereAtOnce) {
+  RunResult full;
+  full.kind = RunResult::Kind::kBounced;
+  full.refusal = DownstreamRefusal::kTooManyRequests;
+  full.reason = "the function is at its concurrency";
+  RunResult missing;
+  missing.kind = RunResult::Kind::kFailure;
+  missing.error = "no such program";
+  missing.begun = false;
+  struct Case {
+    HttpResponse answer;
+    seconds avoided;
+  };
+  const Case cases[] = {{answer_of(503), seconds(5)},
+                        {answer_of(404), seconds(60)},
+                        {answer_of(403), seconds(60)},
+                        {answer_of(413), seconds(0)},
+                        {answer_of(200, run_result_json(full)), seconds(1)},
+                        {answer_of(200, run_result_json(missing)), seconds(1)}};
+  for (const Case& one : cases) {
+    SCOPED_TRACE(std::to_string(one.answer.status) + " " + one.answer.body);
     world.http.requests.clear();
-    here.begun = 0;
-    world.http.answer = [is_reached](const HttpRequest&) -> Result<HttpResponse> {
-      if (!is_reached) return never_sent(ErrorCode::kUnavailable, "nobody listens");
-      HttpResponse refused;
-      refused.status = 404;
-      return refused;
-    };
+    results.clear();
+    answer_runs([&] { return one.answer; });
     run("a");
     run("b");
-    world.pass(seconds(3));
-    EXPECT_EQ(text("b"), "b-lease b") << "it ran here";
-    EXPECT_EQ(runs_asked(), 1u);
-    run("c");
-    run("d");
-    EXPECT_EQ(here.begun, 4) << "it is not asked for a while";
-    world.pass(seconds(6));
+    world.pass(milliseconds(4500));
+    EXPECT_EQ(text("b"), "b-lease b");
+    EXPECT_EQ(runs_asked(), 1u) << "no member is asked twice for one task";
+    const milliseconds begun_after(1500);
+    if (one.avoided > seconds(5)) {
+      world.pass(one.avoided - seconds(6));
+      run("c");
+      run("d");
+      world.pass(begun_after);
+      EXPECT_EQ(runs_asked(), 1u);
+      world.pass(seconds(10));
+    } else {
+      world.pass(one.avoided);
+    }
     run("e");
     run("f");
+    world.pass(begun_after);
     EXPECT_EQ(runs_asked(), 2u);
-    world.pass(seconds(6));
+    world.pass(seconds(61));
   }
 }
 
-TEST_F(SharedRunsTest, ATaskWhoseDaemonIsLostKeepsItsPlaceUntilItsTimeIsOver) {
-  world.http.answer = [](const HttpRequest&) -> Result<HttpResponse> {
-    return fail(ErrorCode::kUnavailable, "connection reset");
-  };
+TEST_F(SharedRunsTest, WhatTheProgramRefusesIsAResult) {
+  RunResult refused;
+  refused.kind = RunResult::Kind::kBounced;
+  refused.refusal = DownstreamRefusal::kTemporary;
+  refused.reason = "the program ended with status 75";
+  answer_runs([&] { return answer_of(200, run_result_json(refused)); });
   run("a");
   run("b");
-  world.pass(seconds(50));
+  world.pass(seconds(3));
+  EXPECT_EQ(results["b"].kind, RunResult::Kind::kBounced);
+  EXPECT_EQ(here.begun, 1);
+}
+
+TEST_F(SharedRunsTest, ATaskWhoseDaemonIsLostKeepsItsPlaceUntilItsTimeIsOver) {
+  answer_runs([]() -> Result<HttpResponse> { return fail(ErrorCode::kUnavailable, "connection reset"); });
+  run("a");
+  run("b");
+  world.pass(seconds(60));
   EXPECT_EQ(shared.running(), 1u) << "it may still run there";
   EXPECT_FALSE(results.contains("b"));
-  world.pass(seconds(11));
+  world.pass(seconds(7));
   ASSERT_TRUE(results.contains("b"));
   EXPECT_EQ(results["b"].kind, RunResult::Kind::kFailure);
   EXPECT_FALSE(results["b"].answered);
-  EXPECT_EQ(results["b"].error, "daemon owner of the fleet, where it ran, gave no answer: connection reset");
+  EXPECT_EQ(results["b"].error, "the task was sent to daemon 'owner', which gave no answer: connection reset");
+}
+
+TEST_F(SharedRunsTest, AMemberThatLeavesIsNotAsked) {
+  auto leaving = owner->leave(world.clock.boot() + seconds(5));
+  world.pass(seconds(3));
+  for (const char* id : {"a", "b", "c"}) run(id);
+  EXPECT_EQ(here.begun, 3);
 }
 
 TEST_F(SharedRunsTest, ASilentMemberIsNotAsked) {
@@ -165,17 +241,12 @@ TEST_F(SharedRunsTest, ASilentMemberIsNotAsked) {
 }
 
 TEST_F(SharedRunsTest, AnAnswerThatIsNoResultCountsAsLost) {
-  world.http.answer = [](const HttpRequest&) {
-    HttpResponse odd;
-    odd.status = 200;
-    odd.body = "hello";
-    return odd;
-  };
+  answer_runs([] { return answer_of(200, "hello"); });
   run("a");
   run("b");
-  world.pass(seconds(61));
+  world.pass(seconds(67));
   EXPECT_EQ(results["b"].error,
-            "daemon owner of the fleet, where it ran, gave no answer: the body must be a JSON object");
+            "the task was sent to daemon 'owner', which gave no answer: the body must be a JSON object");
 }
 
 // The other side: this member runs tasks of the owner's queues.
@@ -187,9 +258,14 @@ class RunHereTest : public AskedMemberTest {
     route.reset();
   }
 
-  void ask_for(const std::string& id, std::string from = "owner") {
+  RunOrder order_from(const std::string& id, std::string from) {
     RunOrder order = order_of(id);
     order.owner = std::move(from);
+    order.epoch = owner->core()->me().epoch;
+    return order;
+  }
+  void ask_for(const std::string& id, std::string from = "owner") {
+    RunOrder order = order_from(id, std::move(from));
     asking.emplace(runs.answer(run_order_json(order)));
   }
   HttpResponse answer() {
@@ -255,10 +331,10 @@ TEST_F(RunHereTest, ARunEndsWhenTheDaemonThatAskedForItHangsUp) {
 TEST_F(RunHereTest, ADaemonThatStopsFinishesWhatItRuns) {
   ask_for("a");
   runs.stop();
-  std::optional<Async<bool>> ended(runs.ended(world.clock.boot() + seconds(60)));
+  std::optional<Async<bool>> ended(runs.finish(world.clock.boot() + seconds(60)));
   world.pass(seconds(10));
   EXPECT_FALSE(ended->is_ready());
-  auto refused = runs.answer(run_order_json(order_of("b")));
+  auto refused = runs.answer(run_order_json(order_from("b", "owner")));
   ASSERT_TRUE(refused.is_ready());
   EXPECT_EQ(refused.take().status, 503);
   world.pass(seconds(11));
@@ -267,10 +343,40 @@ TEST_F(RunHereTest, ADaemonThatStopsFinishesWhatItRuns) {
   EXPECT_EQ(answer().status, 200);
 }
 
-TEST_F(RunHereTest, ADaemonThatStopsDoesNotWaitForever) {
+TEST_F(RunHereTest, ADaemonThatStopsGivesBackWhatTakesTooLong) {
   ask_for("a");
   runs.stop();
-  EXPECT_FALSE(world.wait(runs.ended(world.clock.boot() + seconds(5))));
+  EXPECT_FALSE(world.wait(runs.finish(world.clock.boot() + seconds(5))));
+  world.pass(milliseconds(1));
+  EXPECT_EQ(runner.in_work, 0);
+  const auto result = parse_run_result(answer().body);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->kind, RunResult::Kind::kBounced) << "the attempt does not count";
+  EXPECT_EQ(result->refusal, DownstreamRefusal::kRelease);
+}
+
+TEST_F(RunHereTest, OnlyALivingMemberMayAsk) {
+  const auto status_of = [this](const RunOrder& order) {
+    auto asked = runs.answer(run_order_json(order));
+    EXPECT_TRUE(asked.is_ready());
+    return asked.take().status;
+  };
+  EXPECT_EQ(status_of(order_from("a", "nobody")), 503);
+  EXPECT_EQ(status_of(order_from("a", "asked")), 503) << "itself";
+  RunOrder of_another_life = order_from("a", "owner");
+  ++of_another_life.epoch;
+  EXPECT_EQ(status_of(of_another_life), 503);
+  EXPECT_EQ(runner.begun, 0);
+}
+
+TEST_F(RunHereTest, ARunEndsWhenTheDaemonThatAskedForItStartsAgain) {
+  ask_for("a");
+  world.pass(seconds(1));
+  owner = std::make_unique<Fleet>(*world.store, world.scheduler, world.random, EventLog(), no_work,
+                                  FleetOptions{"owner", "http://owner", milliseconds(3000)});
+  EXPECT_TRUE(world.wait(owner->join()));
+  world.pass(seconds(2));
+  EXPECT_EQ(runner.in_work, 0);
 }
 
 TEST_F(RunHereTest, AnOrderThatIsWrongIsRefused) {
@@ -282,16 +388,32 @@ TEST_F(RunHereTest, AnOrderThatIsWrongIsRefused) {
   EXPECT_EQ(refusal("{").status, 400);
   EXPECT_NE(refusal("[]").body.find("the body must be a JSON object"), std::string::npos);
   EXPECT_NE(refusal(R"({"owner":"a"})").body.find("the body needs the string 'function'"), std::string::npos);
-  EXPECT_NE(refusal(R"({"owner":"a","function":"f","queue":"q","traceId":"","lease":"l","task":1})")
-                .body.find("the body needs the object 'task'"),
-            std::string::npos);
-  EXPECT_EQ(refusal(R"({"owner":"a","function":"f","queue":"q","traceId":"","lease":"l","task":{"a":{"X":1}}})").status,
-            400);
-  EXPECT_EQ(refusal(R"({"owner":"a","function":"f","queue":"q","traceId":"","lease":"l","task":{}})").status, 404);
+  const std::string most = R"({"owner":"a","function":"f","queue":"q","place":"","traceId":"","lease":"l")";
+  EXPECT_NE(refusal(most + R"(,"task":{}})").body.find("the body needs the number 'epoch'"), std::string::npos);
+  EXPECT_NE(refusal(most + R"(,"epoch":1,"task":1})").body.find("the body needs the object 'task'"), std::string::npos);
+  EXPECT_EQ(refusal(most + R"(,"epoch":1,"task":{"a":{"X":1}}})").status, 400);
+  RunOrder unknown = order_from("a", "owner");
+  unknown.function = "Another";
+  EXPECT_EQ(refusal(run_order_json(unknown)).status, 404);
   EXPECT_EQ(runner.begun, 0);
 }
 
-TEST(RunResultTest, AllOfItArrives) {
+TEST(RunSharingTest, OnlyFunctionsAndProgramsAreShared) {
+  RunnerSettings settings;
+  for (const auto kind : {RunnerSettings::Kind::kFunction, RunnerSettings::Kind::kExec, RunnerSettings::Kind::kHttp,
+                          RunnerSettings::Kind::kFake, RunnerSettings::Kind::kNone}) {
+    settings.kind = kind;
+    EXPECT_EQ(is_work_of_machine(settings),
+              kind == RunnerSettings::Kind::kFunction || kind == RunnerSettings::Kind::kExec);
+  }
+  QueueWorld world{false};
+  settings.kind = RunnerSettings::Kind::kHttp;
+  auto http = std::make_unique<SlowRunner>(world.scheduler);
+  const Runner* before = http.get();
+  EXPECT_EQ(share_runs(std::move(http), settings, nullptr, order_of("a")).get(), before);
+}
+
+TEST(RunResultTest, ItSurvivesTheRoundTrip) {
   RunResult sent;
   sent.kind = RunResult::Kind::kBounced;
   sent.result = Value(Map{{"a", Value::number(1)}});
@@ -303,6 +425,7 @@ TEST(RunResultTest, AllOfItArrives) {
   sent.cost = 2.5;
   sent.bad_cost = "x";
   sent.answered = false;
+  sent.begun = false;
   const auto got = parse_run_result(run_result_json(sent));
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(got->kind, sent.kind);
@@ -315,6 +438,7 @@ TEST(RunResultTest, AllOfItArrives) {
   EXPECT_EQ(got->cost, sent.cost);
   EXPECT_EQ(got->bad_cost, sent.bad_cost);
   EXPECT_FALSE(got->answered);
+  EXPECT_FALSE(got->begun);
   EXPECT_TRUE(parse_run_result(run_result_json({})));
   EXPECT_FALSE(parse_run_result(R"({"kind":"odd","refusal":"429","values":{}})"));
   EXPECT_FALSE(parse_run_result(R"({"kind":"success","refusal":"odd","values":{}})"));

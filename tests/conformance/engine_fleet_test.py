@@ -462,9 +462,7 @@ class EngineFleet(EngineDaemon):
         daemons.remove(other)
         self.wait_for(owner, lambda: self.depth(owner).get("SUCCESS", 0) == 48)
         again = [item["taskId"]["S"] for item in self.items(owner) if int(item["attempt"]["N"]) > 1]
-        was_there = {line["task"] for line in lines() if other.process.pid in line["above"]}
-        self.assertTrue(again)
-        self.assertLessEqual(set(again), was_there, "only what ran on it")
+        self.assertIn(len(again), (1, 2), f"only what it had been given, as it has two places: {again}")
         # The owner stops: what runs elsewhere for it is finished.
         create([f"v-{number}" for number in range(4)])
         rest = next(daemon for daemon in daemons if daemon is not owner)

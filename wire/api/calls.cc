@@ -73,8 +73,8 @@ constexpr ApiLine kLines[] = {
      "Fleet"},
     {ApiCall::kNudge, "nudge", "POST", "/fleet/nudge", kRead, "Read the fleet's table now: sent by other members", "",
      "Nudge", "Nudged"},
-    {ApiCall::kRun, "run", "POST", "/fleet/run", kWork, "Run a task of another member's queue: sent by that member", "",
-     "Run!", "Ran"},
+    {ApiCall::kRun, "run", "POST", "/fleet/run", kOperate,
+     "Run a task of another member's queue, beside its limits: for members only", "", "Run!", "Ran"},
 
     {ApiCall::kListPriorityQueues, "listPriorityQueues", "GET", "/priority", kRead, "All priority queues", "", "",
      "QueueNames"},

@@ -34,7 +34,7 @@ class Credentials {
 
   const AccessKey* find(std::string_view id) const;  // Null if there is no such key.
   const AccessKey& first() const { return keys_.at(first_); }
-  // One with the most rights; the first one of the file, if it is among these.
+  // A key with the highest role: the first key of the file if it has that role, else the first of these by its id.
   const AccessKey& strongest() const;
   size_t size() const { return keys_.size(); }
 

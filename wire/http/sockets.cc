@@ -23,9 +23,16 @@ namespace {
 constexpr nanoseconds kLongestSleep = seconds(1);
 constexpr size_t kMostReady = 256;
 
-void send_at_once(int socket) {
+constexpr int kKeepAliveSeconds = 30;
+
+void set_tcp_options(int socket) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  // A task that runs on another daemon may need an hour: a peer that is gone without a word is noticed, and machines in
+  // between see that the connection is in use.
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kKeepAliveSeconds, sizeof(kKeepAliveSeconds));
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &kKeepAliveSeconds, sizeof(kKeepAliveSeconds));
 }
 
 // Empty for an address of another family.
@@ -111,7 +118,7 @@ class SystemAcceptor final : public Acceptor {
     while (true) {
       Fd client(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (client) {
-        send_at_once(client.get());
+        set_tcp_options(client.get());
         return std::make_unique<SystemSocket>(std::move(client));
       }
       if (errno != EINTR && errno != ECONNABORTED) return nullptr;
@@ -204,7 +211,7 @@ class SystemNetwork final : public Network {
   std::unique_ptr<Socket> connect(const SocketAddress& address) override {
     Fd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!fd) return nullptr;
-    send_at_once(fd.get());
+    set_tcp_options(fd.get());
     if (::connect(fd.get(), address.get(), address.size) != 0 && errno != EINPROGRESS) return nullptr;
     return std::make_unique<SystemSocket>(std::move(fd));
   }

@@ -1,5 +1,5 @@
-// A module for queues over tables of which each is served by one daemon of a fleet at a time. Without a fleet, by this
-// daemon.
+// Base of the modules for priority queues and filtered queues. In a fleet, one daemon at a time serves each queue.
+// Without a fleet, this daemon serves all.
 #pragma once
 
 #include <set>
@@ -37,6 +37,8 @@ class FleetTablesModule : public DefinedTablesModule<Tables, Definition>, protec
     if (units_ != nullptr) this->tables_->share();
   }
   void serve(const std::string& name, bool is_mine) override { this->tables_->serve(name, is_mine); }
+  // Nothing is waited for: each change is one conditional write or transaction, so a late one fails, or is like one of
+  // another client.
   bool is_busy(const std::string&) const override { return false; }
 
   QueueUnits* units_ = nullptr;  // Null without a fleet.

@@ -31,9 +31,8 @@ class PriorityModule final : public FleetTablesModule<priority::TableQueues, pri
   std::string_view kind() const override { return "priority"; }
   // Another daemon may have changed the table meanwhile.
   void serve(const std::string& name, bool is_mine) override {
-    for (const std::string& table : tables_->tables_of(name)) {
-      if (is_mine) parts_->start_over(table);
-    }
+    const std::string table = tables_->table_of(name);
+    if (is_mine && !table.empty()) parts_->start_over(table);
     FleetTablesModule::serve(name, is_mine);
   }
 

@@ -155,17 +155,19 @@ class QueueModule final : public Module {
       static_cast<void>(co_await leaving);
     }
     auto returning = queues_->all_returned(deadline);
-    const bool all = co_await returning;
-    if (!runs_here_) co_return all;
-    auto ending = runs_here_->ended(deadline);
-    const bool ended = co_await ending;
-    co_return all&& ended;
+    const bool all_returned = co_await returning;
+    if (!runs_here_) co_return all_returned;
+    auto ending = runs_here_->finish(deadline);
+    const bool all_ended = co_await ending;
+    co_return all_returned&& all_ended;
   }
   Async<void> release(BootTime end) override { return queues_->release_held(end); }
   void leave() override {
     starts_.clear();
     leaving_.reset();
     parts_->fleet_units = nullptr;
+    parts_->member_calls = nullptr;
+    queues_->set_run_sharing(nullptr);
     runs_here_.reset();
     units_.reset();
     history_.reset();
@@ -229,7 +231,7 @@ class QueueModule final : public Module {
         parts.start_over};
     mappings_ = std::make_unique<MappingUnits>(*parts.runtime);
     units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
-    shared_runs_ = std::make_unique<SharedRuns>(*units_, *calls_);
+    shared_runs_ = std::make_unique<SharedRuns>(*units_, *calls_, parts.log);
     runs_here_ = std::make_unique<RunHere>(
         *units_, [runtime = parts.runtime](const RunOrder& order) { return runner_for(order, *runtime); });
     queues_->set_run_sharing(shared_runs_.get());
