@@ -392,6 +392,22 @@ Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
 Async<Result<void>> Runtime::remove_mapping(std::string id) {
   return parts_->mappings.remove(std::move(id));
 }
+void Runtime::share_events(std::string daemon) {
+  parts_->invoker.events().share(std::move(daemon));
+}
+
+void Runtime::serve_events(bool is_mine) {
+  parts_->invoker.events().serve(is_mine);
+}
+
+bool Runtime::is_busy_with_events() const {
+  return parts_->invoker.events().is_working();
+}
+
+void Runtime::look_for_events() {
+  parts_->invoker.events().look();
+}
+
 void Runtime::share_mappings() {
   parts_->mappings.share();
 }

@@ -79,6 +79,14 @@ class Runtime {
   // False once a mapping that is no longer served has no batch under way and its position is stored. True while it is
   // served.
   bool is_mapping_busy(const std::string& id) const;
+  // The asynchronous events are those of a fleet, in which `daemon` names this daemon: see EventQueue::share(). They
+  // run while serve_events() says so. Call share_events() before start().
+  void share_events(std::string daemon);
+  void serve_events(bool is_mine);
+  // True while events are in work.
+  bool is_busy_with_events() const;
+  // There are new events in the fleet's table.
+  void look_for_events();
   // Creates the system table if it does not exist, loads its content, and continues with it. Call it once, first.
   // kValidation if the content was made for another account or region.
   Async<Result<void>> start();

@@ -15,6 +15,7 @@
 #include "runtime/invoke/mapping_position.h"
 #include "streams/shards/engine_streams.h"
 #include "streams/system_table.h"
+#include "tables/lease/events_table.h"
 #include "tables/owned/owned_tables.h"
 #include "tables/owned/split_tables.h"
 #include "wire/http/client.h"
@@ -34,7 +35,7 @@ constexpr size_t kLargestAnswer = 64u << 20;        // A page of 1 MiB of items,
 // In a fleet, what a queue remembers goes with it from daemon to daemon.
 std::set<std::string> shared_tables(bool is_fleet) {
   if (!is_fleet) return {};
-  return {std::string(kQueueStates)};
+  return {std::string(kQueueStates), std::string(kOwnEventsTable)};
 }
 
 // The parts under the tables, made before these.

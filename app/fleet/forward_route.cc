@@ -205,7 +205,10 @@ void append_members(std::string& out, const FleetCore& fleet, const SharedRuns& 
     one.number("runs", runs.running_at(id));
     const auto units = fleet.view().units.find(id);
     const bool has = fleet.is_alive(id) && units != fleet.view().units.end() && units->second.epoch == member.epoch;
-    one.texts("holds", has ? units->second.holds : std::vector<std::string>());
+    std::vector<std::string> holds;
+    if (has) holds = units->second.holds;
+    std::erase_if(holds, [&id = id](const std::string& unit) { return is_own_unit(unit, id); });
+    one.texts("holds", holds);
   }
   out += ']';
 }
@@ -215,6 +218,7 @@ void append_units(std::string& out, const FleetCore& fleet) {
   const char* between = "";
   if (fleet.view().plan) {
     for (const auto& [unit, owner] : fleet.view().plan->owners) {
+      if (is_own_unit(unit, owner)) continue;
       out += std::exchange(between, ",");
       JsonObject one(out);
       one.text("unit", unit);

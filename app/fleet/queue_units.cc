@@ -6,6 +6,7 @@
 #include "base/points.h"
 #include "base/set_by.h"
 #include "functions/queue/served_elsewhere.h"
+#include "tables/lease/events_table.h"
 #include "tables/lease/positions_table.h"
 #include "tables/lease/schedule_claims.h"
 
@@ -42,6 +43,7 @@ QueueUnits::QueueUnits(QueueUnitsParts parts, FleetOptions options)
 
 Async<Result<void>> QueueUnits::check(FleetNeeds needs) {
   auto provided = co_await provide_fleet_table(parts_.tables);
+  if (provided) provided = co_await provide_events_table(parts_.tables);
   if (provided && needs.schedules) provided = co_await provide_schedules_table(parts_.tables);
   if (provided && needs.mappings) provided = co_await provide_positions_table(parts_.tables);
   co_return provided;

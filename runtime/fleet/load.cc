@@ -18,6 +18,11 @@ int LoadMeter::next(nanoseconds busy, BootTime now) {
   return static_cast<int>(std::lround(load_));
 }
 
+bool is_own_unit(const std::string& unit, const std::string& member) {
+  const size_t slash = unit.find('/');
+  return slash != std::string::npos && std::string_view(unit).substr(slash + 1) == member;
+}
+
 size_t daemons_wanted(const std::vector<int>& loads, size_t units) {
   const int sum = std::accumulate(loads.begin(), loads.end(), 0);
   const auto wanted = static_cast<size_t>((sum + kFullLoad - 1) / kFullLoad);
@@ -29,7 +34,10 @@ size_t daemons_wanted(const FleetCore& fleet) {
   for (const auto& [id, member] : fleet.view().members) {
     if (fleet.is_alive(id) && !member.leaving) loads.push_back(member.load);
   }
-  return daemons_wanted(loads, fleet.view().plan ? fleet.view().plan->owners.size() : 0);
+  const auto is_shared = [](const auto& unit) { return !is_own_unit(unit.first, unit.second); };
+  const auto* plan = fleet.view().plan ? &*fleet.view().plan : nullptr;
+  const auto units = plan ? std::count_if(plan->owners.begin(), plan->owners.end(), is_shared) : 0;
+  return daemons_wanted(loads, static_cast<size_t>(units));
 }
 
 }  // namespace freshet

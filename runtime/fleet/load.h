@@ -32,4 +32,7 @@ size_t daemons_wanted(const std::vector<int>& loads, size_t units);
 // The same for the living members of the fleet that do not leave.
 size_t daemons_wanted(const FleetCore& fleet);
 
+// True for a unit that is the member's own, KIND/ID, as its asynchronous events are: only another unit is shared.
+bool is_own_unit(const std::string& unit, const std::string& member);
+
 }  // namespace freshet

@@ -38,7 +38,7 @@ Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, Delivery 
   e.id = fmt::format("{:020}-{}", last_id_, delivery.request_id);
   e.request_id = delivery.request_id;
   e.born = e.due = clock.boot();
-  Item item = system_item(kEventKind, e.id);
+  Item item = system_item(kind(), e.id);
   item.set("created", Value::number(epoch_ms(clock.wall())));
   item.set("function", Value(function->name));
   if (!delivery.group.empty()) item.set("group", Value(delivery.group));
@@ -48,7 +48,9 @@ Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, Delivery 
   e.trace_id = std::move(trace_id);
   e.group = std::move(delivery.group);
   if (bytes <= kKeptPayload) e.payload = std::move(delivery.payload);
-  PreparedEvent prepared{put_system_item(std::move(item)), nullptr};
+  PutItemInput put = put_system_item(std::move(item));
+  put.table = table();
+  PreparedEvent prepared{std::move(put), nullptr};
   if (delivery.late_payload) {
     prepared.put_payload = [make = std::move(delivery.late_payload)](WriteInput& write) {
       std::get<PutItemInput>(write).item.set("payload", Value(make()));

@@ -58,6 +58,7 @@ EventQueue::~EventQueue() {
 
 void EventQueue::end_all() {
   paused_ = true;
+  loading_.clear();
   work_.clear();
   parts_.scheduler.cancel(std::exchange(ages_timer_, 0));
   parts_.scheduler.cancel(std::exchange(kept_timer_, 0));
@@ -73,46 +74,53 @@ size_t EventQueue::waiting(const std::string& function) const {
 }
 
 Async<Result<void>> EventQueue::load() {
+  if (is_shared()) co_return Result<void>();
   auto items = co_await load_system_items(parts_.tables, std::string(kEventKind));
   if (!items) co_return fail(std::move(items.error()));
-  const BootTime now = parts_.scheduler.clock().boot();
-  const WallTime wall = parts_.scheduler.clock().wall();
-  const bool trusted = parts_.wall.trusted();
-  const WallTime earliest = parts_.wall.earliest();
-  for (const ItemRef& ref : *items) {
-    const Item item = ref.decode();
-    auto event = std::make_unique<Event>();
-    event->id = item.string_or("id");
-    event->request_id = item.string_or("requestId");
-    event->trace_id = item.string_or("traceId");
-    event->group = item.string_or("group");
-    // Later events get higher ids, even if the wall clock was set back.
-    last_id_ = std::max(last_id_, number_of_event(event->id));
-    event->errors = static_cast<int>(item.int_or("errors", 0));
-    const int64_t created = item.int_or("created", epoch_ms(wall));
-    event->born = now - age_at(earliest, created);
-    const milliseconds wait(std::max<int64_t>(0, item.int_or("notBefore", 0)) - epoch_ms(wall));
-    event->due = now + std::clamp(wait, milliseconds(0), parts_.options.max_retry_delay);
-    std::string function(item.string_or("function"));
-    if (!trusted) {
-      event->created = created;
-      // The event may be too old: until that is known, it is neither started nor given up.
-      const FunctionPtr definition = parts_.functions.find(function);
-      if (definition && age_at(wall, created) >= definition->async.max_event_age) event->due = BootTime::max();
-    }
+  for (const ItemRef& item : *items) {
+    EventPtr event = event_of(item);
+    std::string function(item.decode().string_or("function"));
     accept(function, std::move(event));
   }
-  if (!trusted) ages_timer_ = parts_.scheduler.call_after(kAgesLook, [this] { certain_ages(); });
+  watch_ages();
   co_return Result<void>();
+}
+
+void EventQueue::watch_ages() {
+  if (parts_.wall.trusted() || ages_timer_ != 0) return;
+  ages_timer_ = parts_.scheduler.call_after(kAgesLook, [this] { certain_ages(); });
+}
+
+// An event as the table has it.
+EventQueue::EventPtr EventQueue::event_of(const ItemRef& ref) {
+  const BootTime now = parts_.scheduler.clock().boot();
+  const WallTime wall = parts_.scheduler.clock().wall();
+  const Item item = ref.decode();
+  auto event = std::make_unique<Event>();
+  event->id = item.string_or("id");
+  event->request_id = item.string_or("requestId");
+  event->trace_id = item.string_or("traceId");
+  event->group = item.string_or("group");
+  // Later events get higher ids, even if the wall clock was set back.
+  last_id_ = std::max(last_id_, number_of_event(event->id));
+  event->errors = static_cast<int>(item.int_or("errors", 0));
+  const int64_t created = item.int_or("created", epoch_ms(wall));
+  event->born = now - age_at(parts_.wall.earliest(), created);
+  const milliseconds wait(std::max<int64_t>(0, item.int_or("notBefore", 0)) - epoch_ms(wall));
+  event->due = now + std::clamp(wait, milliseconds(0), parts_.options.max_retry_delay);
+  if (!parts_.wall.trusted()) {
+    event->created = created;
+    // The event may be too old: until that is known, it is neither started nor given up.
+    const FunctionPtr definition = parts_.functions.find(std::string(item.string_or("function")));
+    if (definition && age_at(wall, created) >= definition->async.max_event_age) event->due = BootTime::max();
+  }
+  return event;
 }
 
 // Once the wall clock is trusted, the events that were found at the start get their ages from it.
 void EventQueue::certain_ages() {
   ages_timer_ = 0;
-  if (!parts_.wall.trusted()) {
-    ages_timer_ = parts_.scheduler.call_after(kAgesLook, [this] { certain_ages(); });
-    return;
-  }
+  if (!parts_.wall.trusted()) return watch_ages();
   for (auto& [function, queue] : queues_) {
     std::vector<Key> loaded;
     for (const auto& [key, event] : queue.waiting) {
@@ -138,6 +146,7 @@ EventQueue::Queue& EventQueue::queue_of(const std::string& function) {
 
 // Adds a new event. In a group it waits behind the existing one.
 void EventQueue::accept(const std::string& function, EventPtr event) {
+  if (is_shared() && !is_new(event)) return;
   if (event->group.empty() || FRESHET_PLANTED("group-side-by-side")) return enqueue(function, std::move(event));
   Queue& queue = queue_of(function);
   const auto [group, is_first] = queue.behind.try_emplace(event->group);
@@ -181,6 +190,7 @@ void EventQueue::ended(const std::string& function, const std::string& group) {
 }
 
 void EventQueue::enqueue(const std::string& function, EventPtr event) {
+  if (is_shared() && !serving_) return ended(function, event->group);  // Its next daemon has it from the table.
   Queue& queue = queue_of(function);
   if (event->created && parts_.wall.trusted()) settle_age(*event);
   event->number = ++last_number_;
@@ -211,7 +221,7 @@ void EventQueue::head_changed(Queue& queue) {
 
 // Never called from inside an event: the pump runs as a step of its own, in this turn if there is room.
 void EventQueue::wake(Queue& queue, const std::string& function) {
-  if (queue.pump_posted || paused_) return;
+  if (queue.pump_posted || is_stopped()) return;
   queue.pump_posted = true;
   parts_.scheduler.post([this, function, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) pump(function);
@@ -219,7 +229,7 @@ void EventQueue::wake(Queue& queue, const std::string& function) {
 }
 
 void EventQueue::place_freed(const std::string& function, bool reserved) {
-  if (paused_) return;
+  if (is_stopped()) return;
   if (reserved) {
     const auto look = [this](auto queue) {
       if (!queue->second.waiting.empty()) wake(queue->second, queue->first);
@@ -235,7 +245,7 @@ void EventQueue::place_freed(const std::string& function, bool reserved) {
 void EventQueue::pump(const std::string& function) {
   Queue& queue = queue_of(function);
   queue.pump_posted = false;
-  if (paused_) return;
+  if (is_stopped()) return;
   const FunctionPtr definition = parts_.functions.find(function);
   if (!definition) {
     FunctionDefinition gone;
@@ -283,7 +293,7 @@ void EventQueue::start_shared_at(BootTime at) {
 
 // Starts the due events of functions, the earliest due first.
 void EventQueue::start_shared() {
-  if (paused_) return;
+  if (is_stopped()) return;
   const BootTime now = parts_.scheduler.clock().boot();
   std::vector<Queue*> changed;  // In the order of their starts. The queues of functions are not removed.
   auto at = heads_.begin();
@@ -378,7 +388,7 @@ Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Pl
   const Places::Place held = std::move(place);  // Held until the outcome is written: if writing fails, no more events
                                                 // start.
   if (event->payload.empty()) {
-    GetItemInput get = get_system_item(kEventKind, event->id);
+    GetItemInput get = get_of(*event);
     auto item = co_await parts_.tables.get_item(std::move(get));
     if (item && !*item) {  // The event was removed.
       ended(function->name, event->group);
@@ -434,8 +444,8 @@ Async<void> EventQueue::retry_later(FunctionPtr function, EventPtr event, Invoke
   const nanoseconds wait = doubled(parts_.options.retry_delay, parts_.options.max_retry_delay, event->errors);
   event->due = clock.boot() + wait;
   UpdateItemInput update;
-  update.table = kSystemTable;
-  update.key = system_item(kEventKind, event->id);
+  update.table = table();
+  update.key = system_item(kind(), event->id);
   update.update = "SET errors = :n, notBefore = :t, lastError = :e";
   update.condition = "attribute_exists(id)";
   update.placeholders.values.set(":n", Value::number(event->errors));
@@ -501,11 +511,11 @@ Async<EventQueue::Conclusion> EventQueue::conclusion(FunctionPtr function, const
   end.target = good ? async.on_success.target : async.on_failure.target;
   if (!good && !FRESHET_PLANTED("dead-letter-lost")) end.dead_letter = function->dead_letter.target;
   if (end.target.empty() && end.dead_letter.empty()) co_return end;
-  GetItemInput get = get_system_item(kEventKind, event->id);
+  GetItemInput get = get_of(*event);
   auto item = co_await parts_.tables.get_item(std::move(get));
   for (int tries = 1; !item && is_passing(item.error()); ++tries) {
     co_await sleep_for(parts_.scheduler, busy_wait(tries));
-    GetItemInput again = get_system_item(kEventKind, event->id);
+    GetItemInput again = get_of(*event);
     item = co_await parts_.tables.get_item(std::move(again));
   }
   std::string payload;
@@ -538,11 +548,11 @@ Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::stri
       for (PreparedEvent& one : *sent) writes.push_back(std::move(one.write));
       // The event's deletion comes last: with several transactions, a crash may leave only the first ones, and then the
       // event must still exist.
-      if (!FRESHET_PLANTED("event-kept-after-its-outcome"))
-        writes.emplace_back(delete_system_item(kEventKind, event->id));
+      if (!FRESHET_PLANTED("event-kept-after-its-outcome")) writes.push_back(removal_of(*event));
       auto written = co_await write_together(parts_.tables, std::move(writes));
       if (written) {
         for (const PreparedEvent& one : *sent) one.logged();
+        if (is_shared()) note_done(event->id);
         ended(name, event->group);
         co_return;
       }

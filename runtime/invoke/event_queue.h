@@ -12,6 +12,7 @@
 #include <absl/container/btree_map.h>
 #include <absl/container/btree_set.h>
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include <cstdint>
 #include <deque>
@@ -58,6 +59,16 @@ class EventQueue {
   ~EventQueue();
 
   void set_destinations(Destinations& destinations) { destinations_ = &destinations; }
+  // From now on the events are items of the fleet's table (fleet_events.h), those of this daemon, and run while serve()
+  // says so. Call it before load().
+  void share(std::string daemon);
+  // In a fleet: this daemon runs its events, or starts no more of them, as another one may take them over. Loads them
+  // when it begins, and then now and then: a write whose answer was lost may have added one.
+  void serve(bool is_mine);
+  // In a fleet: reads the table again, because there are new events in it.
+  void look();
+  // True while events are in work.
+  bool is_working() const { return unsettled() > 0; }
   // Loads the events that the system table holds.
   Async<Result<void>> load();
   // The delivery has a request id. `trace_id`: the trace of the cause; empty if it is not known.
@@ -80,7 +91,13 @@ class EventQueue {
 
  private:
   struct Event {
-    std::string id;  // The id in the system table.
+    Event() = default;
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    ~Event() {
+      if (known) known->erase(id);
+    }
+    std::string id;  // The id in the table.
     std::string request_id;
     std::string payload;   // Empty: read it from the table.
     std::string trace_id;  // May be empty.
@@ -93,6 +110,7 @@ class EventQueue {
     // The creation time in epoch ms, if the event's age is not certain: it was loaded while the wall clock was not
     // trusted.
     std::optional<int64_t> created = {};
+    absl::flat_hash_set<std::string>* known = nullptr;  // In a fleet: the set of ids that has this one.
   };
   using EventPtr = std::unique_ptr<Event>;
   using Key = std::pair<BootTime, uint64_t>;
@@ -110,6 +128,22 @@ class EventQueue {
     BootTime timer_at{};
   };
 
+  // event_sharing.cc
+  bool is_shared() const { return !table_.empty(); }
+  bool is_stopped() const { return paused_ || (is_shared() && !serving_); }
+  std::string table() const;
+  std::string kind() const;
+  GetItemInput get_of(const Event& event) const;
+  WriteInput removal_of(const Event& event) const;
+  bool is_new(const EventPtr& event);
+  Async<Result<void>> bring_along();
+  Async<void> keep_loaded();
+  Async<Result<void>> load_shared();
+  void drop_waiting();
+  void note_done(const std::string& id);
+  void forget_done();
+
+  EventPtr event_of(const ItemRef& ref);
   Queue& queue_of(const std::string& function);
   void accept(const std::string& function, EventPtr event);
   void enqueue(const std::string& function, EventPtr event);
@@ -125,6 +159,7 @@ class EventQueue {
   bool start_first(Queue& queue);
   bool start_event(Queue& queue, const FunctionPtr& function);
   void head_changed(Queue& queue);
+  void watch_ages();
   void certain_ages();
   void settle_age(Event& event);
   void expire(Queue& queue, const FunctionPtr& function);
@@ -156,6 +191,14 @@ class EventQueue {
 
   const Parts parts_;
   Destinations* destinations_ = nullptr;
+  // In a fleet; else empty.
+  std::string table_;
+  std::string kind_;
+  bool serving_ = false;
+  std::optional<Promise<bool>> looked_for_;            // Set by look() while keep_loaded() waits.
+  absl::flat_hash_set<std::string> known_;             // The ids of all events in memory.
+  std::deque<std::pair<BootTime, std::string>> done_;  // Events that ended lately, oldest first: a late write may
+  absl::flat_hash_set<std::string> done_ids_;          // bring one back.
   std::map<std::string, Queue> queues_;
   absl::btree_set<std::pair<Key, Queue*>> heads_;  // For functions: the first waiting event of each queue.
   std::map<std::string, int> in_hosts_;            // The number of events that run or wait in each host.
@@ -168,7 +211,8 @@ class EventQueue {
   TimerId kept_timer_ = 0;  // Fires when a place that is kept for a caller goes to an event.
   BootTime kept_timer_at_{};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  Scope work_;  // The last member, so that it is destroyed first.
+  Scope work_;
+  Scope loading_;  // The last members, so that they are destroyed first.
 };
 
 }  // namespace freshet

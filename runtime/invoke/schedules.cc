@@ -240,7 +240,8 @@ Async<void> Schedules::fire(Firing firing) {
   Item state = state_item(definition.name, before ? before->start : firing.last,
                           before ? std::max(before->last, firing.last) : firing.last);
   if (firing.claim) set_claimed(state, definition, *firing.claim);
-  std::vector<WriteInput> writes{put_system_item(std::move(state))};
+  // In a fleet the event is in the shared store, and written first: a firing may come twice, but is not lost.
+  std::vector<WriteInput> writes;
   bool again = false;
   if (event) {
     writes.push_back(std::move(event->write));
@@ -248,6 +249,7 @@ Async<void> Schedules::fire(Firing firing) {
     parts_.log.error("SCHEDULE_FAILED", {{"schedule", definition.name}, {"error", event.error().message}});
     again = is_passing(event.error());
   }
+  writes.emplace_back(put_system_item(std::move(state)));
   if (!again) {
     auto written = co_await write_together(parts_.tables, std::move(writes));
     if (written && event) event->logged();

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "tables/lease/events_table.h"
 #include "tables/lease/fleet_items.h"
 #include "tables/lease/positions_table.h"
 #include "tables/lease/schedule_claims.h"
@@ -27,6 +28,7 @@ TableDefinition table_of(std::string name, KeySchema keys) {
 std::vector<TableDefinition> fleet_tables(FleetNeeds needs) {
   std::vector<TableDefinition> tables;
   tables.push_back(table_of(kFleetTable, id_keys()));
+  tables.push_back(table_of(kEventsTable, events_keys()));
   if (needs.queues)
     tables.push_back(table_of(kQueuesTable, {{"queue", Type::kString}, KeyAttribute{"slot", Type::kNumber}}));
   if (needs.schedules) tables.push_back(table_of(kSchedulesTable, id_keys()));

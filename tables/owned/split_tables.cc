@@ -155,32 +155,35 @@ Async<std::vector<Result<WriteOutput>>> SplitTables::edit_many(std::vector<EditI
   return split<EditItemInput, WriteOutput>(std::move(inputs), &Tables::edit_many);
 }
 
-// A line of the audit log, which every daemon has for itself, may be written before the change that it reports.
+// The audit log, which every daemon has for itself, may have a line before the change that it reports. An event, which
+// is shared, may be there before its own daemon remembers why.
 Async<Result<TransactWriteOutput>> SplitTables::transact_write(TransactWriteInput input) {
   const bool all_own = std::all_of(input.actions.begin(), input.actions.end(),
                                    [this](WriteInput& action) { return is_own(table_in(action)); });
   if (Tables* store = store_of_all(input.actions)) return store->transact_write(std::move(input));
   if (!all_own) return Result<TransactWriteOutput>(is_in_both());
-  TransactWriteInput mine;
-  TransactWriteInput theirs;
   std::vector<bool> is_mine;
-  for (WriteInput& action : input.actions) {
-    is_mine.push_back(is_own(table_in(action)));
-    (is_mine.back() ? mine : theirs).actions.push_back(std::move(action));
+  for (WriteInput& action : input.actions) is_mine.push_back(is_own(table_in(action)));
+  const bool is_mine_first = is_mine.front();
+  Part first{is_mine_first ? own_ : others_};
+  Part second{is_mine_first ? others_ : own_};
+  std::vector<bool> is_first;
+  for (size_t i = 0; i < is_mine.size(); ++i) {
+    is_first.push_back(is_mine[i] == is_mine_first);
+    (is_first[i] ? first : second).actions.actions.push_back(std::move(input.actions[i]));
   }
-  return write_in_both(std::move(mine), std::move(theirs), std::move(is_mine));
+  return write_in_both(std::move(first), std::move(second), std::move(is_first));
 }
 
-Async<Result<TransactWriteOutput>> SplitTables::write_in_both(TransactWriteInput mine, TransactWriteInput theirs,
-                                                              std::vector<bool> is_mine) {
-  auto first = co_await own_.transact_write(std::move(mine));
-  if (!first) co_return first;
-  auto second = co_await others_.transact_write(std::move(theirs));
-  if (!second) co_return second;
+Async<Result<TransactWriteOutput>> SplitTables::write_in_both(Part first, Part second, std::vector<bool> is_first) {
+  auto written = co_await first.store.transact_write(std::move(first.actions));
+  if (!written) co_return written;
+  auto rest = co_await second.store.transact_write(std::move(second.actions));
+  if (!rest) co_return rest;
   TransactWriteOutput out;
-  auto of_first = first->outputs.begin();
-  auto of_second = second->outputs.begin();
-  for (const bool one : is_mine) out.outputs.push_back(std::move(one ? *of_first++ : *of_second++));
+  auto of_first = written->outputs.begin();
+  auto of_rest = rest->outputs.begin();
+  for (const bool one : is_first) out.outputs.push_back(std::move(one ? *of_first++ : *of_rest++));
   co_return out;
 }
 

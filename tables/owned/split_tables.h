@@ -2,8 +2,8 @@
 // users' tables in another, `others`. Own tables that several daemons share are in `others`, too, renamed to
 // `freshet-*`, because a Freshet behind that store reserves names with the dot. A transaction must be wholly in one of
 // the stores. The one exception is a transaction of own tables of which some are shared. It is split in two: the part
-// that is not shared is written first, and stays if the other part fails. Loop thread. Both stores outlive it, and it
-// outlives every Async that it returned.
+// of the store in which its first action is gets written first, and stays if the other part fails. Loop thread. Both
+// stores outlive it, and it outlives every Async that it returned.
 #pragma once
 
 #include <set>
@@ -54,8 +54,11 @@ class SplitTables : public Tables {
 
  private:
   Async<Result<TableDescription>> if_it_is(TableDefinition wanted);
-  Async<Result<TransactWriteOutput>> write_in_both(TransactWriteInput mine, TransactWriteInput theirs,
-                                                   std::vector<bool> is_mine);
+  struct Part {
+    Tables& store;
+    TransactWriteInput actions{};
+  };
+  Async<Result<TransactWriteOutput>> write_in_both(Part first, Part second, std::vector<bool> is_first);
   bool is_own(const std::string& table) const { return table.starts_with(kOwnTables); }
   // Renames a shared table to its name in `others`.
   Tables& store_of(std::string& table);

@@ -509,6 +509,33 @@ class EngineFleet(EngineDaemon):
         self.owner(daemons, "filtered/CallCenter")
         self.assertEqual(daemons[0].call("GET", path + "requests/call-1")["member"], "a1")
 
+    def test_events_of_a_dead_daemon_run_on_another(self):
+        with Function() as function:
+            function.refuses = lambda event: event["n"] < 0
+            function.fails.set()
+            template = function.template(self.place)
+            fleet = ("--fleet", "--fleet-lease-ms", str(LEASE_MS))
+            daemons = [self.begin(self.reader(template, *fleet, name=name)) for name in "ab"]
+
+            def invoke(daemon, number):
+                daemon.call("POST", "/2015-03-31/functions/Seen/invocations", {"n": number, "Records": [{"n": number}]},
+                            {"X-Amz-Invocation-Type": "Event"})
+
+            for number in range(5):
+                invoke(daemons[0], number)
+            self.wait_for(daemons[0], lambda: function.failed >= 5)
+            daemons[0].kill()
+            function.fails.clear()
+            self.wait_for(daemons[1], lambda: len(function.records) >= 5)
+            self.assertEqual(sorted(record["n"] for record in function.records), list(range(5)))
+            self.assertIn("EVENTS_TAKEN_OVER", daemons[1].log_path.read_text())
+            # Back again, it has none of them, and runs new ones.
+            again = self.begin(self.reader(template, *fleet, name="a"))
+            self.until_fleet(again, 2)
+            invoke(again, 5)
+            self.wait_for(again, lambda: len(function.records) >= 6)
+            self.assertEqual(sorted(record["n"] for record in function.records), list(range(6)))
+
     def test_queues_are_spread(self):
         first = self.member("first")
         for table in ("QQ1", "QQ2", "QQ3"):

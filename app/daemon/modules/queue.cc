@@ -11,6 +11,7 @@
 #include "app/daemon/recording_route.h"
 #include "app/daemon/serving.h"
 #include "app/daemon/whatif_route.h"
+#include "app/fleet/event_units.h"
 #include "app/fleet/forward_route.h"
 #include "app/fleet/mapping_units.h"
 #include "app/fleet/queue_units.h"
@@ -79,6 +80,9 @@ class QueueModule final : public Module {
       needs.mappings = std::any_of(deployment.mappings.begin(), deployment.mappings.end(), is_enabled);
       auto fleet = co_await units_->check(needs);
       if (!fleet) co_return fleet;
+      auto noting = events_->note(parts_->random.uuid());
+      auto noted = co_await noting;
+      if (!noted) co_return noted;
     }
     for (const std::string& table : parts_->options.queues) {
       const auto& tables = parts_->plan.deployment.tables;
@@ -126,7 +130,10 @@ class QueueModule final : public Module {
     queues_->begin();
     history_->begin();
     begun_ = true;
-    if (units_) units_->begin(own_url());
+    if (units_) {
+      units_->begin(own_url());
+      events_->begin();
+    }
     start_workers();
   }
   Async<void> measure(Metrics& metrics, std::string& histograms) override {
@@ -169,6 +176,7 @@ class QueueModule final : public Module {
     parts_->member_calls = nullptr;
     queues_->set_run_sharing(nullptr);
     runs_here_.reset();
+    events_.reset();
     units_.reset();
     history_.reset();
     if (recorder_) {
@@ -231,6 +239,8 @@ class QueueModule final : public Module {
         parts.start_over};
     mappings_ = std::make_unique<MappingUnits>(*parts.runtime);
     units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
+    events_ = std::make_unique<EventUnits>(*units_, *parts.tables, *parts.runtime, parts.log);
+    parts.runtime->share_events(parts.node);
     shared_runs_ = std::make_unique<SharedRuns>(*units_, *calls_, parts.log);
     runs_here_ = std::make_unique<RunHere>(
         *units_, [runtime = parts.runtime](const RunOrder& order) { return runner_for(order, *runtime); });
@@ -295,9 +305,10 @@ class QueueModule final : public Module {
 
   DaemonParts* parts_ = nullptr;
   std::unique_ptr<Queues> queues_;
-  std::unique_ptr<MemberCalls> calls_;  // Null without a fleet, as are the next four.
+  std::unique_ptr<MemberCalls> calls_;  // Null without a fleet, as are the next five.
   std::unique_ptr<MappingUnits> mappings_;
   std::unique_ptr<QueueUnits> units_;
+  std::unique_ptr<EventUnits> events_;
   std::unique_ptr<SharedRuns> shared_runs_;
   std::unique_ptr<RunHere> runs_here_;
   LoadMeter load_;

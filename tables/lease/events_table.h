@@ -1,0 +1,48 @@
+// The asynchronous events of a fleet, in a table of the shared store. Each daemon has the events that it has accepted
+// under a kind of its own, with the items of runtime/invoke/event_queue.h, and notes that in an item: others find the
+// events of a daemon that is dead, and move them to theirs.
+//
+// Loop thread. The store must outlive the Asyncs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/async.h"
+#include "base/result.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+inline constexpr const char* kEventsTable = "freshet-events";
+// Its name in transactions with other tables of Freshet's own (tables/owned/split_tables.h).
+inline constexpr std::string_view kOwnEventsTable = "freshet.events";
+
+KeySchema events_keys();
+
+// Creates the table unless it exists. Errors name the table.
+Async<Result<void>> provide_events_table(Tables& tables);
+
+// The kind of a daemon's events.
+std::string events_of(std::string_view daemon);
+
+// Notes that this daemon has events from now on. `life`: another one for each of its starts.
+Async<Result<void>> note_events_of(Tables& tables, std::string daemon, std::string life);
+// All that have been noted: the life by daemon.
+Async<Result<std::map<std::string, std::string>>> daemons_with_events(Tables& tables);
+// Removes the note, unless the daemon has started again since.
+Async<Result<void>> forget_events_of(Tables& tables, std::string daemon, std::string life);
+
+struct MovedEvents {
+  size_t moved = 0;
+  size_t left = 0;  // Those that `may_move` has refused.
+};
+
+// Moves the events of one daemon to another one, each in a transaction, the oldest first. `may_move`: by the name of
+// the event's function.
+Async<Result<MovedEvents>> move_events(Tables& tables, std::string from, std::string to,
+                                       std::function<bool(const std::string& function)> may_move);
+
+}  // namespace freshet

@@ -1,0 +1,353 @@
+// Asynchronous events of several daemons over one simulated engine: each one that was accepted runs, on its daemon or,
+// if that dies, on another one. Without a death it succeeds once, whatever happens to the calls of the engine.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/invoke/codec.h"
+#include "runtime/runtime.h"
+#include "streams/system_table.h"
+#include "tables/engine/embedded.h"
+#include "tables/lease/events_table.h"
+#include "tables/owned/split_tables.h"
+#include "tests/runtime/fakes.h"
+#include "tests/runtime/fleet/member_scheduler.h"
+#include "tests/sim/seeds.h"
+#include "tests/sim/sim_engine.h"
+
+namespace freshet {
+namespace {
+
+class SharedEvents : public testing::Test {
+ protected:
+  SharedEvents() : world(clock), random(1) { begin(1); }
+  ~SharedEvents() override { end(); }
+
+  void begin(uint64_t seed) {
+    random = Random(seed);
+    store = open();
+    must(provide_events_table(*store));
+    accepted.clear();
+    unsure.clear();
+    runs.clear();
+    successes.clear();
+  }
+  void end() {
+    daemons.clear();
+    for (auto& [name, folder] : folders) world.remove(*folder);
+    folders.clear();
+    world.remove(*store);
+  }
+  std::unique_ptr<EmbeddedTables> open() {
+    EmbeddedOptions options;
+    options.directory = kMemoryDirectory;
+    auto opened = open_embedded(nullptr, world, random, options);
+    FRESHET_CHECK(opened.has_value(), "a store in memory opens");
+    world.add(**opened);
+    return std::move(*opened);
+  }
+  Tables& folder_of(const std::string& daemon) {
+    auto& folder = folders[daemon];
+    if (!folder) folder = open();
+    return *folder;
+  }
+
+  struct Daemon {
+    Daemon(SharedEvents& all, const std::string& id, SimFaults faults, bool is_in_fleet)
+        : name(id),
+          scheduler(all.world, 1),
+          shared(*all.store, scheduler, all.random.next(), faults),
+          tables(all.folder_of(id), shared, TableChanges::kAllowed, {std::string(kOwnEventsTable)}) {
+      natives.add("script", [&all, this](Context& context) { return all.play(*this, context); });
+      RuntimePorts ports{tables, scheduler, all.random, http, spawner, natives};
+      RuntimeOptions options;
+      options.invoker.retry_delay = milliseconds(100);
+      runtime = std::make_unique<Runtime>(ports, options);
+      if (is_in_fleet) runtime->share_events(id);
+      scope.spawn(begin());
+    }
+    Async<void> begin() {
+      auto started = co_await runtime->start();
+      FRESHET_CHECK(started.has_value(), started ? "" : started.error().message.c_str());
+      for (const char* function : {"F", "G"}) {
+        FunctionDefinition definition;
+        definition.name = function;
+        definition.handler = "script";
+        definition.async.max_retries = 10;
+        auto put = co_await runtime->put_function(std::move(definition));
+        FRESHET_CHECK(put.has_value(), put ? "" : put.error().message.c_str());
+      }
+      is_ready = true;
+    }
+
+    const std::string name;
+    bool is_ready = false;
+    MemberScheduler scheduler;
+    SimEngine shared;
+    SplitTables tables;
+    NativeRegistry natives;
+    FakeHttp http{scheduler};
+    NoSpawner spawner;
+    std::unique_ptr<Runtime> runtime;
+    Scope scope;  // The last member, so that it is destroyed first.
+  };
+
+  Daemon& start(const std::string& id, SimFaults faults = {}, bool is_in_fleet = true) {
+    daemons[id] = std::make_unique<Daemon>(*this, id, faults, is_in_fleet);
+    world.run_for(milliseconds(100));
+    EXPECT_TRUE(daemons[id]->is_ready);
+    return *daemons[id];
+  }
+  void kill(const std::string& id) { daemons.erase(id); }
+
+  Async<Result<std::string>> play(Daemon& daemon, Context& context) {
+    const std::string payload = context.invocation.payload.text();
+    ++runs[payload];
+    co_await sleep_for(daemon.scheduler, milliseconds(random.below(200)));
+    if (fails > 0 && random.unit() < fails) co_return fail(ErrorCode::kInternal, "it fails now and then");
+    ++successes[payload];
+    order.push_back(payload);
+    co_return std::string("\"ok\"");
+  }
+  Async<void> accept(Daemon& daemon, std::string payload, std::string function) {
+    auto done = co_await daemon.runtime->invoker().invoke_async(std::move(function), payload);
+    (done ? accepted : unsure).insert(payload);
+  }
+  void invoke(const std::string& id, const std::string& payload, const std::string& function = "F") {
+    Daemon& daemon = *daemons.at(id);
+    daemon.scope.spawn(accept(daemon, payload, function));
+  }
+  // A living daemon takes over the events of a dead one.
+  MovedEvents take_over(const std::string& dead, const std::string& by) {
+    Daemon& daemon = *daemons.at(by);
+    const auto has_function = [&](const std::string& function) {
+      return daemon.runtime->invoker().find(function) != nullptr;
+    };
+    auto moving = move_events(daemon.tables, dead, by, has_function);
+    world.run_until([&] { return moving.is_ready(); }, seconds(60));
+    EXPECT_TRUE(moving.is_ready());
+    auto moved = moving.take();
+    daemon.runtime->look_for_events();
+    return moved ? *moved : MovedEvents{};
+  }
+  size_t stored() {
+    ScanInput scan;
+    scan.table = kEventsTable;
+    auto page = must(store->scan(std::move(scan)));
+    return page.items.size();
+  }
+  template <class T>
+  static T must(Async<Result<T>> work) {
+    FRESHET_CHECK(work.is_ready(), "a store in memory answers at once");
+    auto result = work.take();
+    FRESHET_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
+    if constexpr (!std::is_void_v<T>) return std::move(*result);
+  }
+
+  SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
+  SimLoop world;
+  Random random;
+  double fails = 0;
+  std::unique_ptr<EmbeddedTables> store;
+  std::map<std::string, std::unique_ptr<EmbeddedTables>> folders;
+  std::map<std::string, std::unique_ptr<Daemon>> daemons;
+  std::set<std::string> accepted;
+  std::set<std::string> unsure;  // Those without an answer, or with an error.
+  std::map<std::string, size_t> runs;
+  std::map<std::string, size_t> successes;
+  std::vector<std::string> order;
+};
+
+TEST_F(SharedEvents, ItRunsWhileItsDaemonServesThem) {
+  start("a");
+  invoke("a", "1");
+  world.run_for(seconds(1));
+  EXPECT_TRUE(accepted.contains("1"));
+  EXPECT_TRUE(runs.empty()) << "another daemon may have its events yet";
+  EXPECT_EQ(stored(), 1u);
+  daemons["a"]->runtime->serve_events(true);
+  world.run_for(seconds(1));
+  EXPECT_EQ(successes["1"], 1u);
+  EXPECT_EQ(stored(), 0u);
+  invoke("a", "2");
+  world.run_for(seconds(1));
+  EXPECT_EQ(successes["2"], 1u);
+  EXPECT_EQ(stored(), 0u);
+}
+
+TEST_F(SharedEvents, AnotherDaemonRunsThoseOfADeadOne) {
+  start("a");
+  start("b").runtime->serve_events(true);
+  for (const char* payload : {"1", "2", "3"}) {
+    invoke("a", payload);
+    world.run_for(milliseconds(10));
+  }
+  kill("a");
+  EXPECT_EQ(take_over("a", "b").moved, 3u);
+  world.run_for(seconds(2));
+  EXPECT_EQ(successes, (std::map<std::string, size_t>{{"1", 1}, {"2", 1}, {"3", 1}}));
+  EXPECT_EQ(stored(), 0u);
+  // It is back, and has nothing left to do.
+  start("a").runtime->serve_events(true);
+  world.run_for(seconds(2));
+  EXPECT_EQ(runs["1"], 1u);
+}
+
+TEST_F(SharedEvents, OneThatGivesThemUpStartsNoMore) {
+  Daemon& a = start("a");
+  a.runtime->serve_events(true);
+  FunctionDefinition one;
+  one.name = "F";
+  one.handler = "script";
+  one.reserved_concurrency = 1;
+  a.scope.spawn([](Runtime& runtime, FunctionDefinition function) -> Async<void> {
+    static_cast<void>(co_await runtime.put_function(std::move(function)));
+  }(*a.runtime, one));
+  world.run_for(milliseconds(10));
+  for (int i = 0; i < 20; ++i) invoke("a", std::to_string(i));
+  world.run_for(milliseconds(300));
+  a.runtime->serve_events(false);
+  EXPECT_TRUE(a.runtime->is_busy_with_events());
+  world.run_for(milliseconds(300));
+  EXPECT_FALSE(a.runtime->is_busy_with_events());
+  const size_t before = runs.size();
+  EXPECT_LT(before, 20u);
+  world.run_for(seconds(10));
+  EXPECT_EQ(runs.size(), before);
+  a.runtime->serve_events(true);
+  world.run_for(seconds(10));
+  EXPECT_EQ(runs.size(), 20u);
+  for (const auto& [payload, count] : successes) EXPECT_EQ(count, 1u) << payload;
+  EXPECT_EQ(stored(), 0u);
+}
+
+TEST_F(SharedEvents, ThoseOfFunctionsThatAreNotHereStay) {
+  start("a");
+  start("b").runtime->serve_events(true);
+  invoke("a", "1", "F");
+  invoke("a", "2", "G");
+  world.run_for(milliseconds(10));
+  kill("a");
+  Daemon& b = *daemons["b"];
+  b.scope.spawn(
+      [](Runtime& runtime) -> Async<void> { static_cast<void>(co_await runtime.remove_function("G")); }(*b.runtime));
+  world.run_for(milliseconds(10));
+  const MovedEvents moved = take_over("a", "b");
+  EXPECT_EQ(moved.moved, 1u);
+  EXPECT_EQ(moved.left, 1u);
+  start("a").runtime->serve_events(true);
+  world.run_for(seconds(2));
+  EXPECT_EQ(successes, (std::map<std::string, size_t>{{"1", 1}, {"2", 1}}));
+}
+
+TEST_F(SharedEvents, ADaemonThatBecomesAMemberBringsItsEventsAlong) {
+  Daemon& alone = start("a", {}, false);
+  fails = 1;
+  invoke("a", "1");
+  world.run_for(milliseconds(400));
+  EXPECT_EQ(successes.size(), 0u);
+  static_cast<void>(alone);
+  kill("a");
+  fails = 0;
+  start("a").runtime->serve_events(true);
+  world.run_for(seconds(60));
+  EXPECT_EQ(successes["1"], 1u);
+  EXPECT_EQ(stored(), 0u);
+}
+
+TEST_F(SharedEvents, ReadingTheTableAgainRunsNothingTwice) {
+  Daemon& a = start("a");
+  a.runtime->serve_events(true);
+  for (int i = 0; i < 20; ++i) invoke("a", std::to_string(i));
+  for (int i = 0; i < 10; ++i) {
+    world.run_for(milliseconds(20));
+    a.runtime->look_for_events();
+  }
+  world.run_for(seconds(5));
+  EXPECT_EQ(runs.size(), 20u);
+  for (const auto& [payload, count] : runs) EXPECT_EQ(count, 1u) << payload;
+}
+
+TEST_F(SharedEvents, OneThatALateWriteBringsBackDoesNotRunAgain) {
+  Daemon& a = start("a");
+  a.runtime->serve_events(true);
+  invoke("a", "1");
+  world.run_until([&] { return stored() == 1; }, seconds(1));
+  ScanInput scan;
+  scan.table = kEventsTable;
+  PutItemInput late;
+  late.table = kEventsTable;
+  late.item = must(store->scan(std::move(scan))).items.at(0).decode();
+  world.run_for(seconds(2));
+  EXPECT_EQ(stored(), 0u);
+  must(store->put_item(std::move(late)));
+  a.runtime->look_for_events();
+  world.run_for(seconds(2));
+  EXPECT_EQ(runs["1"], 1u);
+  EXPECT_EQ(stored(), 0u);
+}
+
+// Writes are lost, late, doubled and unanswered; the daemons live.
+TEST_F(SharedEvents, PropertyOnceWithoutADeath) {
+  for (const uint64_t seed : test_seeds(20)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    end();
+    begin(seed);
+    SimFaults faults = SimFaults::some();
+    faults.everywhere = true;
+    fails = 0.2;
+    for (const char* id : {"a", "b"}) start(id, faults).runtime->serve_events(true);
+    for (int i = 0; i < 60; ++i) {
+      invoke(random.below(2) == 0 ? "a" : "b", std::to_string(i));
+      world.run_for(milliseconds(random.below(100)));
+    }
+    for (auto& [id, daemon] : daemons) daemon->shared.set_faults({});
+    world.run_for(std::chrono::minutes(20));
+    EXPECT_EQ(stored(), 0u);
+    for (const std::string& payload : accepted) EXPECT_EQ(successes[payload], 1u) << payload;
+    for (const std::string& payload : unsure) EXPECT_LE(successes[payload], 1u) << payload;
+    EXPECT_GT(accepted.size(), 40u);
+  }
+}
+
+// Daemons die, and come back; others take over.
+TEST_F(SharedEvents, PropertyEachAcceptedOneRuns) {
+  size_t taken_over = 0;
+  for (const uint64_t seed : test_seeds(20)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    end();
+    begin(seed);
+    SimFaults faults = SimFaults::some();
+    faults.everywhere = true;
+    fails = 0.1;
+    const std::vector<std::string> names{"a", "b", "c"};
+    for (const std::string& id : names) start(id, faults).runtime->serve_events(true);
+    for (int i = 0; i < 80; ++i) {
+      std::string id = names[random.below(names.size())];
+      if (!daemons.contains(id)) {
+        start(id, faults).runtime->serve_events(true);
+      } else if (random.below(8) == 0 && daemons.size() > 1) {
+        kill(id);
+        if (random.below(2) == 0) taken_over += take_over(id, daemons.begin()->first).moved;
+      } else {
+        invoke(id, std::to_string(i));
+      }
+      world.run_for(milliseconds(random.below(60)));
+    }
+    for (auto& [id, daemon] : daemons) daemon->shared.set_faults({});
+    for (const std::string& id : names) {
+      if (!daemons.contains(id)) taken_over += take_over(id, daemons.begin()->first).moved;
+    }
+    world.run_for(std::chrono::minutes(20));
+    EXPECT_EQ(stored(), 0u);
+    for (const std::string& payload : accepted) EXPECT_GE(successes[payload], 1u) << payload;
+  }
+  EXPECT_GT(taken_over, 20u);
+}
+
+}  // namespace
+}  // namespace freshet
