@@ -10,6 +10,7 @@
 #include "app/fleet/queue_units.h"
 #include "app/fleet/unit_kind.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "runtime/runtime.h"
 #include "tables/lease/events_table.h"
 
@@ -17,14 +18,13 @@ namespace freshet {
 
 class EventUnits final : public UnitKind {
  public:
-  EventUnits(QueueUnits& units, Tables& tables, Runtime& runtime, EventLog log)
-      : units_(units), tables_(tables), runtime_(runtime), log_(log) {}
+  EventUnits(QueueUnits& units, Tables& tables, Runtime& runtime, Random& random, EventLog log)
+      : units_(units), tables_(tables), runtime_(runtime), random_(random), log_(log) {}
   EventUnits(const EventUnits&) = delete;
   EventUnits& operator=(const EventUnits&) = delete;
 
-  // Notes that this daemon has events, so that others find them. Call it once, before the daemon accepts any. `life`:
-  // another one for each start.
-  Async<Result<void>> note(std::string life);
+  // Notes that this daemon has events, so that others find them. Call it before the daemon accepts any.
+  Async<Result<void>> note();
   // Looks from now on which daemons are dead and have events.
   void begin();
 
@@ -33,19 +33,30 @@ class EventUnits final : public UnitKind {
   bool is_busy(const std::string& daemon) const override;
 
  private:
+  struct Taking {
+    bool is_wanted = true;
+    bool is_moving = false;  // A page is under way, and must end before another daemon has these events.
+    Scope scope{};
+  };
+
   bool is_dead(const std::string& daemon) const;
+  bool is_forgotten(const std::string& daemon) const;
   Async<void> keep_watch();
+  Async<void> read_notes();
   void offer();
-  Async<void> take_over(std::string daemon);
+  Async<void> take_over(std::string daemon, Taking& taking);
+  Async<bool> take_all(std::string daemon, Taking& taking);
 
   QueueUnits& units_;
   Tables& tables_;
   Runtime& runtime_;
+  Random& random_;
   const EventLog log_;
   std::map<std::string, std::string> lives_;  // By daemon that has events, as they were read last.
+  std::map<std::string, BootTime> resting_;   // By daemon whose events this one cannot run: until when.
   std::set<std::string> offered_;
-  std::map<std::string, Scope> taking_;  // By daemon.
-  Scope scope_;                          // The last member, so that it is destroyed first.
+  std::map<std::string, Taking> taking_;  // By daemon.
+  Scope scope_;                           // The last member, so that it is destroyed first.
 };
 
 }  // namespace freshet

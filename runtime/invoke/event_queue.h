@@ -136,12 +136,16 @@ class EventQueue {
   GetItemInput get_of(const Event& event) const;
   WriteInput removal_of(const Event& event) const;
   bool is_new(const EventPtr& event);
+  void accept_logged(const std::string& function, EventPtr event);
   Async<Result<void>> bring_along();
   Async<void> keep_loaded();
   Async<Result<void>> load_shared();
+  Async<Result<void>> load_item(ItemRef ref);
+  QueryInput page_of_events(Item start) const;
   void drop_waiting();
+  Async<Result<bool>> remove_with(std::vector<WriteInput> sent, const Event* event);
   void note_done(const std::string& id);
-  void forget_done();
+  void forget_done(BootTime oldest);
 
   EventPtr event_of(const ItemRef& ref);
   Queue& queue_of(const std::string& function);
@@ -195,10 +199,15 @@ class EventQueue {
   std::string table_;
   std::string kind_;
   bool serving_ = false;
-  std::optional<Promise<bool>> looked_for_;            // Set by look() while keep_loaded() waits.
-  absl::flat_hash_set<std::string> known_;             // The ids of all events in memory.
-  std::deque<std::pair<BootTime, std::string>> done_;  // Events that ended lately, oldest first: a late write may
-  absl::flat_hash_set<std::string> done_ids_;          // bring one back.
+  bool is_loaded_ = false;                                // The table was read since it serves.
+  bool is_asked_to_look_ = false;                         // Since the last read began.
+  std::optional<Promise<bool>> looked_for_;               // Set by look() while keep_loaded() waits.
+  std::vector<std::pair<std::string, EventPtr>> logged_;  // By function: events that came while it was first read.
+  size_t unread_ = 0;                                     // Events that were accepted while it did not serve.
+  absl::flat_hash_set<std::string> stuck_;                // Events that cannot be settled: the next start runs them.
+  absl::flat_hash_set<std::string> known_;                // The ids of all events in memory.
+  std::deque<std::pair<BootTime, std::string>> done_;     // Events that ended lately, oldest first: a late write may
+  absl::flat_hash_set<std::string> done_ids_;             // bring one back.
   std::map<std::string, Queue> queues_;
   absl::btree_set<std::pair<Key, Queue*>> heads_;  // For functions: the first waiting event of each queue.
   std::map<std::string, int> in_hosts_;            // The number of events that run or wait in each host.

@@ -232,10 +232,19 @@ Schedules::Entry* Schedules::find(const ScheduleDefinition& definition) {
   return is_same ? &entry->second : nullptr;
 }
 
+Result<PreparedEvent> Schedules::event_for(const Firing& firing, std::string payload) {
+  if (!firing.claim) return parts_.queue.prepare({firing.definition.function, std::move(payload)});
+  const std::pair key(firing.definition.name, *firing.claim);
+  if (const auto known = fleet_->events.find(key); known != fleet_->events.end()) return known->second;
+  auto event = parts_.queue.prepare({firing.definition.function, std::move(payload)});
+  if (event) fleet_->events.emplace(key, *event);
+  return event;
+}
+
 Async<void> Schedules::fire(Firing firing) {
   const ScheduleDefinition& definition = firing.definition;
   std::string payload = definition.input.empty() ? event_of(definition, firing.time) : definition.input;
-  auto event = parts_.queue.prepare({definition.function, std::move(payload)});
+  auto event = event_for(firing, std::move(payload));
   const Entry* before = find(definition);
   Item state = state_item(definition.name, before ? before->start : firing.last,
                           before ? std::max(before->last, firing.last) : firing.last);
@@ -253,6 +262,7 @@ Async<void> Schedules::fire(Firing firing) {
   if (!again) {
     auto written = co_await write_together(parts_.tables, std::move(writes));
     if (written && event) event->logged();
+    if (written && firing.claim) fleet_->events.erase({definition.name, *firing.claim});
     again = !written;
   }
   // In a fleet the claim is found again when the schedule is read.

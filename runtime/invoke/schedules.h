@@ -91,6 +91,8 @@ class Schedules {
     std::function<bool()> may_fire;
     bool has_table = false;
     std::map<std::string, std::string> errors;  // By schedule: the error that was logged last.
+    // By schedule and claim: the event of a firing that may be written already. A next try writes the same one.
+    std::map<std::pair<std::string, uint64_t>, PreparedEvent> events;
   };
 
   void add(Entry entry);
@@ -99,6 +101,7 @@ class Schedules {
   void arm(Entry& entry);
   void arm_after(Entry& entry, nanoseconds wait);
   void due(const std::string& name);
+  Result<PreparedEvent> event_for(const Firing& firing, std::string payload);
   Async<void> fire(Firing firing);
   Async<void> fired(Firing firing, bool is_done);
   Entry* find(const ScheduleDefinition& definition);

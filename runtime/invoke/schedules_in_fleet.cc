@@ -20,7 +20,7 @@ std::string shared_id(const ScheduleDefinition& schedule) {
 }  // namespace
 
 void Schedules::share(std::string daemon, std::function<bool()> may_fire) {
-  fleet_.emplace(Fleet{std::move(daemon), std::move(may_fire), false, {}});
+  fleet_.emplace(Fleet{std::move(daemon), std::move(may_fire), false, {}, {}});
 }
 
 // Reads when the schedule fired in the fleet, and fires it if this daemon has claimed that and not done it.

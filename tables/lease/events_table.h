@@ -37,12 +37,14 @@ Async<Result<void>> forget_events_of(Tables& tables, std::string daemon, std::st
 
 struct MovedEvents {
   size_t moved = 0;
-  size_t left = 0;  // Those that `may_move` has refused.
+  size_t left = 0;     // Those that `may_move` has refused,
+  size_t dropped = 0;  // and those that nobody has run for a day, and that are deleted.
+  Item next;           // Where the next page begins; empty: there is none.
 };
 
-// Moves the events of one daemon to another one, each in a transaction, the oldest first. `may_move`: by the name of
-// the event's function.
-Async<Result<MovedEvents>> move_events(Tables& tables, std::string from, std::string to,
+// Moves a page of the events of one daemon to another one, each in a transaction, the oldest first. `start`: `next` of
+// the page before. `may_move`: by the name of the event's function. `now`: by the wall clock.
+Async<Result<MovedEvents>> move_events(Tables& tables, std::string from, std::string to, Item start, WallTime now,
                                        std::function<bool(const std::string& function)> may_move);
 
 }  // namespace freshet

@@ -1,6 +1,7 @@
 #include "tables/owned/split_tables.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "tables/index_difference.h"
@@ -155,35 +156,29 @@ Async<std::vector<Result<WriteOutput>>> SplitTables::edit_many(std::vector<EditI
   return split<EditItemInput, WriteOutput>(std::move(inputs), &Tables::edit_many);
 }
 
-// The audit log, which every daemon has for itself, may have a line before the change that it reports. An event, which
-// is shared, may be there before its own daemon remembers why.
+// Parts that are written before one that fails stay: a line of the audit log before the change that it reports, an
+// event before its daemon remembers why it is there.
 Async<Result<TransactWriteOutput>> SplitTables::transact_write(TransactWriteInput input) {
   const bool all_own = std::all_of(input.actions.begin(), input.actions.end(),
                                    [this](WriteInput& action) { return is_own(table_in(action)); });
   if (Tables* store = store_of_all(input.actions)) return store->transact_write(std::move(input));
   if (!all_own) return Result<TransactWriteOutput>(is_in_both());
-  std::vector<bool> is_mine;
-  for (WriteInput& action : input.actions) is_mine.push_back(is_own(table_in(action)));
-  const bool is_mine_first = is_mine.front();
-  Part first{is_mine_first ? own_ : others_};
-  Part second{is_mine_first ? others_ : own_};
-  std::vector<bool> is_first;
-  for (size_t i = 0; i < is_mine.size(); ++i) {
-    is_first.push_back(is_mine[i] == is_mine_first);
-    (is_first[i] ? first : second).actions.actions.push_back(std::move(input.actions[i]));
+  std::vector<Part> parts;
+  for (WriteInput& action : input.actions) {
+    Tables& store = is_own(table_in(action)) ? own_ : others_;
+    if (parts.empty() || &parts.back().store != &store) parts.push_back({store, {}});
+    parts.back().actions.actions.push_back(std::move(action));
   }
-  return write_in_both(std::move(first), std::move(second), std::move(is_first));
+  return write_in_parts(std::move(parts));
 }
 
-Async<Result<TransactWriteOutput>> SplitTables::write_in_both(Part first, Part second, std::vector<bool> is_first) {
-  auto written = co_await first.store.transact_write(std::move(first.actions));
-  if (!written) co_return written;
-  auto rest = co_await second.store.transact_write(std::move(second.actions));
-  if (!rest) co_return rest;
+Async<Result<TransactWriteOutput>> SplitTables::write_in_parts(std::vector<Part> parts) {
   TransactWriteOutput out;
-  auto of_first = written->outputs.begin();
-  auto of_rest = rest->outputs.begin();
-  for (const bool one : is_first) out.outputs.push_back(std::move(one ? *of_first++ : *of_rest++));
+  for (Part& part : parts) {
+    auto written = co_await part.store.transact_write(std::move(part.actions));
+    if (!written) co_return written;
+    std::move(written->outputs.begin(), written->outputs.end(), std::back_inserter(out.outputs));
+  }
   co_return out;
 }
 

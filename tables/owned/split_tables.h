@@ -1,9 +1,9 @@
 // SplitTables keeps Freshet's own tables (`freshet.*`: definitions, topics, pauses, logs) in one store, `own`, and
 // users' tables in another, `others`. Own tables that several daemons share are in `others`, too, renamed to
 // `freshet-*`, because a Freshet behind that store reserves names with the dot. A transaction must be wholly in one of
-// the stores. The one exception is a transaction of own tables of which some are shared. It is split in two: the part
-// of the store in which its first action is gets written first, and stays if the other part fails. Loop thread. Both
-// stores outlive it, and it outlives every Async that it returned.
+// the stores. The one exception is a transaction of own tables of which some are shared: it is written in parts, one
+// for each run of actions of the same store, in their order. Parts that were written before one that fails stay. Loop
+// thread. Both stores outlive it, and it outlives every Async that it returned.
 #pragma once
 
 #include <set>
@@ -58,7 +58,7 @@ class SplitTables : public Tables {
     Tables& store;
     TransactWriteInput actions{};
   };
-  Async<Result<TransactWriteOutput>> write_in_both(Part first, Part second, std::vector<bool> is_first);
+  Async<Result<TransactWriteOutput>> write_in_parts(std::vector<Part> parts);
   bool is_own(const std::string& table) const { return table.starts_with(kOwnTables); }
   // Renames a shared table to its name in `others`.
   Tables& store_of(std::string& table);

@@ -536,6 +536,18 @@ class EngineFleet(EngineDaemon):
             self.wait_for(again, lambda: len(function.records) >= 6)
             self.assertEqual(sorted(record["n"] for record in function.records), list(range(6)))
 
+    def test_a_daemon_without_a_fleet_does_not_serve_its_queues(self):
+        first = self.member("first")
+        self.owner([first])
+        alone = self.daemon("alone")
+        with self.assertRaises(RuntimeError) as refused:
+            alone.start()
+        self.assertIn("queue 'QueueTable' is served by a fleet of daemons: the one at http://127.0.0.1:", str(refused.exception))
+        self.assertIn("Start this daemon with --fleet", str(refused.exception))
+        self.end(first)
+        alone.start()
+        alone.call("POST", QUEUE + "/tasks", {"taskId": "a"})
+
     def test_queues_are_spread(self):
         first = self.member("first")
         for table in ("QQ1", "QQ2", "QQ3"):

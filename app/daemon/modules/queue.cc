@@ -12,6 +12,7 @@
 #include "app/daemon/serving.h"
 #include "app/daemon/whatif_route.h"
 #include "app/fleet/event_units.h"
+#include "app/fleet/fleet_guard.h"
 #include "app/fleet/forward_route.h"
 #include "app/fleet/mapping_units.h"
 #include "app/fleet/queue_units.h"
@@ -80,7 +81,7 @@ class QueueModule final : public Module {
       needs.mappings = std::any_of(deployment.mappings.begin(), deployment.mappings.end(), is_enabled);
       auto fleet = co_await units_->check(needs);
       if (!fleet) co_return fleet;
-      auto noting = events_->note(parts_->random.uuid());
+      auto noting = events_->note();
       auto noted = co_await noting;
       if (!noted) co_return noted;
     }
@@ -104,6 +105,11 @@ class QueueModule final : public Module {
       auto deployed = co_await deploy_in_fleet(planned);
       if (!deployed) co_return deployed;
     } else {
+      if (is_on_engine(parts_->options)) {
+        auto queues = planned.queues;
+        auto checked = co_await check_no_fleet(engine_under(*parts_->tables), parts_->loop.clock(), std::move(queues));
+        if (!checked) co_return checked;
+      }
       auto opened = open_all(planned);
       auto done = co_await opened;
       if (!done) co_return done;
@@ -170,11 +176,11 @@ class QueueModule final : public Module {
   }
   Async<void> release(BootTime end) override { return queues_->release_held(end); }
   void leave() override {
+    if (parts_ == nullptr) return;  // The start has failed before join().
     starts_.clear();
     leaving_.reset();
     parts_->fleet_units = nullptr;
     parts_->member_calls = nullptr;
-    queues_->set_run_sharing(nullptr);
     runs_here_.reset();
     events_.reset();
     units_.reset();
@@ -239,7 +245,7 @@ class QueueModule final : public Module {
         parts.start_over};
     mappings_ = std::make_unique<MappingUnits>(*parts.runtime);
     units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
-    events_ = std::make_unique<EventUnits>(*units_, *parts.tables, *parts.runtime, parts.log);
+    events_ = std::make_unique<EventUnits>(*units_, *parts.tables, *parts.runtime, parts.random, parts.log);
     parts.runtime->share_events(parts.node);
     shared_runs_ = std::make_unique<SharedRuns>(*units_, *calls_, parts.log);
     runs_here_ = std::make_unique<RunHere>(

@@ -9,6 +9,7 @@
 #include "functions/queue/policy/spells.h"
 #include "functions/queue/shed_log.h"
 #include "functions/queue/shell/part.h"
+#include "functions/refusal.h"
 
 namespace freshet {
 

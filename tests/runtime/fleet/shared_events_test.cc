@@ -35,6 +35,8 @@ class SharedEvents : public testing::Test {
     unsure.clear();
     runs.clear();
     successes.clear();
+    outcomes.clear();
+    order.clear();
   }
   void end() {
     daemons.clear();
@@ -68,9 +70,9 @@ class SharedEvents : public testing::Test {
       options.invoker.retry_delay = milliseconds(100);
       runtime = std::make_unique<Runtime>(ports, options);
       if (is_in_fleet) runtime->share_events(id);
-      scope.spawn(begin());
+      scope.spawn(begin(all.sends_outcomes));
     }
-    Async<void> begin() {
+    Async<void> begin(bool sends_outcomes) {
       auto started = co_await runtime->start();
       FRESHET_CHECK(started.has_value(), started ? "" : started.error().message.c_str());
       for (const char* function : {"F", "G"}) {
@@ -78,6 +80,7 @@ class SharedEvents : public testing::Test {
         definition.name = function;
         definition.handler = "script";
         definition.async.max_retries = 10;
+        if (sends_outcomes && definition.name == "F") definition.async.on_success.target = function_arn(Account{}, "G");
         auto put = co_await runtime->put_function(std::move(definition));
         FRESHET_CHECK(put.has_value(), put ? "" : put.error().message.c_str());
       }
@@ -106,6 +109,10 @@ class SharedEvents : public testing::Test {
 
   Async<Result<std::string>> play(Daemon& daemon, Context& context) {
     const std::string payload = context.invocation.payload.text();
+    if (const size_t at = payload.find("\"requestPayload\":"); at != std::string::npos) {
+      ++outcomes[std::to_string(std::stoi(payload.substr(at + 17)))];
+      co_return std::string("\"ok\"");
+    }
     ++runs[payload];
     co_await sleep_for(daemon.scheduler, milliseconds(random.below(200)));
     if (fails > 0 && random.unit() < fails) co_return fail(ErrorCode::kInternal, "it fails now and then");
@@ -127,12 +134,19 @@ class SharedEvents : public testing::Test {
     const auto has_function = [&](const std::string& function) {
       return daemon.runtime->invoker().find(function) != nullptr;
     };
-    auto moving = move_events(daemon.tables, dead, by, has_function);
-    world.run_until([&] { return moving.is_ready(); }, seconds(60));
-    EXPECT_TRUE(moving.is_ready());
-    auto moved = moving.take();
-    daemon.runtime->look_for_events();
-    return moved ? *moved : MovedEvents{};
+    MovedEvents sum;
+    for (bool is_first = true; is_first || !sum.next.empty(); is_first = false) {
+      auto moving = move_events(daemon.tables, dead, by, std::move(sum.next), clock.wall(), has_function);
+      world.run_until([&] { return moving.is_ready(); }, seconds(60));
+      EXPECT_TRUE(moving.is_ready());
+      auto moved = moving.take();
+      daemon.runtime->look_for_events();
+      if (!moved) return sum;
+      sum.moved += moved->moved;
+      sum.left += moved->left;
+      sum.next = std::move(moved->next);
+    }
+    return sum;
   }
   size_t stored() {
     ScanInput scan;
@@ -159,6 +173,8 @@ class SharedEvents : public testing::Test {
   std::set<std::string> unsure;  // Those without an answer, or with an error.
   std::map<std::string, size_t> runs;
   std::map<std::string, size_t> successes;
+  bool sends_outcomes = false;  // F's go to G.
+  std::map<std::string, size_t> outcomes;
   std::vector<std::string> order;
 };
 
@@ -259,6 +275,56 @@ TEST_F(SharedEvents, ADaemonThatBecomesAMemberBringsItsEventsAlong) {
   EXPECT_EQ(stored(), 0u);
 }
 
+TEST_F(SharedEvents, NewOnesWaitBehindThoseOfBefore) {
+  start("a");
+  for (const char* payload : {"1", "2", "3"}) {
+    invoke("a", payload);
+    world.run_for(milliseconds(50));
+  }
+  Daemon& a = *daemons["a"];
+  FunctionDefinition one;
+  one.name = "F";
+  one.handler = "script";
+  one.reserved_concurrency = 1;
+  a.scope.spawn([](Runtime& runtime, FunctionDefinition function) -> Async<void> {
+    static_cast<void>(co_await runtime.put_function(std::move(function)));
+  }(*a.runtime, one));
+  world.run_for(milliseconds(10));
+  a.runtime->serve_events(true);
+  invoke("a", "4");
+  world.run_for(seconds(5));
+  EXPECT_EQ(order, (std::vector<std::string>{"1", "2", "3", "4"}));
+}
+
+TEST_F(SharedEvents, ManyMoveByPages) {
+  start("a");
+  start("b").runtime->serve_events(true);
+  for (int i = 0; i < 450; ++i) invoke("a", std::to_string(i));
+  world.run_for(seconds(2));
+  ASSERT_EQ(accepted.size(), 450u);
+  kill("a");
+  EXPECT_EQ(take_over("a", "b").moved, 450u);
+  world.run_for(std::chrono::minutes(2));
+  EXPECT_EQ(successes.size(), 450u);
+  EXPECT_EQ(stored(), 0u);
+}
+
+TEST_F(SharedEvents, ThoseThatNobodyRunsForADayAreDropped) {
+  start("a");
+  start("b").runtime->serve_events(true);
+  invoke("a", "1", "G");
+  world.run_for(milliseconds(50));
+  kill("a");
+  Daemon& b = *daemons["b"];
+  b.scope.spawn(
+      [](Runtime& runtime) -> Async<void> { static_cast<void>(co_await runtime.remove_function("G")); }(*b.runtime));
+  world.run_for(std::chrono::hours(23));
+  EXPECT_EQ(take_over("a", "b").left, 1u);
+  world.run_for(std::chrono::hours(2));
+  EXPECT_EQ(take_over("a", "b").left, 0u);
+  EXPECT_EQ(stored(), 0u);
+}
+
 TEST_F(SharedEvents, ReadingTheTableAgainRunsNothingTwice) {
   Daemon& a = start("a");
   a.runtime->serve_events(true);
@@ -300,6 +366,7 @@ TEST_F(SharedEvents, PropertyOnceWithoutADeath) {
     SimFaults faults = SimFaults::some();
     faults.everywhere = true;
     fails = 0.2;
+    sends_outcomes = true;
     for (const char* id : {"a", "b"}) start(id, faults).runtime->serve_events(true);
     for (int i = 0; i < 60; ++i) {
       invoke(random.below(2) == 0 ? "a" : "b", std::to_string(i));
@@ -310,6 +377,7 @@ TEST_F(SharedEvents, PropertyOnceWithoutADeath) {
     EXPECT_EQ(stored(), 0u);
     for (const std::string& payload : accepted) EXPECT_EQ(successes[payload], 1u) << payload;
     for (const std::string& payload : unsure) EXPECT_LE(successes[payload], 1u) << payload;
+    for (const std::string& payload : accepted) EXPECT_EQ(outcomes[payload], 1u) << payload;
     EXPECT_GT(accepted.size(), 40u);
   }
 }

@@ -49,6 +49,25 @@ Async<void> change_items(FleetStage& stage, Random random) {
   --stage.creators;
 }
 
+Async<void> send_event(FleetStage& stage, std::string id, uint16_t port) {
+  stage.events.sent(id);
+  const Json event = {{"event", id}};
+  const Reply reply = co_await stage.caller.invoke(port, kChangedFunction, event, kWritePatience);
+  if (!reply.ok()) co_return;  // It may run all the same.
+  stage.events.accepted(id);
+  ++stage.operations;
+}
+
+Async<void> send_events(FleetStage& stage, Random random) {
+  ++stage.creators;
+  for (int number = 0; !stage.calm && !stage.verdict.is_broken(); ++number) {
+    const uint16_t port = stage.ports[random.below(stage.ports.size())];
+    co_await send_event(stage, "event-" + std::to_string(number), port);
+    co_await pause_for(stage, random, milliseconds(1), milliseconds(random.below(10) == 0 ? 4'000 : 300));
+  }
+  --stage.creators;
+}
+
 Async<void> watch_positions(FleetStage& stage, Random random) {
   while (!stage.verdict.is_broken()) {
     Json input = {{"TableName", "freshet-positions"}, {"ConsistentRead", true}};

@@ -13,6 +13,10 @@ namespace freshet::fleet_sim {
 Async<void> change_item(FleetStage& stage, Random& random, std::string item);
 // Writes one item after the other.
 Async<void> change_items(FleetStage& stage, Random random);
+// Invokes the function asynchronously at that member. `id` names the event.
+Async<void> send_event(FleetStage& stage, std::string id, uint16_t port);
+// Sends one event after the other, to any member.
+Async<void> send_events(FleetStage& stage, Random random);
 // Reads the positions in the engine: they go forward only.
 Async<void> watch_positions(FleetStage& stage, Random random);
 

@@ -229,4 +229,44 @@ Async<void> watch_mapping(Exam& exam) {
   co_await sleep_for(exam.stage.caller.scheduler(), milliseconds(8'000) + kSettled);
 }
 
+namespace {
+
+constexpr milliseconds kEventRuns{5'000};        // A program starts for it.
+constexpr milliseconds kEventTakenOver{12'000};  // Others look for the dead once a second, and then move events.
+constexpr int kExamEvents = 4;
+
+// Sends events to a member, and kills it at once if it is to die. Each accepted one runs by `most`.
+Async<void> judge_events(Exam& exam, size_t member, bool dies, milliseconds most) {
+  FleetStage& stage = exam.stage;
+  std::vector<std::string> ids;
+  for (int i = 0; i < kExamEvents; ++i) {
+    ids.push_back((dies ? "last-" : "exam-") + std::to_string(i));
+    co_await send_event(stage, ids.back(), stage.ports[member]);
+  }
+  if (dies) exam.cluster.kill_member(exam.cluster.member(member), milliseconds(20'000));
+  const BootTime sent = exam.cluster.now();
+  while (!stage.events.unrun().empty() && !stage.verdict.is_broken()) {
+    const nanoseconds passed = exam.cluster.now() - sent;
+    if (passed > most) co_return stage.verdict.broken("an event runs too late", stage.events.unrun());
+    co_await sleep_for(stage.caller.scheduler(), kLook);
+  }
+  co_await sleep_for(stage.caller.scheduler(), most);
+  for (const std::string& id : ids) {
+    const size_t starts = stage.events.starts(id);
+    stage.verdict.insist(starts <= (dies ? 2u : 1u), "an event runs twice although nothing is wrong",
+                         id + " has run " + std::to_string(starts) + " times");
+  }
+}
+
+}  // namespace
+
+Async<void> watch_events(Exam& exam) {
+  if (!exam.stage.plan.has_events || exam.stage.verdict.is_broken()) co_return;
+  co_await sleep_for(exam.stage.caller.scheduler(), kSettled);
+  const size_t member = exam.random.below(exam.cluster.members());
+  co_await judge_events(exam, member, false, kEventRuns);
+  if (!exam.stage.verdict.is_broken()) co_await judge_events(exam, member, true, kEventTakenOver);
+  co_await sleep_for(exam.stage.caller.scheduler(), milliseconds(20'000) + kSettled);
+}
+
 }  // namespace freshet::fleet_sim

@@ -25,6 +25,8 @@ Async<void> restart_owner(Exam& exam);
 Async<void> watch_schedule(Exam& exam);
 // A change comes once, and another member goes on with the next ones when the one that runs the mapping is killed.
 Async<void> watch_mapping(Exam& exam);
+// An event runs once, and on another member when the one that has accepted it is killed.
+Async<void> watch_events(Exam& exam);
 // A member that joins serves nothing while its clock is off, says so, and serves again when it is right.
 Async<void> restart_with_wrong_clock(Exam& exam);
 

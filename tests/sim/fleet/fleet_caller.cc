@@ -54,6 +54,15 @@ Async<Reply> FleetCaller::get(uint16_t port, std::string path, milliseconds pati
   return call(port, std::move(request), std::move(what), patience);
 }
 
+Async<Reply> FleetCaller::invoke(uint16_t port, std::string function, nlohmann::json event, milliseconds patience) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/2015-03-31/functions/" + function + "/invocations";
+  request.headers = {{"X-Amz-Invocation-Type", "Event"}};
+  request.body = sim::text_of_json(event);
+  return call(port, std::move(request), "Invoke", patience);
+}
+
 Async<Reply> FleetCaller::store(uint16_t port, std::string operation, nlohmann::json input, milliseconds patience) {
   HttpRequest request;
   request.method = "POST";

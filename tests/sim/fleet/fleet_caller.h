@@ -32,6 +32,8 @@ class FleetCaller {
 
   Async<Reply> post(uint16_t port, std::string path, nlohmann::json body, milliseconds patience);
   Async<Reply> get(uint16_t port, std::string path, milliseconds patience);
+  // Invokes a function asynchronously.
+  Async<Reply> invoke(uint16_t port, std::string function, nlohmann::json event, milliseconds patience);
   // An operation of the item store at the engine.
   Async<Reply> store(uint16_t port, std::string operation, nlohmann::json input, milliseconds patience);
 

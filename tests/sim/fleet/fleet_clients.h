@@ -9,6 +9,7 @@
 #include "base/async.h"
 #include "base/random.h"
 #include "tests/sim/fleet/changes_judge.h"
+#include "tests/sim/fleet/events_judge.h"
 #include "tests/sim/fleet/fleet_caller.h"
 #include "tests/sim/fleet/fleet_plan.h"
 #include "tests/sim/fleet/ledger.h"
@@ -23,6 +24,7 @@ struct FleetStage {
   sim::Verdict& verdict;
   Ledger& ledger;
   ChangesJudge& changes;
+  EventsJudge& events;
   const uint16_t engine;               // Its port.
   const std::vector<uint16_t>& ports;  // All members', dead or alive.
   const bool& calm;                    // Nothing new is created, and workers do their work well.

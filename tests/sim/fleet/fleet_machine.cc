@@ -44,7 +44,7 @@ class FleetMachine {
         cluster_(plan, trace_, verdict_, ledger_),
         http_(make_http_client({}, {&cluster_.outside_io()}, cluster_.clock(), cluster_.outside(), cluster_.outside())),
         caller_(*http_, cluster_.outside(), trace_),
-        stage_{caller_, plan_, verdict_, ledger_, changes_, kEnginePort, cluster_.ports(), calm_} {
+        stage_{caller_, plan_, verdict_, ledger_, changes_, events_, kEnginePort, cluster_.ports(), calm_} {
     cluster_.prepare = [this](FleetNode& member) { play_programs(member); };
   }
   ~FleetMachine() { cluster_.kill_all(); }  // Its programs use the client.
@@ -87,10 +87,15 @@ class FleetMachine {
     play.calm = [this] { return calm_; };
     play.saw = [this](const std::string& what) { trace_.saw(what); };
     play.started = [this, name = member.name()](const std::string& input) {
-      changes_.started(name, sim::parse_json(input), cluster_.now());
       ++stage_.operations;
+      const auto event = sim::parse_json(input);
+      if (const std::string id = text_in(event, "event"); !id.empty()) return events_.started(id);
+      changes_.started(name, event, cluster_.now());
     };
-    play.answers = [this](const std::string& input, const std::string&) { changes_.done(sim::parse_json(input)); };
+    play.answers = [this](const std::string& input, const std::string&) {
+      const auto event = sim::parse_json(input);
+      if (text_in(event, "event").empty()) changes_.done(event);
+    };
     play.lost_event = [] {};
   }
 
@@ -100,6 +105,7 @@ class FleetMachine {
       clients_.spawn(change_items(stage_, Random(plan_.seed * 17 + 3)));
       clients_.spawn(watch_positions(stage_, Random(plan_.seed * 19 + 3)));
     }
+    if (plan_.has_events) clients_.spawn(send_events(stage_, Random(plan_.seed * 23 + 3)));
     for (int i = 0; i < plan_.creators; ++i) clients_.spawn(create_tasks(stage_, fork(), "c" + std::to_string(i)));
     for (int i = 0; i < plan_.putters; ++i) clients_.spawn(put_tasks(stage_, fork(), "p" + std::to_string(i)));
     for (int i = 0; i < plan_.workers; ++i) clients_.spawn(work_on_tasks(stage_, fork(), "w" + std::to_string(i)));
@@ -165,6 +171,7 @@ class FleetMachine {
     co_await restart_owner(exam);
     co_await watch_schedule(exam);
     co_await watch_mapping(exam);
+    co_await watch_events(exam);
     co_await fail_writes(exam);
     const bool still = co_await is_done();
     if (!still && !verdict_.is_broken()) co_return verdict_.broken("a task comes back", unrested_);
@@ -174,6 +181,7 @@ class FleetMachine {
   // Every task has ended, in the engine, and every change is processed.
   Async<bool> is_done() {
     unrested_ = changes_.unprocessed();
+    if (unrested_.empty()) unrested_ = events_.unrun();
     if (!unrested_.empty()) co_return false;
     items_.clear();
     for (const std::string& queue : plan_.queues) {
@@ -264,6 +272,7 @@ class FleetMachine {
   std::unique_ptr<HttpClient> http_;
   FleetCaller caller_;
   ChangesJudge changes_{verdict_, cluster_.units()};
+  EventsJudge events_{verdict_};
   FleetStage stage_;
   Random judge_random_{random_.next()};
   std::map<std::string, std::map<std::string, StoredTask>> items_;  // By queue, as scanned last.

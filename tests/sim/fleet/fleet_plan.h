@@ -14,6 +14,7 @@ namespace freshet::fleet_sim {
 inline constexpr const char* kScheduledQueue = "Scheduled";
 inline constexpr milliseconds kSchedulePeriod{10'000};
 inline constexpr const char* kChangedTable = "Changes";
+inline constexpr const char* kChangedFunction = "WatchFunction";
 inline constexpr const char* kMappingUnit = "mapping/WatchFunctionChange";
 
 struct FleetRunPlan {
@@ -26,6 +27,7 @@ struct FleetRunPlan {
   bool has_schedule = false;       // The template has a schedule, which puts tasks into a queue of its own.
   bool has_mapping = false;        // The changes of a table drive a function.
   int lanes = 1;                   // Its parallelization factor.
+  bool has_events = false;         // Clients invoke that function asynchronously.
   milliseconds length{20'000};     // Until the last fault.
   std::vector<milliseconds> lags;  // A lag for each class of the engine's indexes; empty: they show a write at once.
   // By name, in a thousand seconds of simulated time.

@@ -38,6 +38,8 @@ const std::vector<PlantedFault>& planted_faults() {
       {"fleet-own-writes-forgotten", false, "a daemon goes by an index that lags", "lag"},
       {"fleet-tasks-of-others-hidden", false, "a new owner does not see the tasks of the last one"},
       {"fleet-schedule-claim-unconditional", false, "a schedule fires although another member has fired it"},
+      {"fleet-events-left", false, "nobody takes over the events of a dead member"},
+      {"fleet-event-moved-nowhere", false, "an event of a dead member is deleted and not stored by the next one"},
       {"fleet-mark-unconditional", false, "a position that is stored late replaces newer ones", "late-write"},
       {"fleet-mark-moved-back", false, "a member stores its position although another one is further"},
       {"fleet-mapping-goes-on", false, "a member goes on with a mapping that it has given up"},

@@ -1,0 +1,50 @@
+// Judges asynchronous events as docs/fleet.md promises them: each one that a daemon has accepted runs, whatever becomes
+// of that daemon; without a death, once. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "tests/sim/machine/verdict.h"
+
+namespace freshet::fleet_sim {
+
+class EventsJudge {
+ public:
+  // The verdict outlives it.
+  explicit EventsJudge(sim::Verdict& verdict) : verdict_(verdict) {}
+
+  // A client sends it, and knows later that it is accepted.
+  void sent(const std::string& id) { events_[id].sent = true; }
+  void accepted(const std::string& id) { events_[id].accepted = true; }
+  // Its function begins, on any daemon.
+  void started(const std::string& id) {
+    ++events_[id].starts;
+    verdict_.expect(events_[id].sent, "an event runs that nobody sent", id);
+  }
+
+  size_t starts(const std::string& id) const {
+    const auto found = events_.find(id);
+    return found == events_.end() ? 0 : found->second.starts;
+  }
+  // Empty: each accepted event has run.
+  std::string unrun() const {
+    for (const auto& [id, event] : events_) {
+      if (event.accepted && event.starts == 0) return "event " + id + " has not run";
+    }
+    return {};
+  }
+
+ private:
+  struct Event {
+    bool sent = false;
+    bool accepted = false;
+    size_t starts = 0;
+  };
+
+  sim::Verdict& verdict_;
+  std::map<std::string, Event> events_;
+};
+
+}  // namespace freshet::fleet_sim
