@@ -1,5 +1,6 @@
 #include "app/fleet/event_units.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/points.h"
@@ -44,6 +45,15 @@ Async<void> EventUnits::keep_watch() {
   }
 }
 
+Async<void> EventUnits::note_again() {
+  for (;;) {
+    auto noting = note();
+    const auto noted = co_await noting;
+    if (noted) co_return;
+    co_await sleep_for(units_.scheduler(), kLookAtDaemons);
+  }
+}
+
 Async<void> EventUnits::read_notes() {
   auto read = co_await daemons_with_events(tables_);
   if (!read) co_return;
@@ -67,7 +77,12 @@ void EventUnits::offer() {
 }
 
 void EventUnits::serve(const std::string& daemon, bool is_mine) {
-  if (daemon == units_.id()) return runtime_.serve_events(is_mine);
+  if (daemon == units_.id()) {
+    runtime_.serve_events(is_mine);
+    // Others do not forget a daemon that has joined. One that was just about to do so forgets an earlier note.
+    if (is_mine) scope_.spawn(note_again());
+    return;
+  }
   const auto known = taking_.find(daemon);
   if (!is_mine) {
     if (known == taking_.end()) return;
@@ -96,7 +111,8 @@ Async<void> EventUnits::take_over(std::string daemon, Taking& taking) {
       co_await sleep_for(units_.scheduler(), kLookAtDaemons);
       continue;
     }
-    const std::string life = lives_[daemon];
+    const auto found = lives_.find(daemon);
+    const std::string life = found == lives_.end() ? std::string() : found->second;
     taking.is_moving = true;
     auto moving = take_all(daemon, taking);
     const bool is_empty = co_await moving;
@@ -114,13 +130,16 @@ Async<bool> EventUnits::take_all(std::string daemon, Taking& taking) {
     return runtime_.invoker().find(function) != nullptr;
   };
   MovedEvents sum;
+  bool is_whole = false;
   for (bool is_first = true; is_first || (!sum.next.empty() && taking.is_wanted); is_first = false) {
     Item start = std::move(sum.next);
-    const WallTime now = units_.scheduler().clock().wall();
+    std::optional<WallTime> now;
+    if (wall_.trusted()) now = units_.scheduler().clock().wall();
     auto moving = move_events(tables_, daemon, units_.id(), std::move(start), now, has_function);
     auto moved = co_await moving;
     runtime_.look_for_events();  // A page that failed may have moved some, too.
-    if (!moved) co_return false;
+    if (!moved) break;
+    is_whole = moved->next.empty();
     sum.moved += moved->moved;
     sum.left += moved->left;
     sum.dropped += moved->dropped;
@@ -134,7 +153,7 @@ Async<bool> EventUnits::take_all(std::string daemon, Taking& taking) {
     const auto more = milliseconds(random_.below(static_cast<uint64_t>(milliseconds(kRest).count())));
     resting_[daemon] = units_.scheduler().clock().boot() + kRest + more;
   }
-  co_return sum.left == 0 && sum.next.empty();
+  co_return is_whole&& sum.left == 0;
 }
 
 }  // namespace freshet

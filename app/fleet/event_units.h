@@ -11,6 +11,7 @@
 #include "app/fleet/unit_kind.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/wall_guard.h"
 #include "runtime/runtime.h"
 #include "tables/lease/events_table.h"
 
@@ -18,8 +19,8 @@ namespace freshet {
 
 class EventUnits final : public UnitKind {
  public:
-  EventUnits(QueueUnits& units, Tables& tables, Runtime& runtime, Random& random, EventLog log)
-      : units_(units), tables_(tables), runtime_(runtime), random_(random), log_(log) {}
+  EventUnits(QueueUnits& units, Tables& tables, Runtime& runtime, Random& random, WallGuard& wall, EventLog log)
+      : units_(units), tables_(tables), runtime_(runtime), random_(random), wall_(wall), log_(log) {}
   EventUnits(const EventUnits&) = delete;
   EventUnits& operator=(const EventUnits&) = delete;
 
@@ -42,6 +43,7 @@ class EventUnits final : public UnitKind {
   bool is_dead(const std::string& daemon) const;
   bool is_forgotten(const std::string& daemon) const;
   Async<void> keep_watch();
+  Async<void> note_again();
   Async<void> read_notes();
   void offer();
   Async<void> take_over(std::string daemon, Taking& taking);
@@ -51,6 +53,7 @@ class EventUnits final : public UnitKind {
   Tables& tables_;
   Runtime& runtime_;
   Random& random_;
+  WallGuard& wall_;
   const EventLog log_;
   std::map<std::string, std::string> lives_;  // By daemon that has events, as they were read last.
   std::map<std::string, BootTime> resting_;   // By daemon whose events this one cannot run: until when.

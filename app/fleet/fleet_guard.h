@@ -13,7 +13,7 @@
 namespace freshet {
 
 // kConflict if a member of a fleet serves one of these queues, and its last heartbeat is not older than its lease by
-// the wall clocks. Nothing is wrong if there is no fleet. Other errors: the store's.
+// the wall clocks. Nothing is wrong if there is no fleet, or if its table cannot be read.
 Async<Result<void>> check_no_fleet(Tables& engine, const Clock& clock, std::map<std::string, QueueSettings> queues);
 
 }  // namespace freshet

@@ -25,14 +25,6 @@ enum class Answer {
   kLost,     // The task may be in work there.
 };
 
-// True if the task bounced from the daemon itself, and not from what the function or program calls.
-bool is_full(const RunResult& result) {
-  if (!result.begun) return true;
-  return result.kind == RunResult::Kind::kBounced &&
-         (result.refusal == DownstreamRefusal::kUnreachable || result.refusal == DownstreamRefusal::kTooManyRequests ||
-          result.refusal == DownstreamRefusal::kUnavailable);
-}
-
 // `why` is set unless there is a result.
 Answer answer_in(const Result<HttpResponse>& answer, RunResult& result, std::string& why) {
   if (!answer) {
@@ -51,7 +43,7 @@ Answer answer_in(const Result<HttpResponse>& answer, RunResult& result, std::str
     return Answer::kLost;
   }
   result = std::move(*read);
-  if (!is_full(result)) return Answer::kResult;
+  if (result.begun) return Answer::kResult;
   why = result.error.empty() ? result.reason : result.error;
   return Answer::kFull;
 }

@@ -222,7 +222,9 @@ Async<Result<bool>> TableQueue::is_locked(Peeking& peeking) {
   auto ended = co_await services_.tables.update_item(std::move(*end));
   if (ended) co_return false;
   if (ended.error().code == ErrorCode::kConditionalCheckFailed) co_return true;
-  co_return fail(std::move(ended.error()));
+  if (!concerns_the_item(ended.error())) co_return fail(std::move(ended.error()));
+  pass(peeking.passed, not_written(facts->id, ended.error()));
+  co_return false;
 }
 
 // The lock is written in the same transaction. kConditionalCheckFailed if the record is not as it was seen, or was
@@ -454,6 +456,9 @@ Async<Result<void>> TableQueue::take_from(std::vector<ItemRef> items, Peeking& p
   if (lost && peeking.wanted() > 0 && ++peeking.restarts < kMostRestarts) {
     peeking.next = {};
     peeking.at_end = false;
+  } else if (lost && lock_) {
+    peeking.stopped = true;  // Those behind the head must not be claimed before it.
+    peeking.why_none = "others are faster at the head of '" + settings_.name + "': try again";
   }
   co_return Result<void>();
 }

@@ -51,7 +51,6 @@ Async<RunResult> ExecRunner::run(ItemRef task, std::string lease) {
   if (!ran && ran.error().code == ErrorCode::kUnavailable) {
     out.kind = RunResult::Kind::kBounced;  // The program has not been at fault.
     out.error = std::move(ran.error().message);
-    out.begun = false;
     out.delay = settings_.retry_after;
   } else if (!ran) {
     out.kind = RunResult::Kind::kFailure;

@@ -65,17 +65,27 @@ Async<RunResult> FunctionRunner::run(ItemRef task, std::string lease) {
   }
   if (!*answer) {
     Error& error = answer->error();
-    if (error.code == ErrorCode::kTooManyRequests) {
-      co_return bounce(DownstreamRefusal::kTooManyRequests, "the function is at its concurrency: " + error.message, {},
-                       delay);
-    }
-    co_return bounce(DownstreamRefusal::kUnreachable, {}, std::move(error.message), delay);
+    const bool is_at_limit = error.code == ErrorCode::kTooManyRequests;
+    auto out = is_at_limit ? bounce(DownstreamRefusal::kTooManyRequests,
+                                    "the function is at its concurrency: " + error.message, {}, delay)
+                           : bounce(DownstreamRefusal::kUnreachable, {}, std::move(error.message), delay);
+    out.begun = false;
+    co_return out;
   }
   const InvokeOutcome& outcome = **answer;
+  // A function at a URL is the same from every daemon; a process of this machine is not.
+  const auto definition = services_.functions->find(settings_.function);
+  const bool is_here = definition && definition->host != "http";
   if (outcome.error && outcome.error->type == kHostUnavailable) {
-    co_return bounce(DownstreamRefusal::kUnreachable, {}, error_text(outcome.payload), delay);
+    auto out = bounce(DownstreamRefusal::kUnreachable, {}, error_text(outcome.payload), delay);
+    out.begun = !is_here;
+    co_return out;
   }
-  if (is_busy(outcome)) co_return bounce(DownstreamRefusal::kUnavailable, error_text(outcome.payload), {}, delay);
+  if (is_busy(outcome)) {
+    auto out = bounce(DownstreamRefusal::kUnavailable, error_text(outcome.payload), {}, delay);
+    out.begun = !is_here;
+    co_return out;
+  }
   if (outcome.error) co_return failure(error_text(outcome.payload));
   co_return answer_of(outcome.payload);
 }

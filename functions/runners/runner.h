@@ -27,7 +27,7 @@ struct RunResult {
   std::string bad_cost;                     // The invalid text that it reported instead of a cost.
   LimitHints hints;                         // For kSuccess and kBounced: what the downstream reports about its limit.
   bool answered = true;                     // For kFailure: false after a timeout or a lost connection.
-  bool begun = true;                        // False: this machine could not start the program.
+  bool begun = true;                        // False: this daemon has surely not begun, and another one may.
 };
 
 class Runner {

@@ -22,7 +22,7 @@ constexpr size_t kKeptPayload = 4u << 10;
 }  // namespace
 
 Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, Delivery delivery, std::string trace_id) {
-  if (waiting(function->name) + unread_ >= parts_.options.max_queued_events) {
+  if (waiting(function->name) + unread_ + logged_.size() >= parts_.options.max_queued_events) {
     return fail(ErrorCode::kTooManyRequests, fmt::format("{} events wait for function {} already; try again later",
                                                          parts_.options.max_queued_events, function->name));
   }

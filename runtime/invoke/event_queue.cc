@@ -539,8 +539,8 @@ Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::stri
                                  std::unique_ptr<InvokeOutcome> outcome) {
   const std::string name = function->name;
   const Conclusion end = co_await conclusion(std::move(function), event.get(), std::move(condition), outcome.get());
-  std::optional<std::vector<PreparedEvent>>
-      sent;  // The same ones in each try: an earlier one may have been carried out.
+  std::optional<std::vector<PreparedEvent>> sent;  // The same while an earlier try may have been carried out.
+  bool is_unsure = false;
   for (int tries = 1;; ++tries) {
     Error error;
     if (!sent) {
@@ -554,7 +554,13 @@ Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::stri
     }
     if (sent) {
       std::vector<WriteInput> writes;
-      for (const PreparedEvent& one : *sent) writes.push_back(one.write);
+      for (PreparedEvent& one : *sent) {
+        if (is_shared()) {
+          writes.push_back(one.write);
+        } else {
+          writes.push_back(std::move(one.write));
+        }
+      }
       auto removing = remove_with(std::move(writes), event.get());
       auto removed = co_await removing;
       if (removed) {
@@ -568,33 +574,17 @@ Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::stri
         co_return;
       }
       error = std::move(removed.error());
+      is_unsure = is_unsure || error.code == ErrorCode::kUnknownOutcome;
+      if (!is_unsure || !is_shared()) sent.reset();  // New ones are not too old after a long outage.
     }
     if (!is_passing(error)) {
       parts_.log.error("ASYNC_EVENT_NOT_SETTLED", {{"requestId", event->request_id}, {"error", error.message}});
-      if (is_shared()) stuck_.insert(event->id);
+      if (is_shared()) stuck_[event->id] = parts_.scheduler.clock().boot();
       ended(name, event->group);
       co_return;  // It is still in the table: the next start runs it again.
     }
     co_await sleep_for(parts_.scheduler, busy_wait(tries));
   }
-}
-
-// Deletes the event, and writes those that its end causes, in one transaction. False if it was gone already, and
-// nothing was written.
-Async<Result<bool>> EventQueue::remove_with(std::vector<WriteInput> sent, const Event* event) {
-  // The event's deletion comes last: with several transactions, a crash may leave only the first ones, and then the
-  // event must still exist.
-  if (!FRESHET_PLANTED("event-kept-after-its-outcome")) sent.push_back(removal_of(*event));
-  auto written = co_await write_together(parts_.tables, std::move(sent));
-  if (written) co_return true;
-  const ErrorCode code = written.error().code;
-  const bool is_refused = code == ErrorCode::kConditionalCheckFailed || code == ErrorCode::kTransactionCanceled;
-  if (!is_shared() || !is_refused) co_return fail(std::move(written.error()));
-  GetItemInput get = get_of(*event);
-  auto item = co_await parts_.tables.get_item(std::move(get));
-  if (!item) co_return fail(std::move(item.error()));
-  if (!*item) co_return false;
-  co_return fail(std::move(written.error()));
 }
 
 }  // namespace freshet

@@ -204,10 +204,11 @@ class EventQueue {
   std::optional<Promise<bool>> looked_for_;               // Set by look() while keep_loaded() waits.
   std::vector<std::pair<std::string, EventPtr>> logged_;  // By function: events that came while it was first read.
   size_t unread_ = 0;                                     // Events that were accepted while it did not serve.
-  absl::flat_hash_set<std::string> stuck_;                // Events that cannot be settled: the next start runs them.
-  absl::flat_hash_set<std::string> known_;                // The ids of all events in memory.
-  std::deque<std::pair<BootTime, std::string>> done_;     // Events that ended lately, oldest first: a late write may
-  absl::flat_hash_set<std::string> done_ids_;             // bring one back.
+  // Events that cannot be settled, since when: they run again later.
+  std::map<std::string, BootTime> stuck_;
+  absl::flat_hash_set<std::string> known_;             // The ids of all events in memory.
+  std::deque<std::pair<BootTime, std::string>> done_;  // Events that ended lately, oldest first: a late write may
+  absl::flat_hash_set<std::string> done_ids_;          // bring one back.
   std::map<std::string, Queue> queues_;
   absl::btree_set<std::pair<Key, Queue*>> heads_;  // For functions: the first waiting event of each queue.
   std::map<std::string, int> in_hosts_;            // The number of events that run or wait in each host.

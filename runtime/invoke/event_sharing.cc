@@ -15,6 +15,7 @@ namespace {
 constexpr seconds kReadAgain{300};
 constexpr seconds kLoadAgain{1};
 constexpr seconds kDoneKept{600};  // Longer than any request is on its way.
+constexpr seconds kStuckFor{600};
 constexpr size_t kMostDone = 100'000;
 constexpr size_t kMostReadAgain = 1'000;  // With more events in memory, the table is read again only when asked.
 constexpr uint32_t kEventsInPage = 200;
@@ -83,16 +84,18 @@ void EventQueue::look() {
 
 Async<void> EventQueue::keep_loaded() {
   std::string logged;
+  bool must_read = true;
   for (;;) {
-    const bool is_asked = std::exchange(is_asked_to_look_, false);
-    if (!is_loaded_ || is_asked || known_.size() < kMostReadAgain) {
+    must_read = std::exchange(is_asked_to_look_, false) || must_read;
+    if (must_read || known_.size() < kMostReadAgain) {
       auto loading = load_shared();
       auto loaded = co_await loading;
+      must_read = !loaded;
       std::string trouble = loaded ? std::string() : loaded.error().message;
       if (trouble != logged && !trouble.empty()) parts_.log.warn("EVENTS_NOT_LOADED", {{"message", trouble}});
       logged = std::move(trouble);
     }
-    if (is_asked_to_look_) continue;
+    if (is_asked_to_look_ && !must_read) continue;
     looked_for_.emplace(parts_.scheduler);
     const bool is_well = is_loaded_ && logged.empty();
     auto looking =
@@ -141,6 +144,7 @@ Async<Result<void>> EventQueue::load_shared() {
   is_loaded_ = true;
   for (auto& [function, event] : std::exchange(logged_, {})) accept(function, std::move(event));
   forget_done(begun - kDoneKept);
+  std::erase_if(stuck_, [begun](const auto& one) { return one.second < begun - kStuckFor; });
   watch_ages();
   co_return Result<void>();
 }
@@ -194,6 +198,24 @@ void EventQueue::drop_waiting() {
     head_changed(queue);
     parts_.scheduler.cancel(std::exchange(queue.timer, 0));
   }
+}
+
+// Deletes the event, and writes those that its end causes, in one transaction. False if it was gone already, and
+// nothing was written.
+Async<Result<bool>> EventQueue::remove_with(std::vector<WriteInput> sent, const Event* event) {
+  // The event's deletion comes last: with several transactions, a crash may leave only the first ones, and then the
+  // event must still exist.
+  if (!FRESHET_PLANTED("event-kept-after-its-outcome")) sent.push_back(removal_of(*event));
+  auto written = co_await write_together(parts_.tables, std::move(sent));
+  if (written) co_return true;
+  const ErrorCode code = written.error().code;
+  const bool is_refused = code == ErrorCode::kConditionalCheckFailed || code == ErrorCode::kTransactionCanceled;
+  if (!is_shared() || !is_refused) co_return fail(std::move(written.error()));
+  GetItemInput get = get_of(*event);
+  auto item = co_await parts_.tables.get_item(std::move(get));
+  if (!item) co_return fail(std::move(item.error()));
+  if (!*item) co_return false;
+  co_return fail(std::move(written.error()));
 }
 
 void EventQueue::note_done(const std::string& id) {

@@ -131,6 +131,7 @@ Async<Result<void>> Schedules::put(ScheduleDefinition schedule) {
     entry.last = std::max(entry.last, current->last);
     entry.claimed = claimed = current->claimed;
   }
+  forget_events(schedule.name);
   add(std::move(entry));
   co_return Result<void>();
 }
@@ -147,6 +148,7 @@ Async<Result<void>> Schedules::remove(std::string name) {
   parts_.scheduler.cancel(entry->second.timer);
   entries_.erase(entry);
   if (fleet_) fleet_->errors.erase(name);
+  forget_events(name);
   co_return Result<void>();
 }
 
@@ -232,13 +234,24 @@ Schedules::Entry* Schedules::find(const ScheduleDefinition& definition) {
   return is_same ? &entry->second : nullptr;
 }
 
+// Everything that makes a firing another one.
+std::pair<std::string, uint64_t> Schedules::event_key(const Firing& firing) {
+  const ScheduleDefinition& of = firing.definition;
+  return {of.name + "|" + of.expression + "|" + of.function + "|" + of.input, *firing.claim};
+}
+
 Result<PreparedEvent> Schedules::event_for(const Firing& firing, std::string payload) {
   if (!firing.claim) return parts_.queue.prepare({firing.definition.function, std::move(payload)});
-  const std::pair key(firing.definition.name, *firing.claim);
+  const auto key = event_key(firing);
   if (const auto known = fleet_->events.find(key); known != fleet_->events.end()) return known->second;
   auto event = parts_.queue.prepare({firing.definition.function, std::move(payload)});
   if (event) fleet_->events.emplace(key, *event);
   return event;
+}
+
+void Schedules::forget_events(const std::string& name) {
+  if (!fleet_) return;
+  std::erase_if(fleet_->events, [&](const auto& one) { return one.first.first.starts_with(name + "|"); });
 }
 
 Async<void> Schedules::fire(Firing firing) {
@@ -262,7 +275,7 @@ Async<void> Schedules::fire(Firing firing) {
   if (!again) {
     auto written = co_await write_together(parts_.tables, std::move(writes));
     if (written && event) event->logged();
-    if (written && firing.claim) fleet_->events.erase({definition.name, *firing.claim});
+    if (written && firing.claim) fleet_->events.erase(event_key(firing));
     again = !written;
   }
   // In a fleet the claim is found again when the schedule is read.

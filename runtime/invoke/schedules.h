@@ -91,7 +91,7 @@ class Schedules {
     std::function<bool()> may_fire;
     bool has_table = false;
     std::map<std::string, std::string> errors;  // By schedule: the error that was logged last.
-    // By schedule and claim: the event of a firing that may be written already. A next try writes the same one.
+    // By event_key(): the event of a firing that may be written already. A next try writes the same one.
     std::map<std::pair<std::string, uint64_t>, PreparedEvent> events;
   };
 
@@ -101,6 +101,8 @@ class Schedules {
   void arm(Entry& entry);
   void arm_after(Entry& entry, nanoseconds wait);
   void due(const std::string& name);
+  static std::pair<std::string, uint64_t> event_key(const Firing& firing);
+  void forget_events(const std::string& name);
   Result<PreparedEvent> event_for(const Firing& firing, std::string payload);
   Async<void> fire(Firing firing);
   Async<void> fired(Firing firing, bool is_done);

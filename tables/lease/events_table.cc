@@ -132,7 +132,8 @@ Async<Result<void>> forget_events_of(Tables& tables, std::string daemon, std::st
   co_return Result<void>();
 }
 
-Async<Result<MovedEvents>> move_events(Tables& tables, std::string from, std::string to, Item start, WallTime now,
+Async<Result<MovedEvents>> move_events(Tables& tables, std::string from, std::string to, Item start,
+                                       std::optional<WallTime> now,
                                        std::function<bool(const std::string& function)> may_move) {
   MovedEvents out;
   auto query = query_of(events_of(from), std::move(start));
@@ -141,7 +142,7 @@ Async<Result<MovedEvents>> move_events(Tables& tables, std::string from, std::st
   for (const ItemRef& event : page->items) {
     const Item item = event.decode();
     if (!may_move(std::string(item.string_or("function")))) {
-      const bool is_old = item.int_or("created", epoch_ms(now)) < epoch_ms(now - kDroppedAfter);
+      const bool is_old = now && item.int_or("created", epoch_ms(*now)) < epoch_ms(*now - kDroppedAfter);
       ++(is_old ? out.dropped : out.left);
       if (!is_old) continue;
       auto deleted = co_await delete_event(tables, events_key(item.string_or("kind"), item.string_or("id")));

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,8 +44,10 @@ struct MovedEvents {
 };
 
 // Moves a page of the events of one daemon to another one, each in a transaction, the oldest first. `start`: `next` of
-// the page before. `may_move`: by the name of the event's function. `now`: by the wall clock.
-Async<Result<MovedEvents>> move_events(Tables& tables, std::string from, std::string to, Item start, WallTime now,
+// the page before. `may_move`: by the name of the event's function. `now`: by the wall
+// clock; empty if that is not trusted, and then none is dropped.
+Async<Result<MovedEvents>> move_events(Tables& tables, std::string from, std::string to, Item start,
+                                       std::optional<WallTime> now,
                                        std::function<bool(const std::string& function)> may_move);
 
 }  // namespace freshet

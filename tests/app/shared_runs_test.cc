@@ -156,6 +156,7 @@ TEST_F(SharedRunsTest, ATaskThatTheMemberDoesNotBeginRunsElsewhereAtOnce) {
   full.kind = RunResult::Kind::kBounced;
   full.refusal = DownstreamRefusal::kTooManyRequests;
   full.reason = "the function is at its concurrency";
+  full.begun = false;
   RunResult missing;
   missing.kind = RunResult::Kind::kFailure;
   missing.error = "no such program";
@@ -199,17 +200,21 @@ TEST_F(SharedRunsTest, ATaskThatTheMemberDoesNotBeginRunsElsewhereAtOnce) {
   }
 }
 
-TEST_F(SharedRunsTest, WhatTheProgramRefusesIsAResult) {
-  RunResult refused;
-  refused.kind = RunResult::Kind::kBounced;
-  refused.refusal = DownstreamRefusal::kTemporary;
-  refused.reason = "the program ended with status 75";
-  answer_runs([&] { return answer_of(200, run_result_json(refused)); });
-  run("a");
-  run("b");
-  world.pass(seconds(3));
-  EXPECT_EQ(results["b"].kind, RunResult::Kind::kBounced);
-  EXPECT_EQ(here.begun, 1);
+TEST_F(SharedRunsTest, WhatTheProgramOrItsDownstreamRefusesIsAResult) {
+  for (const auto refusal : {DownstreamRefusal::kTemporary, DownstreamRefusal::kUnavailable,
+                             DownstreamRefusal::kTooManyRequests, DownstreamRefusal::kUnreachable}) {
+    results.clear();
+    here.begun = 0;
+    RunResult refused;
+    refused.kind = RunResult::Kind::kBounced;
+    refused.refusal = refusal;
+    answer_runs([&] { return answer_of(200, run_result_json(refused)); });
+    run("a");
+    run("b");
+    world.pass(seconds(3));
+    EXPECT_EQ(results["b"].kind, RunResult::Kind::kBounced);
+    EXPECT_EQ(here.begun, 1);
+  }
 }
 
 TEST_F(SharedRunsTest, ATaskWhoseDaemonIsLostKeepsItsPlaceUntilItsTimeIsOver) {

@@ -99,6 +99,11 @@ class EngineFleet(EngineDaemon):
         while sum(member["alive"] for member in daemon.call("GET", "/fleet")["members"]) != members:
             time.sleep(0.02)
 
+    def until_shares(self, daemon, shares):
+        """Until each member that is alive has that many units."""
+        while sorted(len(member["holds"]) for member in daemon.call("GET", "/fleet")["members"] if member["alive"]) != shares:
+            time.sleep(0.02)
+
     def test_each_member_answers_for_every_queue(self):
         daemons = [self.member(name) for name in "abc"]
         for number in range(9):
@@ -479,6 +484,7 @@ class EngineFleet(EngineDaemon):
         definition.write_text(json.dumps({"queues": [{"name": "Shipment", "table": "Shipment"}]}))
         daemons = [self.member(name, "--priority-queue", str(definition)) for name in "ab"]
         path = "/priority/Shipment/"
+        self.until_shares(daemons[0], [1, 1])  # From then on the queue stays where it is.
         for number in range(4):
             self.try_again(daemons[0], "POST", path + "put", {"id": f"r{number}", "status": "READY_TO_SHIP"})
             self.try_again(daemons[0], "POST", path + "enqueue", {"id": f"r{number}"})

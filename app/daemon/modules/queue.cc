@@ -84,6 +84,11 @@ class QueueModule final : public Module {
       auto noting = events_->note();
       auto noted = co_await noting;
       if (!noted) co_return noted;
+    } else {
+      auto queues = settings_of_queues(parts_->plan.deployment, parts_->options.queues);
+      auto checking = check_alone(queues ? std::move(*queues) : std::map<std::string, QueueSettings>());
+      auto checked = co_await checking;
+      if (!checked) co_return checked;
     }
     for (const std::string& table : parts_->options.queues) {
       const auto& tables = parts_->plan.deployment.tables;
@@ -105,11 +110,9 @@ class QueueModule final : public Module {
       auto deployed = co_await deploy_in_fleet(planned);
       if (!deployed) co_return deployed;
     } else {
-      if (is_on_engine(parts_->options)) {
-        auto queues = planned.queues;
-        auto checked = co_await check_no_fleet(engine_under(*parts_->tables), parts_->loop.clock(), std::move(queues));
-        if (!checked) co_return checked;
-      }
+      auto checking = check_alone(planned.queues);
+      auto checked = co_await checking;
+      if (!checked) co_return checked;
       auto opened = open_all(planned);
       auto done = co_await opened;
       if (!done) co_return done;
@@ -222,6 +225,11 @@ class QueueModule final : public Module {
     }
     return ids;
   }
+  // No fleet serves these queues.
+  Async<Result<void>> check_alone(std::map<std::string, QueueSettings> queues) {
+    if (!is_on_engine(parts_->options)) co_return Result<void>();
+    co_return co_await check_no_fleet(engine_under(*parts_->tables), parts_->loop.clock(), std::move(queues));
+  }
   Async<Result<void>> deploy_in_fleet(const PlannedDeployment& planned) {
     std::set<std::string> mappings = enabled_mappings();
     if (!mappings.empty()) {
@@ -245,7 +253,8 @@ class QueueModule final : public Module {
         parts.start_over};
     mappings_ = std::make_unique<MappingUnits>(*parts.runtime);
     units_ = std::make_unique<QueueUnits>(std::move(with), std::move(options));
-    events_ = std::make_unique<EventUnits>(*units_, *parts.tables, *parts.runtime, parts.random, parts.log);
+    events_ = std::make_unique<EventUnits>(*units_, *parts.tables, *parts.runtime, parts.random,
+                                           parts.store->wall_guard(), parts.log);
     parts.runtime->share_events(parts.node);
     shared_runs_ = std::make_unique<SharedRuns>(*units_, *calls_, parts.log);
     runs_here_ = std::make_unique<RunHere>(
