@@ -2,10 +2,10 @@
 """Measures the capacity that a queue on an engine consumes, as Amazon DynamoDB would bill it: write and read units of a
 task, and units a second of an idle queue.
 
-    bench/capacity.py [--tasks 1000] [--bytes 700] [--batch 1] [--idle 60] [--members 1]
+    bench/capacity.py [--tasks 1000] [--bytes 700] [--batch 1] [--idle 60] [--members 1] [--layout sample]
 
 A Freshet is the engine. A proxy before it asks for the consumed capacity with each request and adds it up, that of the
-indexes included. The daemons serve config/lifo.yaml (--fleet), for pull workers: a task of --bytes is created, taken in
+indexes included. The daemons serve one queue (--fleet), for pull workers: a task of --bytes is created, taken in
 batches of --batch and completed in the same way. Idle units are those of the time after that.
 """
 import argparse
@@ -80,10 +80,10 @@ class Passing(http.server.BaseHTTPRequestHandler):
 
 
 class Daemon:
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, command=("run",)):
         folder.mkdir()
         ready = folder / "ready"
-        self.process = subprocess.Popen([FRESHET, "run", "--listen", "127.0.0.1:0", "--ready-file", ready, "--data", folder / "data", *options],
+        self.process = subprocess.Popen([FRESHET, *command, "--listen", "127.0.0.1:0", "--ready-file", ready, "--data", folder / "data", *options],
                                         stdout=subprocess.DEVNULL, stderr=(folder / "log").open("w"),
                                         env={**os.environ, "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"})
         while not ready.exists() or not ready.read_text().strip():
@@ -131,14 +131,15 @@ def main():
     parser.add_argument("--batch", type=int, default=1, help="tasks a request")
     parser.add_argument("--idle", type=float, default=60, help="seconds")
     parser.add_argument("--members", type=int, default=1)
+    parser.add_argument("--layout", choices=("sample", "fleet"), default="sample", help="LAYOUT of the queue")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
         engine = Daemon(place / "engine")
         meter = Meter(int(engine.url.rpartition(":")[2]))
         where = ("--store", "dynamodb", "--endpoint", f"http://127.0.0.1:{meter.server_port}", "--create-tables", "--fleet")
-        daemons = [Daemon(place / f"member{i}", *where, "--parameter", "TaskRunner=none", ROOT / "config/lifo.yaml")
-                   for i in range(options.members)]
+        serve = ("serve", "QueueTable", "--pull", "--set", f"LAYOUT={options.layout}")
+        daemons = [Daemon(place / f"member{i}", *where, command=serve) for i in range(options.members)]
         time.sleep(5)  # They share the queues, and look around.
         meter.units.clear()
         began = time.monotonic()

@@ -94,6 +94,7 @@ void read_queue(SettingReader& reader, QueueSettings& out) {
   if (const auto* late = reader.find("LATE"); late != nullptr && late_policy(*late) == nullptr) {
     reader.report("LATE is '" + *late + "': it must be 'useless', 'fades' or 'fine'");
   }
+  reader.one_of("LAYOUT", {"sample", "fleet"}, out.layout);
   reader.one_of("ORDER", {"lifo", "fifo", "adaptive", "deadline"}, out.order);
   reader.duration("PRIORITY_AGING_S", out.priority_aging, 0, 1000);
   reader.duration("LEASE_MS", out.lease, 10);
@@ -236,6 +237,7 @@ Result<QueueSettings> with_policy(const QueueSettings& settings, const Environme
   }
   auto out = queue_settings(all);
   if (!out) return out;
+  out->layout = settings.layout;
   out->created_skew = settings.created_skew;
   out->start_retry = settings.start_retry;
   out->look_around = settings.look_around;

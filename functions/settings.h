@@ -19,6 +19,9 @@ namespace freshet {
 // the most urgent first, of the tasks that have enough time left (policy/urgency.h).
 enum class Order { kNewestFirst, kOldestFirst, kAdaptive, kDeadline };
 
+// How tasks are found by state in a table of an engine (queue/layout.h). On the embedded store both are the same.
+enum class Layout { kSample, kFleet };
+
 // kYield: as kP90, but a task that still has time is started rather than leave a slot empty (policy/margin.h).
 enum class DeadlineMargin { kOff, kP90, kYield };
 
@@ -69,6 +72,7 @@ std::string_view runner_name(RunnerKind kind);
 struct QueueSettings {
   WorkSettings work;
   Order order = Order::kNewestFirst;
+  Layout layout = Layout::kSample;
   milliseconds priority_aging{0};  // A waiting priority gains a step each time this passes (lane_aging.h); 0: never.
   milliseconds lease{60'000};
   int max_attempts = 5;

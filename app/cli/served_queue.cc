@@ -12,7 +12,7 @@
 namespace freshet::cli {
 namespace {
 
-// {0}: table. A task takes the way that the head of config/lifo.yaml draws.
+// {0}: table, {1}: its attributes and indexes. A task takes the way that the head of config/lifo.yaml draws.
 constexpr const char* kResources = R"(
 Resources:
   QueueTable:
@@ -23,19 +23,7 @@ Resources:
     Properties:
       TableName: {0}
       BillingMode: PAY_PER_REQUEST
-      AttributeDefinitions:
-        - {{AttributeName: taskId, AttributeType: S}}
-        - {{AttributeName: taskStatus, AttributeType: S}}
-        - {{AttributeName: taskCreated, AttributeType: N}}
-      KeySchema:
-        - {{AttributeName: taskId, KeyType: HASH}}
-      GlobalSecondaryIndexes:
-        - IndexName: task-status-created-index
-          KeySchema:
-            - {{AttributeName: taskStatus, KeyType: HASH}}
-            - {{AttributeName: taskCreated, KeyType: RANGE}}
-          Projection: {{ProjectionType: ALL}}
-      TimeToLiveSpecification: {{AttributeName: ttl, Enabled: true}}
+{1}      TimeToLiveSpecification: {{AttributeName: ttl, Enabled: true}}
       StreamSpecification: {{StreamViewType: KEYS_ONLY}}
 
   TriggerTopic:
@@ -89,6 +77,28 @@ Resources:
         Variables:
           QUEUE_TABLE: !Ref QueueTable
           TRIGGER_TOPIC_ARN: !Ref TriggerTopic
+)";
+
+// {1} of the sample application, with the index that it reads, too.
+constexpr const char* kSampleIndexes = R"(      AttributeDefinitions:
+        - {AttributeName: taskId, AttributeType: S}
+        - {AttributeName: taskStatus, AttributeType: S}
+        - {AttributeName: taskCreated, AttributeType: N}
+      KeySchema:
+        - {AttributeName: taskId, KeyType: HASH}
+      GlobalSecondaryIndexes:
+        - IndexName: task-status-created-index
+          KeySchema:
+            - {AttributeName: taskStatus, KeyType: HASH}
+            - {AttributeName: taskCreated, KeyType: RANGE}
+          Projection: {ProjectionType: ALL}
+)";
+
+// {1} with LAYOUT=fleet: the queue makes the indexes that it needs.
+constexpr const char* kNoIndexes = R"(      AttributeDefinitions:
+        - {AttributeName: taskId, AttributeType: S}
+      KeySchema:
+        - {AttributeName: taskId, KeyType: HASH}
 )";
 
 // {0}: runtime, {1}: folder, {2}: handler, {3}: seconds.
@@ -162,7 +172,9 @@ std::string template_of(const ServedQueue& queue, const std::string& command) {
   // The resources come last, so that another one is appended by `cat >>`.
   out += "AWSTemplateFormatVersion: '2010-09-09'\nTransform: AWS::Serverless-2016-10-31\n\n";
   out += "Outputs:\n  Queue:\n    Value: !Ref QueueTable\n";
-  out += fmt::format(kResources, yaml_quoted(queue.name));
+  const auto layout = queue.settings.find("LAYOUT");
+  const bool has_own_index = layout != queue.settings.end() && layout->second == "fleet";
+  out += fmt::format(kResources, yaml_quoted(queue.name), has_own_index ? kNoIndexes : kSampleIndexes);
   for (const auto& [variable, value] : queue.settings) {
     out += "          " + variable + ": " + yaml_quoted(value) + comment_of(variable, value) + '\n';
   }

@@ -43,6 +43,9 @@ inline constexpr std::string_view kRev = "taskRev";
 inline constexpr std::string_view kBorn = "taskBorn";
 inline constexpr std::string_view kLastWrite = "lastWrite";
 inline constexpr std::string_view kLastEnd = "lastEnd";
+// Only in layout `fleet` (layout.h).
+inline constexpr std::string_view kPlace = "taskPlace";
+inline constexpr std::string_view kRank = "taskRank";
 inline constexpr std::string_view kCost = "cost";  // Not reserved: older clients have attributes of that name.
 
 inline constexpr std::array kReserved = {kId,         kStatus,          kCreated,  kUpdated, kTaken,     kTtl,
@@ -51,11 +54,10 @@ inline constexpr std::array kReserved = {kId,         kStatus,          kCreated
                                          kResult,     kLiveKey,         kError,    kHistory, kLeaseBeat, kShedReason,
                                          kReplacedBy, kCancelRequested, kReplace,  kQueueTtl};
 // Also reserved on a store without immediate answers.
-inline constexpr std::array kOwnMarks = {kRev, kBorn, kLastWrite, kLastEnd};
+inline constexpr std::array kOwnMarks = {kRev, kBorn, kLastWrite, kLastEnd, kPlace, kRank};
 }  // namespace attribute
 
-// Indexes of a queue's table: waiting tasks by deadline, in the whole queue and within a lane.
-inline constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
+// An index of a queue's table: waiting tasks by deadline within a lane.
 inline constexpr std::string_view kLaneDeadlineIndex = "freshet-lane-deadline-index";
 
 namespace state {

@@ -27,6 +27,7 @@ Async<Result<std::vector<Result<CreatedTask>>>> CreationElsewhere::create(const 
                                                                           const QueueSettings& settings,
                                                                           std::vector<NewTask> tasks) {
   const WallTime now = scheduler_.clock().wall();
+  const TaskLayout& layout = task_layout(settings.layout, store_.traits());
   const bool has_bounds = settings.admission.is_bounded() || settings.admission.refuse_late;
   if (has_bounds) return Result<Created>(fail(only_by_owner(table)));
   Created out;
@@ -45,6 +46,7 @@ Async<Result<std::vector<Result<CreatedTask>>>> CreationElsewhere::create(const 
       out.emplace_back(fail(std::move(item.error())));
       continue;
     }
+    if (layout.has_places) layout.place(*item, ranks_[table].next(newest));
     out.emplace_back(CreatedTask{task.id});
     writes.emplace_back(put_new_item(table, std::move(*item)));
   }

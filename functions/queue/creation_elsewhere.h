@@ -23,7 +23,7 @@ class CreationElsewhere {
   // `store`: the engine itself, without what a daemon remembers and counts of the tables that it owns. `writer`: as in
   // SureWrites.
   CreationElsewhere(Tables& store, Scheduler& scheduler, Random& random, std::string writer)
-      : scheduler_(scheduler), random_(random), sure_(store, scheduler, std::move(writer)) {}
+      : store_(store), scheduler_(scheduler), random_(random), sure_(store, scheduler, std::move(writer)) {}
 
   // As TaskQueue::create(). kUnavailable if one of the tasks is for the daemon alone that serves the queue: then none
   // is created.
@@ -34,10 +34,12 @@ class CreationElsewhere {
   using Created = std::vector<Result<CreatedTask>>;
   Async<Result<Created>> write(std::vector<WriteInput> writes, Created out);
 
+  Tables& store_;
   Scheduler& scheduler_;
   Random& random_;
   SureWrites sure_;
   std::map<std::string, WallTime> newest_;  // The newest `taskCreated` given out, by table: it never goes back.
+  std::map<std::string, RankSequence> ranks_;
 };
 
 }  // namespace freshet

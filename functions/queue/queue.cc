@@ -14,7 +14,7 @@ Queue::~Queue() {
 
 Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog log, QueueIdentity identity,
                                                   WallGuard& wall, std::string table, QueueSettings settings) {
-  auto prepared = co_await QueueTable::prepare(services, log, table);
+  auto prepared = co_await QueueTable::prepare(services, log, table, settings.layout);
   if (!prepared) co_return fail(prepared.error());
   auto parts = std::make_unique<QueueParts>(services, log, identity.node, identity.incarnation, wall,
                                             std::move(*prepared), std::move(settings));

@@ -53,11 +53,12 @@ void accept_what_is_there(const EditItemInput& write, Result<WriteOutput>& answe
 
 }  // namespace
 
-SureWrites::SureWrites(Tables& tables, Scheduler& scheduler, std::string writer)
+SureWrites::SureWrites(Tables& tables, Scheduler& scheduler, std::string writer, const TaskLayout& layout)
     : tables_(tables),
       scheduler_(scheduler),
       immediate_(tables.traits().immediate),
-      writer_(std::move(writer) + ":w") {}
+      writer_(std::move(writer) + ":w"),
+      layout_(layout) {}
 
 Async<std::vector<Result<WriteOutput>>> SureWrites::edit(std::vector<EditItemInput> writes, Ends ends,
                                                          milliseconds patience) {
@@ -86,6 +87,7 @@ Async<std::vector<Result<WriteOutput>>> SureWrites::create(std::vector<WriteInpu
 Async<std::vector<Result<WriteOutput>>> SureWrites::edit_late(std::vector<EditItemInput> writes, Ends ends,
                                                               Limits limits) {
   for (size_t i = 0; i < writes.size(); ++i) {
+    writes[i] = layout_.placed(std::move(writes[i]));
     writes[i] = recognisable(std::move(writes[i]), token(), i < ends.size() ? ends[i] : std::string_view());
   }
   auto sent = writes;

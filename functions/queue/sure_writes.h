@@ -1,6 +1,6 @@
 // Sends the writes of a queue and finds out what became of each. On a store without immediate answers a timeout is
 // neither success nor failure. This class then reads the task (own_write.h), and sends the write again if it was not
-// carried out. On the embedded store it only passes calls on.
+// carried out. It also keeps each task in its place (layout.h). On the embedded store it only passes calls on.
 //
 // Loop thread. The store and the scheduler outlive it, and it outlives every Async that it returned.
 #pragma once
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/scheduler.h"
+#include "functions/queue/layout.h"
 #include "tables/tables.h"
 
 namespace freshet {
@@ -19,8 +20,8 @@ class SureWrites {
   static constexpr milliseconds kPatience{3000};
   static constexpr milliseconds kHurry{1000};  // For work that blocks other work and is repeated later anyway.
 
-  // `writer` is a name that is unique to this run of the daemon.
-  SureWrites(Tables& tables, Scheduler& scheduler, std::string writer);
+  // `writer` is a name that is unique to this run of the daemon. `layout` has static storage.
+  SureWrites(Tables& tables, Scheduler& scheduler, std::string writer, const TaskLayout& layout = sample_layout());
   SureWrites(const SureWrites&) = delete;
   SureWrites& operator=(const SureWrites&) = delete;
 
@@ -65,6 +66,7 @@ class SureWrites {
   Scheduler& scheduler_;
   const bool immediate_;
   const std::string writer_;
+  const TaskLayout& layout_;
   uint64_t number_ = 0;  // Number of the last token.
 };
 

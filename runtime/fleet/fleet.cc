@@ -308,7 +308,7 @@ void Fleet::check_clock(BootTime begun, WallTime begun_at) {
 }
 
 nanoseconds Fleet::read_interval() const {
-  const nanoseconds usual = options_.lease / 9;
+  const nanoseconds usual = options_.lease / 6;
   return is_accepted() ? usual : std::min<nanoseconds>(usual, ClockCheck::kLongestPause);
 }
 

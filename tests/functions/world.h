@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
 
+#include "functions/queue/layout.h"
 #include "functions/queue/queues.h"
 #include "runtime/loop/sim_loop.h"
 #include "streams/topics.h"
@@ -106,6 +108,8 @@ class QueueWorld {
     return work.take();
   }
 
+  // True in the run of all tests with LAYOUT=fleet.
+  static bool in_fleet_layout() { return std::getenv("FRESHET_TEST_LAYOUT") != nullptr; }
   // A new life of the daemon's queues on the same store.
   Queue& start(QueueSettings settings = {}) {
     ++lives_;
@@ -113,6 +117,7 @@ class QueueWorld {
       queues.reset();
       start_owned();
     }
+    if (in_fleet_layout()) settings.layout = Layout::kFleet;  // It matters only on engines.
     queues = std::make_unique<Queues>(*services, EventLog(), QueueIdentity{"n", "life" + std::to_string(lives_)},
                                       nullptr, &store->wall_guard());
     auto opened = wait(queues->open("QueueTable", settings));
@@ -132,6 +137,9 @@ class QueueWorld {
   void put(Item item) {
     PutItemInput input;
     input.table = "QueueTable";
+    if (in_fleet_layout() && item.int_or("taskCreated", 0) != 0) {
+      task_layout(Layout::kFleet, tables->traits()).place(item, 0);  // As it soon is.
+    }
     input.item = std::move(item);
     auto put = wait(client().put_item(std::move(input)));
     EXPECT_TRUE(put) << put.error().message;

@@ -21,23 +21,17 @@ class Touch {
   }
 
   // `was` and `becomes` name the placeholders.
-  void set(std::string_view name, std::string_view value, const char* was, const char* becomes) {
+  void set(std::string_view name, Value value, const char* was, const char* becomes) {
     unchanged(name, was);
     sets_.append(sets_.empty() ? "SET " : ", ").append(name).append(" = ").append(becomes);
-    input_.placeholders.values.set(becomes, Value(value));
+    input_.placeholders.values.set(becomes, std::move(value));
   }
   void remove(std::string_view name, const char* was) {
     unchanged(name, was);
     removes_.append(removes_.empty() ? " REMOVE " : ", ").append(name);
   }
 
-  std::optional<UpdateItemInput> finish() && {
-    if (sets_.empty() && removes_.empty()) return std::nullopt;
-    input_.update = sets_ + removes_;
-    return std::move(input_);
-  }
-
- private:
+  // A condition: the attribute is as it was read.
   void unchanged(std::string_view name, const char* was) {
     if (!input_.condition.empty()) input_.condition += " AND ";
     if (auto seen = task_.find(name)) {
@@ -48,19 +42,38 @@ class Touch {
     }
   }
 
+  std::optional<UpdateItemInput> finish() && {
+    if (sets_.empty() && removes_.empty()) return std::nullopt;
+    input_.update = sets_ + removes_;
+    return std::move(input_);
+  }
+
+ private:
   const ItemRef& task_;
   UpdateItemInput input_;
   std::string sets_;
   std::string removes_;
 };
 
+void give_place(Touch& touch, const TaskLayout& layout, const ItemRef& task) {
+  const auto place = layout.place_of(text_of(task, attribute::kStatus));
+  if (!place.empty()) {
+    touch.set(attribute::kPlace, Value(place), ":p", ":q");
+  } else if (has(task, attribute::kPlace)) {
+    touch.remove(attribute::kPlace, ":p");
+  }
+  if (place.empty() || !TaskLayout::is_misranked(task)) return;
+  touch.unchanged(attribute::kCreated, ":c");
+  touch.set(attribute::kRank, task.find(attribute::kCreated)->decode(), ":r", ":x");
+}
+
 }  // namespace
 
-bool Adopter::needs_adoption(const ItemRef& task, bool lacks_lane) {
+bool Adopter::needs_adoption(const ItemRef& task, bool lacks_lane) const {
   const auto status = text_of(task, attribute::kStatus);
   if (lacks_lane || (status != state::kPending && has(task, attribute::kLane))) return true;
   const auto key = is_live(status) ? key_of(task) : std::string_view();
-  return key != text_of(task, attribute::kLiveKey);
+  return key != text_of(task, attribute::kLiveKey) || layout_->is_misplaced(task);
 }
 
 std::optional<UpdateItemInput> Adopter::adoption(const ItemRef& task, bool lacks_lane,
@@ -69,7 +82,7 @@ std::optional<UpdateItemInput> Adopter::adoption(const ItemRef& task, bool lacks
   Touch touch(table_, task);
   if (lacks_lane) {
     if (!known_lane.empty() && known_lane != text_of(task, attribute::kLane)) {
-      touch.set(attribute::kLane, known_lane, ":l", ":m");
+      touch.set(attribute::kLane, Value(known_lane), ":l", ":m");
     }
   } else if (status != state::kPending && has(task, attribute::kLane)) {
     touch.remove(attribute::kLane, ":l");
@@ -78,8 +91,9 @@ std::optional<UpdateItemInput> Adopter::adoption(const ItemRef& task, bool lacks
   if (key.empty() && has(task, attribute::kLiveKey)) {
     touch.remove(attribute::kLiveKey, ":k");
   } else if (!key.empty() && text_of(task, attribute::kLiveKey) != key) {
-    touch.set(attribute::kLiveKey, key, ":k", ":n");
+    touch.set(attribute::kLiveKey, Value(key), ":k", ":n");
   }
+  if (layout_->is_misplaced(task)) give_place(touch, *layout_, task);
   return std::move(touch).finish();
 }
 

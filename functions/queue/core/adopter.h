@@ -2,9 +2,9 @@
 // no store, clock, coroutine or log; the time is passed in. Loop thread.
 //
 // Tasks that clients put lack what Freshet gives its own tasks: a lane (in a queue with lanes), the `liveKey` by which
-// the `key` is found, and deadline and ttl from the queue's settings. Wrong values are corrected the same way (a lane
-// that does not exist, the lane or liveKey of a task that a client ended), so that no such task blocks others or waits
-// for ever. The caller knows the lanes (core/lanes.h).
+// the `key` is found, deadline and ttl from the queue's settings, and in layout `fleet` their place (layout.h). Wrong
+// values are corrected the same way (a lane that does not exist, the lane or liveKey of a task that a client ended), so
+// that no such task blocks others or waits for ever. The caller knows the lanes (core/lanes.h).
 #pragma once
 
 #include <optional>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "functions/queue/layout.h"
 #include "functions/settings.h"
 #include "tables/tables.h"
 
@@ -21,11 +22,13 @@ class Adopter {
  public:
   // `table` and the settings outlive this.
   Adopter(const std::string& table, const QueueSettings& settings) : table_(table), settings_(settings) {}
+  // `layout` has static storage.
+  void use(const TaskLayout& layout) { layout_ = &layout; }
   Adopter(const Adopter&) = delete;
   Adopter& operator=(const Adopter&) = delete;
 
   // True if the task lacks what a queue needs to serve it. Runs for every record of the stream, so it is cheap.
-  static bool needs_adoption(const ItemRef& task, bool lacks_lane);
+  bool needs_adoption(const ItemRef& task, bool lacks_lane) const;
   // The write that gives the task what it lacks, on the condition that it is as it was read; empty if it lacks nothing.
   // `known_lane`: the lane for it if it lacks one; empty: not known yet.
   std::optional<UpdateItemInput> adoption(const ItemRef& task, bool lacks_lane, std::string_view known_lane) const;
@@ -50,6 +53,7 @@ class Adopter {
  private:
   const std::string& table_;
   const QueueSettings& settings_;
+  const TaskLayout* layout_ = &sample_layout();
   bool walking_ = false;
   bool again_ = false;  // At the next look around.
   uint64_t unserved_ = 0;

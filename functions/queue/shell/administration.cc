@@ -83,31 +83,29 @@ Async<Result<TaskPage>> Administration::list(ListInput input) {
   if (input.limit < 1 || input.limit > kMaxPage) co_return invalid("limit must be from 1 to 1000");
   auto start = from_cursor(input.cursor);
   if (!start) co_return fail(start.error());
-  QueryInput query;
-  query.table = table_;
-  query.index = parts_.table.index();
-  query.key_condition = "taskStatus = :s";
-  query.placeholders.values.set(":s", Value(input.state));
+  QueryInput query = parts_.table.in_state(input.state);
   query.forward = input.oldest_first;
   query.limit = input.limit;
   query.exclusive_start_key = std::move(*start);
   TaskPage out;
   if (auto never = never_matches(input.where)) co_return fail(std::move(*never));
   bool is_first = input.cursor.empty();
+  const bool is_indexed = layout_.indexes(input.state);
+  const bool sifts = input.filters() || !is_indexed;
   do {
     const uint64_t room = input.limit - out.tasks.size();
-    query.limit = static_cast<uint32_t>(input.filters() ? std::min<uint64_t>(room, kMostLookedAt - out.looked) : room);
+    query.limit = static_cast<uint32_t>(sifts ? std::min<uint64_t>(room, kMostLookedAt - out.looked) : room);
     // The caller may have made the cursor up.
-    auto reading = is_first ? parts_.table.read_index(query) : services_.tables.query(query);
+    auto reading = is_first || !is_indexed ? parts_.table.read_state(query) : services_.tables.query(query);
     auto page = co_await reading;
     if (!page) co_return fail(page.error());
     is_first = false;
-    out.looked += page->items.size();
+    out.looked += is_indexed ? page->items.size() : page->scanned;
     for (auto& task : page->items) {
       if (is_listed(task, input, wall())) out.tasks.push_back(std::move(task));
     }
     query.exclusive_start_key = std::move(page->last_evaluated_key);
-    if (query.exclusive_start_key.empty() || out.tasks.size() >= input.limit || !input.filters()) break;
+    if (query.exclusive_start_key.empty() || out.tasks.size() >= input.limit || !sifts) break;
     co_await sleep_for(services_.scheduler, nanoseconds(0));
   } while (out.looked < kMostLookedAt);
   out.cursor = to_cursor(query.exclusive_start_key);

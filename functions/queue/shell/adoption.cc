@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/shell/parts.h"
 #include "functions/queue_states.h"
@@ -12,12 +13,13 @@ namespace {
 
 constexpr int64_t kLaneSlot = -2;          // In the system table: the names of the queue's lanes.
 constexpr uint32_t kAdoptedAtOnce = 1000;  // The tasks that are looked at before other work gets its turn.
+constexpr milliseconds kScanPause{100};    // Between two pages of a scan, which an engine bills by size.
 
 }  // namespace
 
 // Runs for every record of the stream, so it is cheap.
 bool Adoption::needs_adoption(const ItemRef& task) const {
-  return Adopter::needs_adoption(task, core_.lanes.lacks(task));
+  return core_.adopter.needs_adoption(task, core_.lanes.lacks(task));
 }
 
 Async<void> Adoption::adopt_one(ItemRef task) {
@@ -72,11 +74,7 @@ Async<void> Adoption::adopt_all() {
   for (auto status : {state::kPending, state::kDelayed, state::kTaken}) {
     Item start;
     do {
-      QueryInput query;
-      query.table = table_;
-      query.index = parts_.table.index();
-      query.key_condition = "taskStatus = :s";
-      query.placeholders.values.set(":s", Value(status));
+      QueryInput query = parts_.table.in_state(status);
       query.forward = settings_.order == Order::kOldestFirst;
       query.limit = kAdoptedAtOnce;
       query.exclusive_start_key = std::move(start);
@@ -99,6 +97,29 @@ Async<void> Adoption::adopt_all() {
     } while (!start.empty());
   }
   core_.adopter.end_walk();
+}
+
+Async<void> Adoption::give_places(std::vector<ItemRef> tasks) {
+  FRESHET_REACHED("a task got its place");
+  co_await adopt(std::move(tasks));
+  parts_.takes.wake();
+  parts_.timer.start_soon(nanoseconds(0));
+}
+
+Async<void> Adoption::adopt_misplaced() {
+  Item start;
+  do {
+    ScanInput scan;
+    scan.table = table_;
+    scan.limit = kAdoptedAtOnce;
+    scan.exclusive_start_key = std::move(start);
+    auto page = co_await services_.tables.scan(std::move(scan));
+    if (!page || core_.agenda.given_up()) co_return;  // The next search goes through all of them.
+    std::erase_if(page->items, [this](const ItemRef& task) { return !layout_.is_misplaced(task); });
+    start = std::move(page->last_evaluated_key);
+    if (!page->items.empty()) co_await give_places(std::move(page->items));
+    if (!start.empty()) co_await sleep_for(services_.scheduler, kScanPause);
+  } while (!start.empty());
 }
 
 // Sets the deadlines of tasks that a client has put, if no stream shows them. The queue's own tasks have `attempt`.

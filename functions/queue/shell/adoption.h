@@ -19,6 +19,11 @@ class Adoption : QueuePart {
   Async<bool> adopt(std::vector<ItemRef> tasks);
   // Goes through all waiting and held tasks.
   Async<void> adopt_all();
+  // Goes through the whole table for tasks that are in no index, or in a wrong place of it (layout.h). Such tasks were
+  // written by clients, or are from before the queue had this layout.
+  Async<void> adopt_misplaced();
+  // Puts tasks that are in a wrong place, or in none, into theirs (layout.h).
+  Async<void> give_places(std::vector<ItemRef> tasks);
   Async<void> give_times(std::vector<EditItemInput> edits);
 
   // At the start: reads the names of lanes that were stored.

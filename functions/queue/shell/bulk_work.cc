@@ -53,15 +53,10 @@ Async<Result<BulkJob>> BulkWork::start_job(BulkInput input, Actor actor) {
 
 Async<Result<Page>> BulkWork::bulk_page(std::string status, WallTime until, Item start, uint32_t limit) {
   if (parts_.table.gone()) co_return fail(*parts_.table.gone());
-  QueryInput query;
-  query.table = table_;
-  query.index = parts_.table.index();
-  query.key_condition = "taskStatus = :s AND taskCreated <= :t";
-  query.placeholders.values.set(":s", Value(status));
-  query.placeholders.values.set(":t", Value::number(epoch_ms(until)));
+  QueryInput query = parts_.table.created_by(status, until);
   query.limit = limit;
   query.exclusive_start_key = std::move(start);
-  auto page = co_await parts_.table.read_index(std::move(query));
+  auto page = co_await parts_.table.read_state(std::move(query));
   co_return page;
 }
 

@@ -15,7 +15,9 @@ Result<Item> Creation::new_item(NewTask& task, WallTime now) {
   const bool is_delayed = task.delay && task.delay->count() > 0;
   std::string lane = core_.lanes.empty() || is_delayed ? std::string() : core_.lanes.of_new(task);
   const NewItemTimes times{now, core_.times.create(now)};
-  return build_new_item(task, times, std::move(lane), settings_, services_.random);
+  auto item = build_new_item(task, times, std::move(lane), settings_, services_.random);
+  if (item && layout_.has_places) layout_.place(*item, ranks_.next(times.created));
+  return item;
 }
 
 PutItemInput Creation::put_new(Item item) const {

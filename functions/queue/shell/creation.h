@@ -21,6 +21,9 @@ class Creation : QueuePart {
   PutItemInput put_new(Item item) const;
   void created(const NewTask& task, std::string_view id, WallTime written);
 
+  // Numbers the tasks of one millisecond (layout.h).
+  RankSequence& ranks() { return ranks_; }
+
  private:
   std::vector<Result<CreatedTask>> refuse_wrong(const std::vector<NewTask>& tasks) const;
   void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why, std::vector<Result<CreatedTask>>& out);
@@ -38,6 +41,8 @@ class Creation : QueuePart {
   Async<void> refuse_passed(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
   Async<Outlook> outlook(const NewTask& task);
   Async<void> refuse_late(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
+
+  RankSequence ranks_;
 };
 
 }  // namespace freshet

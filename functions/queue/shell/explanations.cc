@@ -74,7 +74,8 @@ static Item place_in_index(const ItemRef& task, std::string_view partition, std:
 // so it counts the tasks of the same millisecond as takes do.
 std::vector<QueryInput> Explanations::before_it(const ItemRef& task) {
   const auto lane = text_of(task, attribute::kLane);
-  const auto partition = lane.empty() ? attribute::kStatus : attribute::kLane;
+  const auto partition = lane.empty() ? layout_.partition : attribute::kLane;
+  const auto sort = lane.empty() ? layout_.sort : attribute::kCreated;
   if (core_.by_deadline(lane) && int_of(task, attribute::kDeadline, 0) > 0) {
     QueryInput query = parts_.finder.more_urgent(task);
     query.exclusive_start_key = place_in_index(task, partition, attribute::kDeadline);
@@ -84,12 +85,13 @@ std::vector<QueryInput> Explanations::before_it(const ItemRef& task) {
   query.table = table_;
   query.index = lane.empty() ? parts_.table.index() : std::string(TaskFinder::kLaneIndex);
   query.forward = core_.newest_first_in(lane, boot());
-  query.key_condition = std::string(lane.empty() ? "taskStatus = :p" : "lane = :p") +
-                        (query.forward ? " AND taskCreated >= :t" : " AND taskCreated <= :t");
+  query.key_condition =
+      std::string(partition) + " = :p AND " + std::string(sort) + (query.forward ? " >= :t" : " <= :t");
   auto& values = query.placeholders.values;
   values.set(":p", Value(lane.empty() ? state::kPending : lane));
-  values.set(":t", task.find(attribute::kCreated)->decode());
-  query.exclusive_start_key = place_in_index(task, partition, attribute::kCreated);
+  const auto place = task.find(sort);  // A task that a client put may not have its place yet.
+  values.set(":t", place ? place->decode() : task.find(attribute::kCreated)->decode());
+  query.exclusive_start_key = place_in_index(task, partition, sort);
   if (!lane.empty()) {
     // A client may have ended a task and left its lane; the stream shows that later.
     query.filter = "taskStatus = :s";

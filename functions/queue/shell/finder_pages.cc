@@ -46,20 +46,23 @@ QueryInput TaskFinder::urgent_query(std::string_view lane, const TaskWalk& walk)
   QueryInput query;
   query.table = table_;
   auto& values = query.placeholders.values;
-  const std::string of_lane = lane.empty() ? "taskStatus = :p AND " : "lane = :p AND ";
+  if (lane.empty() && walk.part == TaskWalk::Part::kNoDeadline) {
+    return parts_.table.created_by(state::kPending, parts_.table.created_bound());
+  }
+  const std::string of_lane = std::string(lane.empty() ? layout_.partition : attribute::kLane) + " = :p AND ";
   values.set(":p", Value(lane.empty() ? state::kPending : lane));
-  if (!lane.empty()) {
-    // A client may have ended one and left its lane, until the stream shows it.
+  if (!lane.empty() || layout_.has_places) {
+    // A client may have ended one and left its lane and its place, until they are corrected.
     query.filter = "taskStatus = :s";
     values.set(":s", Value(state::kPending));
   }
   if (walk.part == TaskWalk::Part::kNoDeadline) {
-    query.index = lane.empty() ? parts_.table.index() : std::string(kLaneIndex);
+    query.index = kLaneIndex;
     query.key_condition = of_lane + "taskCreated <= :t";
     values.set(":t", Value::number(epoch_ms(parts_.table.created_bound())));
     return query;
   }
-  query.index = lane.empty() ? kDeadlineIndex : kLaneDeadlineIndex;
+  query.index = lane.empty() ? layout_.deadline_index : kLaneDeadlineIndex;
   const int64_t enough = std::max<int64_t>(epoch_ms(*walk.enough), 1);
   values.set(":e", Value::number(enough));
   if (walk.part == TaskWalk::Part::kEnough) {
@@ -80,7 +83,8 @@ QueryInput TaskFinder::more_urgent(const ItemRef& task) {
   QueryInput query = urgent_query(text_of(task, attribute::kLane), walk);
   const auto deadline = deadline_of(task);
   auto& values = query.placeholders.values;
-  const std::string of_lane = query.index == kDeadlineIndex ? "taskStatus = :p AND " : "lane = :p AND ";
+  const bool is_by_state = query.index == layout_.deadline_index;
+  const std::string of_lane = std::string(is_by_state ? layout_.partition : attribute::kLane) + " = :p AND ";
   values.set(":d", task.find(attribute::kDeadline)->decode());  // A client's deadline may have a fraction.
   query.forward = deadline < *walk.enough;
   if (query.forward) {

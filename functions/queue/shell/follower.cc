@@ -15,6 +15,7 @@ constexpr milliseconds kEarlyAnswer{20};
 // the look took.
 constexpr milliseconds kWalkPause{5'000};
 constexpr int kWalkShare = 20;
+constexpr milliseconds kSearchPause{60'000};  // The same for a search of the whole table, which costs more.
 constexpr const char* kWithoutStream =
     "a client has switched off the table's stream: until there is one again, tasks that clients put get their lane and "
     "hold their key only after a while";
@@ -73,11 +74,23 @@ Async<void> Follower::walk_now_and_then() {
   for (;;) {
     const auto began = boot();
     if (!parts_.table.gone()) co_await parts_.adoption.adopt_all();
+    parts_.timer.look_for_due();
+    parts_.timer.request_tick();
     co_await sleep_for(services_.scheduler, std::max<nanoseconds>(kWalkPause, kWalkShare * (boot() - began)));
   }
 }
 
+// Finds the tasks that no index shows in their place.
+Async<void> Follower::search_now_and_then() {
+  for (;;) {
+    const auto began = boot();
+    if (!parts_.table.gone()) co_await parts_.adoption.adopt_misplaced();
+    co_await sleep_for(services_.scheduler, std::max<nanoseconds>(kSearchPause, kWalkShare * (boot() - began)));
+  }
+}
+
 Async<void> Follower::follow() {
+  if (layout_.has_places) scope_.spawn(search_now_and_then());
   if (!can_follow(services_.tables.traits())) {
     co_await walk_now_and_then();
     co_return;

@@ -28,6 +28,7 @@ class Follower : QueuePart {
   };
 
   Async<void> walk_now_and_then();
+  Async<void> search_now_and_then();
   Async<StreamPlace> first_stream();
   Async<StreamPlace> next_stream(std::string last);
   Async<bool> is_stream_over(std::string label);

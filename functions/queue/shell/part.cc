@@ -10,6 +10,7 @@ QueuePart::QueuePart(QueueBase& base, QueueParts& parts)
       table_(base.table),
       settings_(base.settings),
       core_(base.core),
+      layout_(base.layout),
       sure_(base.sure),
       wall_guard_(base.wall_guard),
       scope_(base.scope) {}

@@ -12,6 +12,7 @@
 #include "base/wall_guard.h"
 #include "functions/queue/arrows.h"
 #include "functions/queue/core/queue_core.h"
+#include "functions/queue/layout.h"
 #include "functions/queue/sure_writes.h"
 #include "functions/settings.h"
 #include "runtime/api/audit_log.h"
@@ -30,6 +31,7 @@ struct QueueBase {
   WallGuard& wall_guard;
   QueueSettings settings;
   QueueCore core;
+  const TaskLayout& layout;
   SureWrites sure;            // All writes to tasks go through it.
   AuditLog* audit = nullptr;  // For pauses, jobs and policies.
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
@@ -61,6 +63,7 @@ class QueuePart {
   const std::string& table_;
   QueueSettings& settings_;
   QueueCore& core_;
+  const TaskLayout& layout_;
   SureWrites& sure_;
   WallGuard& wall_guard_;  // Tasks expired by its earliest() are shed; tasks expired by the wall clock are not started.
   Scope& scope_;

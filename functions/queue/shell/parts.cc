@@ -10,8 +10,10 @@ QueueParts::QueueParts(Services& services, const EventLog& log, std::string_view
            wall,
            std::move(settings),
            {base.table, base.settings, services.random, node, incarnation},
-           {services.tables, services.scheduler, std::string(node) + ":" + std::string(incarnation)}},
+           task_layout(base.settings.layout, services.tables.traits()),
+           {services.tables, services.scheduler, std::string(node) + ":" + std::string(incarnation), base.layout}},
       table(base, *this, std::move(prepared)) {
+  base.core.adopter.use(base.layout);
   limits.begin();
 }
 

@@ -35,10 +35,11 @@ uint64_t count_in(const std::map<std::string, uint64_t>& counts, std::string_vie
   return found == counts.end() ? 0 : found->second;
 }
 
-// The table and the indexes that have the waiting tasks of a queue. Tasks without a lane are in the index by status.
+// The table and the indexes that have the waiting tasks of a queue. Tasks without a lane are in the index by state.
 struct LaneIndexes {
   std::string table;
-  std::string by_status;
+  std::string by_state;
+  std::string_view in_state;  // Key condition.
   std::string by_lane;
 };
 
@@ -49,9 +50,9 @@ Async<Result<bool>> count_waiting(Services& services, LaneIndexes indexes, std::
   for (auto& lane : lanes) {
     QueryInput query;
     query.table = indexes.table;
-    query.index = lane.empty() ? indexes.by_status : indexes.by_lane;
-    query.key_condition = lane.empty() ? "taskStatus = :p" : "lane = :p";
-    query.placeholders.values.set(":p", Value(lane.empty() ? std::string(state::kPending) : std::move(lane)));
+    query.index = lane.empty() ? indexes.by_state : indexes.by_lane;
+    query.key_condition = lane.empty() ? indexes.in_state : "lane = :s";
+    query.placeholders.values.set(":s", Value(lane.empty() ? std::string(state::kPending) : std::move(lane)));
     query.limit = kCountPage;
     query.count_only = true;
     do {
@@ -248,7 +249,7 @@ Async<Result<QueueShares>> Readings::shares(SharesInput input) {
     return a.in_work != b.in_work ? a.in_work > b.in_work : a.name < b.name;
   });
   uint64_t left = kMostCounted;
-  const LaneIndexes indexes{table_, parts_.table.index(), std::string(TaskFinder::kLaneIndex)};
+  const LaneIndexes indexes{table_, parts_.table.index(), layout_.in_state, std::string(TaskFinder::kLaneIndex)};
   for (QueueShare& share : out.shares) {
     if (!input.by_key || core_.lanes.are_by_key()) share.waiting = 0;
     auto counting = count_waiting(services_, indexes, std::move(known[share.name].lanes), left, share);

@@ -89,8 +89,8 @@ Async<void> Shedding::shed_alike(ShedStep& step, Shedder::Alike alike) {
 Async<Result<Page>> Shedding::most_urgent(Item start) {
   QueryInput query;
   query.table = table_;
-  query.index = kDeadlineIndex;
-  query.key_condition = "taskStatus = :s AND deadline >= :one";
+  query.index = layout_.deadline_index;
+  query.key_condition = std::string(layout_.in_state) + " AND deadline >= :one";
   query.placeholders.values.set(":one", Value::number(1));
   query.placeholders.values.set(":s", Value(state::kPending));
   query.limit = ShedPace::kStep;

@@ -14,7 +14,6 @@ namespace freshet {
 
 namespace {
 
-constexpr std::string_view kStatusIndex = "task-status-created-index";
 constexpr std::string_view kOwnPrefix = "freshet-";
 // The time between two looks at a table whose index is being built.
 constexpr milliseconds kBuildingLook{50};
@@ -37,20 +36,21 @@ void add_sparse_index(TableDefinition& definition, std::string_view name, std::s
   definition.indexes.push_back(std::move(wanted));
 }
 
-bool is_status_index(const IndexDefinition& index) {
-  return index.keys == queue_index(index.name, attribute::kStatus, attribute::kCreated).keys;
+bool is_state_index(const IndexDefinition& index, const TaskLayout& layout) {
+  return index.keys == queue_index(index.name, layout.partition, layout.sort).keys;
 }
 
 // Adds what a queue needs to the definition. `follows_stream`: the queue reads the table's stream (Follower).
-TableDefinition as_queue(TableDefinition definition, bool follows_stream) {
+TableDefinition as_queue(TableDefinition definition, bool follows_stream, const TaskLayout& layout) {
   if (follows_stream && !definition.stream) definition.stream = StreamView::kKeysOnly;
   if (!definition.books) definition.books = BooksDefinition{};
-  const bool any = std::any_of(definition.indexes.begin(), definition.indexes.end(), is_status_index);
-  if (!any && !definition.index(kStatusIndex)) {
-    definition.indexes.push_back(queue_index(kStatusIndex, attribute::kStatus, attribute::kCreated));
+  const bool any = std::any_of(definition.indexes.begin(), definition.indexes.end(),
+                               [&](const IndexDefinition& index) { return is_state_index(index, layout); });
+  if (!any && !definition.index(layout.index)) {
+    definition.indexes.push_back(queue_index(layout.index, layout.partition, layout.sort));
   }
   add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore);
-  add_sparse_index(definition, kDeadlineIndex, attribute::kStatus, attribute::kDeadline);
+  add_sparse_index(definition, layout.deadline_index, layout.partition, attribute::kDeadline);
   add_sparse_index(definition, "freshet-lane-index", attribute::kLane, attribute::kCreated);
   add_sparse_index(definition, "freshet-key-index", attribute::kLiveKey, attribute::kCreated);
   // A queue that is older than this index may have no room for it, and works without it.
@@ -83,23 +83,26 @@ void QueueTable::update_core() {
   core_.table_is(definition_.ttl_in_milliseconds, definition_.index(kLaneDeadlineIndex) != nullptr);
 }
 
-Result<std::string> QueueTable::status_index(const TableDefinition& definition) {
+Result<std::string> QueueTable::state_index(const TableDefinition& definition, const TaskLayout& layout) {
   std::string short_one;
   for (const auto& index : definition.indexes) {
-    if (!is_status_index(index)) continue;
+    if (!is_state_index(index, layout)) continue;
     if (index.projection == Projection::kAll) return index.name;
     short_one = index.name;
   }
   if (short_one.empty()) {
-    const IndexDefinition* other = definition.index(kStatusIndex);
-    const IndexDefinition wanted = queue_index(kStatusIndex, attribute::kStatus, attribute::kCreated);
-    return invalid("queue '" + definition.name + "': an index on taskStatus, taskCreated is missing" +
+    const IndexDefinition* other = definition.index(layout.index);
+    const IndexDefinition wanted = queue_index(layout.index, layout.partition, layout.sort);
+    return invalid("queue '" + definition.name + "': an index on " + std::string(layout.partition) + ", " +
+                   std::string(layout.sort) + " is missing" +
                    (other ? "; '" + other->name + "' has " + index_difference(*other, wanted) : ""));
   }
   return invalid("queue '" + definition.name + "': index '" + short_one + "' must project ALL attributes");
 }
 
-Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, EventLog log, std::string table) {
+Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, EventLog log, std::string table,
+                                                        Layout wanted_layout) {
+  const TaskLayout& layout = task_layout(wanted_layout, services.tables.traits());
   if (auto ok = fits(services.tables, table); !ok) co_return fail(ok.error());
   auto described = co_await services.tables.describe_table(table);
   if (!described) co_return fail(described.error());
@@ -109,13 +112,13 @@ Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, Even
     co_return invalid("table '" + table + "' cannot be a queue: its key must be taskId (S) alone");
   }
   const bool follows_stream = Follower::can_follow(services.tables.traits());
-  TableDefinition wanted = as_queue(definition, follows_stream);
+  TableDefinition wanted = as_queue(definition, follows_stream, layout);
   if (wanted != definition) {
     TableDefinition change = wanted;
     auto altered = co_await services.tables.alter_table(std::move(change));
     if (!altered) co_return fail(altered.error());
   }
-  auto index = status_index(wanted);
+  auto index = state_index(wanted, layout);
   if (!index) co_return fail(index.error());
   std::string name = wanted.name;
   co_await table_built(services, log, std::move(name));
@@ -147,7 +150,7 @@ Async<void> QueueTable::mend(TableDescription there) {
 }
 
 Async<void> QueueTable::become_queue_again() {
-  auto prepared = co_await prepare(services_, log_, table_);
+  auto prepared = co_await prepare(services_, log_, table_, settings_.layout);
   if (!prepared) {
     // The next look around tries again.
     if (prepared.error().code != ErrorCode::kResourceNotFound) lose_table(prepared.error());
@@ -167,7 +170,7 @@ Async<void> QueueTable::become_queue_again() {
 // Clients may drop an index that the queue needs, or replace it by one of another kind. The index is made again at
 // once. The queue can do without a stream for a while, so that a client can switch one off and another one on.
 Async<void> QueueTable::mend_table(TableDescription there) {
-  TableDefinition wanted = as_queue(there.definition, false);
+  TableDefinition wanted = as_queue(there.definition, false, layout_);
   wanted.stream = there.definition.stream;
   if (wanted != there.definition && !FRESHET_PLANTED("dropped-index-stays")) {
     const std::string lost = lacking(wanted, there.definition);
@@ -177,7 +180,7 @@ Async<void> QueueTable::mend_table(TableDescription there) {
     if (!broken_) log_.warn("QUEUE_INDEX_LOST", {{"queue", table_}, {"lost", lost}});
     there = std::move(*altered);
   }
-  auto index = status_index(there.definition);
+  auto index = state_index(there.definition, layout_);
   if (!index) co_return cannot_mend("is not one of a queue any more: " + index.error().message);
   definition_ = std::move(there.definition);
   update_core();
@@ -267,11 +270,8 @@ void QueueTable::lose_table(const Error& why) {
 // The newest creation time that Freshet itself gave to a task. Times that clients wrote do not count.
 Async<Result<void>> QueueTable::recover_created() {
   for (auto status : state::kAll) {
-    QueryInput query;
-    query.table = table_;
-    query.index = index_;
-    query.key_condition = "taskStatus = :s";
-    query.placeholders.values.set(":s", Value(status));
+    if (!layout_.indexes(status)) continue;
+    QueryInput query = in_state(status);
     query.forward = false;
     query.limit = 10;
     auto page = co_await services_.tables.query(std::move(query));
@@ -280,6 +280,7 @@ Async<Result<void>> QueueTable::recover_created() {
       if (!has(task, attribute::kAttempt)) continue;
       auto created = WallTime(milliseconds(std::max<int64_t>(int_of(task, attribute::kCreated, 0), 0)));
       core_.times.recovered(created);
+      if (layout_.has_places) parts_.creation.ranks().recovered(task);
     }
   }
   co_return Result<void>();
@@ -298,21 +299,63 @@ WallTime QueueTable::created_bound() const {
   return core_.times.bound(wall());
 }
 
+QueryInput QueueTable::in_state(std::string_view status) const {
+  QueryInput query;
+  query.table = table_;
+  query.index = index_;
+  query.key_condition = layout_.in_state;
+  query.placeholders.values.append_sorted(":s", Value(status));
+  return query;
+}
+
+QueryInput QueueTable::created_by(std::string_view status, WallTime until) const {
+  QueryInput query = in_state(status);
+  query.key_condition = layout_.created_by;
+  query.placeholders.values.append_sorted(":t", Value::number(epoch_ms(until) + layout_.bound));
+  return query;
+}
+
+QueryInput QueueTable::created_after(std::string_view status, WallTime until) const {
+  QueryInput query = in_state(status);
+  query.key_condition = layout_.created_after;
+  query.placeholders.values.append_sorted(":t", Value::number(epoch_ms(until) + layout_.bound));
+  return query;
+}
+
+Async<Result<Page>> QueueTable::read_state(QueryInput query) {
+  const Value& status = *query.placeholders.values.find(":s");
+  if (!layout_.has_places) return read_index(std::move(query));
+  if (layout_.indexes(*status.get_if<std::string>())) return in_place(read_index(std::move(query)));
+  ScanInput scan;
+  scan.table = table_;
+  scan.filter = query.placeholders.values.find(":t") ? "taskStatus = :s AND taskCreated < :t" : "taskStatus = :s";
+  scan.placeholders = std::move(query.placeholders);
+  scan.limit = query.limit;
+  scan.exclusive_start_key = std::move(query.exclusive_start_key);
+  return services_.tables.scan(std::move(scan));
+}
+
 Async<Result<Page>> QueueTable::heads(std::string_view status, uint32_t limit, bool forward, Item start) {
-  QueryInput input;
-  input.table = table_;
-  input.index = index_;
-  input.placeholders.values.append_sorted(":s", Value(status));
-  if (status == state::kPending) {
-    input.key_condition = "taskStatus = :s AND taskCreated <= :t";
-    input.placeholders.values.append_sorted(":t", Value::number(epoch_ms(created_bound())));
-  } else {
-    input.key_condition = "taskStatus = :s";
-  }
+  QueryInput input = status == state::kPending ? created_by(status, created_bound()) : in_state(status);
   input.forward = forward != FRESHET_PLANTED("oldest-taken");
   input.limit = limit;
   input.exclusive_start_key = std::move(start);
-  return read_index(std::move(input));
+  auto page = read_index(std::move(input));
+  return layout_.has_places ? in_place(std::move(page)) : std::move(page);
+}
+
+// Without the tasks that a client has moved to another state. They get their place.
+Async<Result<Page>> QueueTable::in_place(Async<Result<Page>> reading) {
+  auto page = co_await reading;
+  if (!page) co_return page;
+  std::vector<ItemRef> misplaced;
+  for (const auto& task : page->items) {
+    if (layout_.is_misplaced(task)) misplaced.push_back(task);
+  }
+  if (misplaced.empty()) co_return page;
+  std::erase_if(page->items, [this](const ItemRef& task) { return layout_.is_misplaced(task); });
+  scope_.spawn(parts_.adoption.give_places(std::move(misplaced)));
+  co_return page;
 }
 
 }  // namespace freshet

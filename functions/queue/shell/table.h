@@ -22,13 +22,13 @@ class QueueTable : QueuePart {
 
   // Checks that the table can be a queue and adds what a queue needs. Errors: kResourceNotFound; kValidation, which
   // names what is missing.
-  static Async<Result<Prepared>> prepare(Services& services, EventLog log, std::string table);
+  static Async<Result<Prepared>> prepare(Services& services, EventLog log, std::string table, Layout layout);
   // At startup: finds the newest creation time that Freshet gave to a task.
   Async<Result<void>> recover_created();
 
   // The definition of the current table.
   const TableDefinition& definition() const { return definition_; }
-  const std::string& index() const { return index_; }  // (taskStatus, taskCreated).
+  const std::string& index() const { return index_; }  // The tasks by state and age (layout.h).
   const std::string& id() const { return id_; }
   // The reason why the queue has no table at the moment.
   const std::optional<Error>& gone() const { return gone_; }
@@ -43,6 +43,14 @@ class QueueTable : QueuePart {
   Async<Result<Page>> read_index(QueryInput input);
   // Reads the tasks with these ids; an answer for each, in the same order.
   Async<std::vector<Result<ReadOutput>>> read_tasks(const std::vector<std::string>& ids);
+  // A query of the tasks in a state, by age.
+  QueryInput in_state(std::string_view status) const;
+  // The same for those created at `until` or before, and for those created after it.
+  QueryInput created_by(std::string_view status, WallTime until) const;
+  QueryInput created_after(std::string_view status, WallTime until) const;
+  // Reads a page of a query by in_state() or created_by(). If the index does not have the tasks of that state, it
+  // scans: then tasks come in no order, and a page may have fewer tasks than its limit, or none, before the last one.
+  Async<Result<Page>> read_state(QueryInput query);
   // Reads tasks of a status from one end of the index; PENDING ones up to created_bound().
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
   // Tasks that are dated later than this are not served yet.
@@ -50,7 +58,7 @@ class QueueTable : QueuePart {
   Async<Result<WriteOutput>> edit(EditItemInput input, std::string_view end = {});
 
  private:
-  static Result<std::string> status_index(const TableDefinition& definition);
+  static Result<std::string> state_index(const TableDefinition& definition, const TaskLayout& layout);
   void update_core();
   Async<void> mend(TableDescription there);
   Async<void> become_queue_again();
@@ -58,6 +66,7 @@ class QueueTable : QueuePart {
   Async<Result<TableDescription>> alter(TableDefinition wanted, const std::string& lost);
   Error trouble(const std::string& what) const;
   void cannot_mend(const std::string& what);
+  Async<Result<Page>> in_place(Async<Result<Page>> reading);
   Async<Result<Page>> when_read(Async<Result<Page>> work);
   Result<Page> as_read(Result<Page> page);
   void lose_table(const Error& why);

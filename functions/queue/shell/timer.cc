@@ -83,6 +83,13 @@ void QueueTimer::arm() {
   });
 }
 
+// Clients may have written tasks with a delay or a deadline, and the wall clock may have stepped. An engine bills each
+// query, so there the walk of Follower calls it, which comes less often.
+void QueueTimer::look_for_due() {
+  core_.delays.look_again(wall());
+  core_.shedder.look_again(wall());
+}
+
 // Something is due at `when`: the timer must not sleep longer.
 void QueueTimer::hurry(BootTime when) {
   if (core_.agenda.hurry(when, boot())) arm();
@@ -100,8 +107,7 @@ Async<void> QueueTimer::look_around() {
   co_await parts_.table.look_for_table();
   if (parts_.table.gone()) co_return;
   parts_.promotion.follow_clock();
-  core_.delays.look_again(wall());
-  core_.shedder.look_again(wall());
+  if (Follower::can_follow(services_.tables.traits())) look_for_due();
   if (core_.lanes.may_check()) scope_.spawn(parts_.adoption.check_lanes());
   if (core_.adopter.take_again()) scope_.spawn(parts_.adoption.adopt_all());
   if (core_.keys.may_replace_again()) scope_.spawn(parts_.keyed.replace_again());
@@ -119,7 +125,19 @@ Async<void> QueueTimer::look_around() {
     parts_.takes.wake();
     start_soon(nanoseconds(0));
   }
+  co_await look_for_waiting();
+  parts_.sheds.write_spells(false);
+  co_await parts_.sheds.save();
+}
+
+// Looks for PENDING tasks. Most often there is none, and one query tells: an engine bills each.
+Async<void> QueueTimer::look_for_waiting() {
   core_.times.dated_ahead({});
+  QueryInput any = parts_.table.in_state(state::kPending);
+  any.forward = false;
+  any.limit = 1;
+  const auto newest = co_await parts_.table.read_index(std::move(any));
+  if (!newest || newest->items.empty()) co_return;
   auto page = co_await future_head();
   if (page && !page->items.empty()) {
     const int64_t comes_ms = core_.times.dated_ahead(int_of(page->items[0], attribute::kCreated, 0));
@@ -132,18 +150,11 @@ Async<void> QueueTimer::look_around() {
       start_soon(settings_.start_retry);
     }
   }
-  parts_.sheds.write_spells(false);
-  co_await parts_.sheds.save();
 }
 
 // Reads the first PENDING task that is dated too far ahead.
 Async<Result<Page>> QueueTimer::future_head() {
-  QueryInput query;
-  query.table = table_;
-  query.index = parts_.table.index();
-  query.key_condition = "taskStatus = :s AND taskCreated > :t";
-  query.placeholders.values.set(":s", Value(state::kPending));
-  query.placeholders.values.set(":t", Value::number(epoch_ms(parts_.table.created_bound())));
+  QueryInput query = parts_.table.created_after(state::kPending, parts_.table.created_bound());
   query.limit = 1;
   return parts_.table.read_index(std::move(query));
 }

@@ -26,6 +26,9 @@ class QueueTimer : QueuePart {
   // Work became eligible without an event that would start a processor.
   void start_soon(nanoseconds delay);
 
+  // The next tick looks for tasks whose delay is over and for those that are to be shed.
+  void look_for_due();
+
   // Between the two calls, a processor takes whatever comes: no `Start` is needed.
   void processor_began() { core_.agenda.processor_began(); }
   void processor_ended();
@@ -45,6 +48,7 @@ class QueueTimer : QueuePart {
   void notify_drain();
   Async<void> tick();
   Async<void> look_around();
+  Async<void> look_for_waiting();
   Async<Result<Page>> future_head();
   Async<void> publish_start();
 

@@ -27,7 +27,7 @@ Item adopted_item(std::string_view status) {
 TEST(Adopter, APlainTaskLacksNothing) {
   TestedAdopter t;
   const auto task = ItemRef::encode(adopted_item(state::kPending));
-  EXPECT_FALSE(Adopter::needs_adoption(task, false));
+  EXPECT_FALSE(t.adopter.needs_adoption(task, false));
   EXPECT_FALSE(t.adopter.adoption(task, false, ""));
   EXPECT_FALSE(t.adopter.times_for(task, true, kWall));
 }
@@ -37,7 +37,7 @@ TEST(Adopter, ATaskGetsItsLaneAndItsKeyUnderWhatWasSeen) {
   Item put = adopted_item(state::kPending);
   put.set(attribute::kKey, Value("k"));
   const auto task = ItemRef::encode(put);
-  EXPECT_TRUE(Adopter::needs_adoption(task, true));
+  EXPECT_TRUE(t.adopter.needs_adoption(task, true));
   const auto write = t.adopter.adoption(task, true, "100##0");
   ASSERT_TRUE(write);
   EXPECT_EQ(write->update, "SET lane = :m, liveKey = :n");
@@ -52,7 +52,7 @@ TEST(Adopter, ATaskThatAClientEndedLosesItsLaneAndItsKey) {
   ended.set(attribute::kLiveKey, Value("k"));
   ended.set(attribute::kLane, Value("100##0"));
   const auto task = ItemRef::encode(ended);
-  EXPECT_TRUE(Adopter::needs_adoption(task, false));
+  EXPECT_TRUE(t.adopter.needs_adoption(task, false));
   EXPECT_EQ(t.adopter.adoption(task, false, "")->update, " REMOVE lane, liveKey");
 }
 

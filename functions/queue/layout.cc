@@ -1,0 +1,127 @@
+#include "functions/queue/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/points.h"
+#include "functions/queue/attributes.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr TaskLayout kSampleLayout{attribute::kStatus,
+                                   attribute::kCreated,
+                                   "task-status-created-index",
+                                   "freshet-deadline-index",
+                                   "taskStatus = :s",
+                                   "taskStatus = :s AND taskCreated <= :t",
+                                   "taskStatus = :s AND taskCreated > :t",
+                                   0,
+                                   false};
+// A rank lies between its `taskCreated` and the next millisecond.
+constexpr TaskLayout kFleetLayout{attribute::kPlace,
+                                  attribute::kRank,
+                                  "freshet-place-index",
+                                  "freshet-place-deadline-index",
+                                  "taskPlace = :s",
+                                  "taskPlace = :s AND taskRank < :t",
+                                  "taskPlace = :s AND taskRank >= :t",
+                                  1,
+                                  true};
+
+using Edit = EditItemInput::Edit;
+
+// In the order of the names, as the store wants them.
+void put(EditItemInput& write, std::string_view name, std::optional<Value> value) {
+  const auto at =
+      std::find_if(write.edits.begin(), write.edits.end(), [&](const Edit& edit) { return edit.name > name; });
+  write.edits.insert(at, Edit{name, std::move(value)});
+}
+
+// The six decimals of a rank.
+uint32_t decimals_of(const ItemRef& task) {
+  const auto rank = task.find(attribute::kRank);
+  const std::string text = rank && rank->type() == Type::kNumber ? rank->number().to_string() : std::string();
+  const size_t point = text.find('.');
+  if (point == std::string::npos || text.find_first_of("eE") != std::string::npos) return 0;
+  std::string digits = text.substr(point + 1, 6);
+  digits.resize(6, '0');
+  return static_cast<uint32_t>(std::strtoul(digits.c_str(), nullptr, 10));
+}
+
+}  // namespace
+
+const TaskLayout& sample_layout() {
+  return kSampleLayout;
+}
+
+const TaskLayout& task_layout(Layout wanted, const StoreTraits& traits) {
+  return wanted == Layout::kFleet && !traits.immediate ? kFleetLayout : kSampleLayout;
+}
+
+bool TaskLayout::indexes(std::string_view status) const {
+  return !has_places || status != state::kSuccess;
+}
+
+std::string_view TaskLayout::place_of(std::string_view status) const {
+  return indexes(status) ? status : std::string_view();
+}
+
+bool TaskLayout::is_misranked(const ItemRef& task) {
+  const auto created = task.find(attribute::kCreated);
+  if (!created || created->type() != Type::kNumber) return false;
+  const auto rank = task.find(attribute::kRank);
+  return !rank || rank->type() != Type::kNumber || rank->number().floor_int64() != created->number().floor_int64();
+}
+
+bool TaskLayout::is_misplaced(const ItemRef& task) const {
+  if (!has_places) return false;
+  const auto place = place_of(text_of(task, attribute::kStatus));
+  if (place.empty()) return has(task, attribute::kPlace);
+  return text_of(task, attribute::kPlace) != place || is_misranked(task);
+}
+
+void TaskLayout::place(Item& task, uint32_t number) const {
+  if (!has_places) return;
+  const auto place = place_of(task.string_or(attribute::kStatus));
+  if (!place.empty()) task.set(attribute::kPlace, Value(place));
+  const int64_t created = task.int_or(attribute::kCreated, 0);
+  task.set(attribute::kRank, Value(*Decimal::parse(fmt::format("{}.{:06}", created, number))));
+}
+
+EditItemInput TaskLayout::placed(EditItemInput write) const {
+  if (!has_places || FRESHET_PLANTED("fleet-place-left")) return write;
+  const auto status = std::find_if(write.edits.begin(), write.edits.end(),
+                                   [](const Edit& edit) { return edit.name == attribute::kStatus; });
+  const bool is_set_aside = std::none_of(write.edits.begin(), write.edits.end(),
+                                         [](const Edit& edit) { return edit.name == attribute::kUpdated; });
+  if (is_set_aside && !has(write.seen, attribute::kPlace)) return write;
+  const auto* to = status != write.edits.end() && status->value ? status->value->get_if<std::string>() : nullptr;
+  if (!to) return write;
+  const auto place = place_of(*to);
+  if (place.empty()) {
+    put(write, attribute::kPlace, std::nullopt);
+  } else {
+    put(write, attribute::kPlace, Value(place));
+  }
+  return write;
+}
+
+uint32_t RankSequence::next(WallTime created) {
+  number_ = created == last_ ? std::min(number_ + 1, kMost) : 0;
+  last_ = created;
+  return number_;
+}
+
+void RankSequence::recovered(const ItemRef& task) {
+  const WallTime created(milliseconds(int_of(task, attribute::kCreated, 0)));
+  if (created < last_) return;
+  const uint32_t number = decimals_of(task);
+  number_ = created == last_ ? std::max(number_, number) : number;
+  last_ = created;
+}
+
+}  // namespace freshet

@@ -1,0 +1,265 @@
+// LAYOUT=fleet: a queue on an engine whose index holds only the tasks that may still move (functions/queue/layout.h).
+#include "functions/queue/layout.h"
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/creation_elsewhere.h"
+#include "tests/functions/world.h"
+
+namespace freshet {
+namespace {
+
+StoreTraits traits_of(bool immediate) {
+  StoreTraits traits;
+  traits.immediate = immediate;
+  return traits;
+}
+
+const TaskLayout& fleet_layout() {
+  return task_layout(Layout::kFleet, traits_of(false));
+}
+
+TEST(TaskLayout, TheEmbeddedStoreHasOneLayout) {
+  EXPECT_EQ(&task_layout(Layout::kFleet, traits_of(true)), &sample_layout());
+  EXPECT_EQ(&task_layout(Layout::kSample, traits_of(false)), &sample_layout());
+  EXPECT_TRUE(fleet_layout().has_places);
+}
+
+TEST(TaskLayout, OnlyTasksThatSucceededAreInNoIndex) {
+  for (const auto status : state::kAll) {
+    EXPECT_TRUE(sample_layout().indexes(status));
+    EXPECT_EQ(fleet_layout().indexes(status), status != state::kSuccess);
+  }
+}
+
+TEST(TaskLayout, RanksRiseWithinAMillisecondAndStayBelowTheNext) {
+  RankSequence ranks;
+  const WallTime created(milliseconds(1'800'000'000'000));
+  std::vector<Decimal> seen;
+  for (const uint32_t number : {0u, 1u, 2u}) {
+    ASSERT_EQ(ranks.next(created), number);
+    Item task{{"taskId", Value("a")}, {"taskStatus", Value("PENDING")}};
+    task.set("taskCreated", Value::number(epoch_ms(created)));
+    fleet_layout().place(task, number);
+    EXPECT_EQ(task.string_or("taskPlace"), "PENDING");
+    EXPECT_FALSE(fleet_layout().is_misplaced(ItemRef::encode(task)));
+    seen.push_back(*task.find("taskRank")->get_if<Decimal>());
+  }
+  EXPECT_LT(seen[0], seen[1]);
+  EXPECT_LT(seen[1], seen[2]);
+  EXPECT_LT(seen[2], Decimal(epoch_ms(created) + 1));
+  EXPECT_EQ(ranks.next(created + milliseconds(1)), 0u);
+}
+
+TEST(TaskLayout, ATaskIsMisplacedIfItsStateOrItsTimeSaysAnotherPlace) {
+  Item task{{"taskId", Value("a")}, {"taskStatus", Value("TAKEN")}, {"taskCreated", Value::number(5)}};
+  const auto misplaced = [&] { return fleet_layout().is_misplaced(ItemRef::encode(task)); };
+  EXPECT_TRUE(misplaced()) << "it has no place";
+  EXPECT_FALSE(sample_layout().is_misplaced(ItemRef::encode(task)));
+  fleet_layout().place(task, 3);
+  EXPECT_FALSE(misplaced());
+  task.set("taskStatus", Value("DEAD"));
+  EXPECT_TRUE(misplaced());
+  task.set("taskPlace", Value("DEAD"));
+  EXPECT_FALSE(misplaced());
+  task.set("taskCreated", Value::number(6));
+  EXPECT_TRUE(misplaced()) << "its rank is that of another time";
+  task.set("taskCreated", Value("x"));
+  EXPECT_FALSE(misplaced()) << "without a time it is in no index anyway";
+  task.set("taskStatus", Value("SUCCESS"));
+  EXPECT_TRUE(misplaced()) << "it succeeded, and has a place";
+}
+
+class QueueLayout : public ::testing::Test {
+ protected:
+  QueueLayout() {
+    settings.layout = Layout::kFleet;
+    settings.backoff = {milliseconds(100), milliseconds(100), 1, 0};
+  }
+  Result<std::vector<TakenTask>> take(Queue& queue, int max) {
+    TakeInput input;
+    input.max = max;
+    return world.wait(queue.take(input));
+  }
+  std::string create(Queue& queue, int count) {
+    std::vector<NewTask> tasks(static_cast<size_t>(count));
+    std::string newest_first;
+    for (int i = 0; i < count; ++i) {
+      tasks[static_cast<size_t>(i)].id = "t" + std::to_string(i);
+      newest_first.insert(0, tasks[static_cast<size_t>(i)].id + (i == 0 ? "" : " "));
+    }
+    for (auto& created : world.wait(queue.create(std::move(tasks)))) {
+      EXPECT_TRUE(created) << created.error().message;
+    }
+    return newest_first;
+  }
+  void complete(Queue& queue, const std::vector<TakenTask>& taken) {
+    std::vector<Settlement> ends;
+    for (const auto& task : taken) ends.push_back(settlement(Settlement::Kind::kComplete, task));
+    for (auto& settled : world.wait(queue.settle(std::move(ends)))) ASSERT_TRUE(settled) << settled.error().message;
+  }
+  uint64_t indexed() {
+    uint64_t count = 0;
+    for (const auto status : state::kAll) {
+      QueryInput query;
+      query.table = "QueueTable";
+      query.index = "freshet-place-index";
+      query.key_condition = "taskPlace = :s";
+      query.placeholders.values.set(":s", Value(status));
+      count += world.wait(world.store->query(std::move(query)))->count;
+    }
+    return count;
+  }
+  std::string listed(Queue& queue, const std::string& status, uint32_t limit = 100) {
+    std::string out;
+    ListInput input;
+    input.state = status;
+    input.limit = limit;
+    do {
+      auto page = world.wait(queue.list(input));
+      EXPECT_TRUE(page) << page.error().message;
+      EXPECT_LE(page->tasks.size(), limit);
+      for (const auto& task : page->tasks) out.append(text_of(task, attribute::kId)).append(" ");
+      input.cursor = page->cursor;
+    } while (!input.cursor.empty());
+    return out;
+  }
+
+  QueueSettings settings;
+  QueueWorld world{EngineStore{milliseconds(300), {}}, 1};
+};
+
+// Also when nothing is remembered: the index itself has the order of tasks of one millisecond.
+TEST_F(QueueLayout, TasksOfOneMillisecondAreTakenNewestFirstAfterARestart) {
+  const std::string newest_first = create(world.start(settings), 40);
+  world.pass(seconds(1));
+  Queue& queue = world.start(settings);
+  EXPECT_EQ(ids(take(queue, 100)), newest_first);
+}
+
+TEST_F(QueueLayout, TheIndexHoldsOnlyTasksThatMayStillMove) {
+  Queue& queue = world.start(settings);
+  create(queue, 6);
+  const auto taken = take(queue, 4);
+  ASSERT_EQ(taken->size(), 4u);
+  world.pass(seconds(1));
+  EXPECT_EQ(indexed(), 6u);
+  complete(queue, *taken);
+  world.pass(seconds(1));
+  EXPECT_EQ(indexed(), 2u);
+  EXPECT_FALSE(world.read("t5").contains("taskPlace"));
+  EXPECT_EQ(world.status("t5"), "SUCCESS");
+  EXPECT_EQ(world.wait(queue.stats())->depth.at("SUCCESS"), 4u);
+}
+
+TEST_F(QueueLayout, TasksThatSucceededAreListedAndPurgedByAScan) {
+  Queue& queue = world.start(settings);
+  create(queue, 9);
+  complete(queue, *take(queue, 7));
+  world.pass(seconds(1));
+  for (const uint32_t limit : {1u, 2u, 100u}) {
+    const std::string all = listed(queue, "SUCCESS", limit);
+    EXPECT_EQ(std::count(all.begin(), all.end(), ' '), 7) << all;
+    for (int i = 2; i < 9; ++i) EXPECT_NE(all.find("t" + std::to_string(i) + " "), std::string::npos) << all;
+  }
+  EXPECT_EQ(listed(queue, "PENDING"), "t1 t0 ");
+  BulkInput purge;
+  purge.action = BulkInput::Action::kPurge;
+  purge.states = {"SUCCESS"};
+  ASSERT_TRUE(world.wait(queue.start_job(purge, {})));
+  world.pass(seconds(3));
+  EXPECT_EQ(listed(queue, "SUCCESS"), "");
+  EXPECT_EQ(listed(queue, "PENDING"), "t1 t0 ");
+}
+
+TEST_F(QueueLayout, TasksThatEndedOtherwiseAreRedrivenByTheIndex) {
+  settings.max_attempts = 1;
+  Queue& queue = world.start(settings);
+  create(queue, 3);
+  std::vector<Settlement> ends;
+  const auto taken = take(queue, 2);
+  for (const auto& task : *taken) ends.push_back(settlement(Settlement::Kind::kFail, task));
+  for (auto& settled : world.wait(queue.settle(std::move(ends)))) ASSERT_TRUE(settled) << settled.error().message;
+  EXPECT_EQ(listed(queue, "DEAD"), "t2 t1 ");
+  RedriveInput redrive;
+  redrive.state = "DEAD";
+  EXPECT_EQ(*world.wait(queue.redrive(redrive)), 2u);
+  EXPECT_EQ(ids(take(queue, 5)), "t2 t1 t0");
+}
+
+TEST_F(QueueLayout, TasksOfSdkClientsAreFoundWithoutAPlace) {
+  settings.lease = seconds(300);
+  Queue& queue = world.start(settings);
+  create(queue, 1);
+  world.put_pending("theirs", world.now_ms() + 1000);
+  world.pass(seconds(5));
+  EXPECT_EQ(ids(take(queue, 1)), "t0");
+  world.pass(seconds(70));
+  EXPECT_EQ(ids(take(queue, 5)), "theirs");
+  EXPECT_EQ(world.read("theirs").string_or("taskPlace"), "TAKEN");
+}
+
+TEST_F(QueueLayout, ATaskThatAClientEndedIsNotTakenAndLeavesTheIndex) {
+  Queue& queue = world.start(settings);
+  create(queue, 2);
+  world.pass(seconds(1));
+  Item ended = world.read("t1");
+  ended.set("taskStatus", Value("SUCCESS"));
+  world.put(std::move(ended));
+  world.pass(seconds(1));
+  EXPECT_EQ(ids(take(queue, 5)), "t0");
+  world.pass(seconds(70));
+  EXPECT_EQ(indexed(), 1u) << "the held one";
+  EXPECT_FALSE(world.read("t1").contains("taskPlace"));
+}
+
+// LAYOUT changes for a table with tasks, and back: each task goes on, newest first.
+TEST_F(QueueLayout, ATableChangesItsLayout) {
+  settings.layout = Layout::kSample;
+  settings.lease = seconds(20);
+  {
+    Queue& queue = world.start(settings);
+    create(queue, 5);
+    complete(queue, *take(queue, 1));
+    EXPECT_EQ(ids(take(queue, 1)), "t3");
+  }
+  world.pass(seconds(1));
+  settings.layout = Layout::kFleet;
+  {
+    Queue& queue = world.start(settings);
+    world.pass(seconds(25));
+    EXPECT_EQ(ids(take(queue, 2)), "t3 t2") << "the lease of t3 has ended";
+    complete(queue, *take(queue, 1));
+    EXPECT_EQ(world.status("t1"), "SUCCESS");
+  }
+  world.pass(seconds(1));
+  settings.layout = Layout::kSample;
+  Queue& queue = world.start(settings);
+  world.pass(seconds(25));
+  EXPECT_EQ(ids(take(queue, 9)), "t3 t2 t0");
+  EXPECT_EQ(listed(queue, "SUCCESS"), "t4 t1 ");
+}
+
+// A daemon that does not serve the queue creates tasks, too.
+TEST_F(QueueLayout, TasksCreatedElsewhereHaveTheirPlace) {
+  Queue& queue = world.start(settings);
+  CreationElsewhere elsewhere(world.client(), world.scheduler, world.random, "other:1");
+  auto created = world.wait(elsewhere.create("QueueTable", settings, named({"a", "b", "c"})));
+  ASSERT_TRUE(created);
+  EXPECT_EQ(world.read("b").string_or("taskPlace"), "PENDING");
+  world.pass(seconds(2));
+  EXPECT_EQ(ids(take(queue, 5)), "c b a");
+}
+
+TEST_F(QueueLayout, ClientsMayNotSetThePlace) {
+  Queue& queue = world.start(settings);
+  for (const char* name : {"taskPlace", "taskRank"}) {
+    std::vector<NewTask> tasks(1);
+    tasks[0].attributes.set(name, Value("x"));
+    const auto created = world.wait(queue.create(std::move(tasks)));
+    ASSERT_FALSE(created[0]);
+    EXPECT_EQ(created[0].error().code, ErrorCode::kValidation);
+  }
+}
+
+}  // namespace
+}  // namespace freshet
