@@ -148,15 +148,13 @@ std::vector<SettingHelp> make_setting_table() {
       {"CREATED_SKEW_MS", "ms", in_ms(queue.created_skew),
        "a task dated further ahead than this waits until it is not"},
       {"START_RETRY_MS", "ms, from 1", in_ms(queue.start_retry),
-       "`Start` is published again after that long without a processor"},
+       "`Start` is published again after that long without a processor; after a minute if TASK_RUNNER is `none`"},
       {"LOOK_AROUND_MS", "ms, from 1", in_ms(queue.look_around),
        "how often the timer checks other processes' leases and clock jumps"},
       {"LAYOUT", "`sample`, `fleet`", "`sample`",
        "on an engine: the index by which the queue finds its tasks ([lifecycle.md](lifecycle.md#layouts)). `sample`: "
-       "that "
-       "of the sample application; `fleet`: a sparse one of the queue's own, for tables of which clients do not read "
-       "the "
-       "index: a task takes 7 write units instead of 8"},
+       "that of the sample application; `fleet`: a sparse one of the queue's own, for tables that only Freshet writes: a "
+       "task takes 7 write units instead of 8"},
       {"SHED_LOG_LINES", "1..10000000", text(queue.shed_log_lines), "lines that the shed log keeps"},
       {"CREATE_TASKS", "0..1000000", text(create.tasks), "create_tasks: how many"},
       {"CREATE_INTERVAL_MS", "ms", in_ms(create.interval), "create_tasks: pause before each task but the first"},

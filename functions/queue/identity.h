@@ -11,6 +11,7 @@ namespace freshet {
 struct QueueIdentity {
   std::string node = "freshet";
   std::string incarnation;
+  bool in_fleet = false;  // Other daemons may serve the same queue later.
 };
 
 }  // namespace freshet

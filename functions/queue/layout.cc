@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/points.h"
 #include "functions/queue/attributes.h"
 
 namespace freshet {
@@ -72,16 +71,21 @@ std::string_view TaskLayout::place_of(std::string_view status) const {
 
 bool TaskLayout::is_misranked(const ItemRef& task) {
   const auto created = task.find(attribute::kCreated);
-  if (!created || created->type() != Type::kNumber) return false;
   const auto rank = task.find(attribute::kRank);
+  if (!created || created->type() != Type::kNumber) return false;
   return !rank || rank->type() != Type::kNumber || rank->number().floor_int64() != created->number().floor_int64();
+}
+
+bool TaskLayout::has_its_place(const ItemRef& task) const {
+  const auto place = place_of(text_of(task, attribute::kStatus));
+  return place.empty() ? !has(task, attribute::kPlace) : text_of(task, attribute::kPlace) == place;
 }
 
 bool TaskLayout::is_misplaced(const ItemRef& task) const {
   if (!has_places) return false;
   const auto place = place_of(text_of(task, attribute::kStatus));
-  if (place.empty()) return has(task, attribute::kPlace);
-  return text_of(task, attribute::kPlace) != place || is_misranked(task);
+  if (!has_its_place(task)) return true;
+  return !place.empty() && is_misranked(task);
 }
 
 void TaskLayout::place(Item& task, uint32_t number) const {
@@ -93,7 +97,7 @@ void TaskLayout::place(Item& task, uint32_t number) const {
 }
 
 EditItemInput TaskLayout::placed(EditItemInput write) const {
-  if (!has_places || FRESHET_PLANTED("fleet-place-left")) return write;
+  if (!has_places) return write;
   const auto status = std::find_if(write.edits.begin(), write.edits.end(),
                                    [](const Edit& edit) { return edit.name == attribute::kStatus; });
   const bool is_set_aside = std::none_of(write.edits.begin(), write.edits.end(),
@@ -106,6 +110,9 @@ EditItemInput TaskLayout::placed(EditItemInput write) const {
     put(write, attribute::kPlace, std::nullopt);
   } else {
     put(write, attribute::kPlace, Value(place));
+  }
+  if (!is_set_aside && !place.empty() && is_misranked(write.seen)) {
+    put(write, attribute::kRank, write.seen.find(attribute::kCreated)->decode());
   }
   return write;
 }

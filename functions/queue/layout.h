@@ -35,12 +35,14 @@ struct TaskLayout {
   std::string_view place_of(std::string_view status) const;
   // True if the task is not in the place where its state and time belong. A client may have written it.
   bool is_misplaced(const ItemRef& task) const;
+  // True if its `taskPlace` is that of its state.
+  bool has_its_place(const ItemRef& task) const;
   // True if its rank is not within the millisecond of its `taskCreated`. A task without a time has no rank.
   static bool is_misranked(const ItemRef& task);
   // Adds the place of a new task. `number`: see RankSequence.
   void place(Item& task, uint32_t number) const;
-  // Adds the new place to a write that changes the state; but not to one that sets aside a task without a place, as the
-  // task may have no room for it.
+  // Adds the new place to a write that changes the state, and the rank if the task has none; but not to one that sets
+  // aside a task without a place, as the task may have no room for it.
   EditItemInput placed(EditItemInput write) const;
 };
 

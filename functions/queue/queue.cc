@@ -16,8 +16,7 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
                                                   WallGuard& wall, std::string table, QueueSettings settings) {
   auto prepared = co_await QueueTable::prepare(services, log, table, settings.layout);
   if (!prepared) co_return fail(prepared.error());
-  auto parts = std::make_unique<QueueParts>(services, log, identity.node, identity.incarnation, wall,
-                                            std::move(*prepared), std::move(settings));
+  auto parts = std::make_unique<QueueParts>(services, log, identity, wall, std::move(*prepared), std::move(settings));
   if (!parts->table.definition().index(kLaneDeadlineIndex)) {
     log.info("NO_ROOM_FOR_INDEX", {{"queue", parts->base.table},
                                    {"index", kLaneDeadlineIndex},
@@ -35,6 +34,8 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   if (!pauses) co_return fail(pauses.error());
   auto learnt = co_await parts->learnt.load_learnt();
   if (!learnt) co_return fail(learnt.error());
+  auto kept = co_await parts->kept.load();
+  if (!kept) co_return fail(kept.error());
   co_return std::unique_ptr<Queue>(new Queue(std::move(parts)));
 }
 
@@ -48,6 +49,7 @@ const QueueSettings& Queue::settings() const {
 
 void Queue::set_settings(QueueSettings settings) {
   parts_->policy.set_settings(std::move(settings));
+  parts_->kept.forget();
 }
 
 Async<void> Queue::audit_with(AuditLog& audit) {
@@ -259,6 +261,10 @@ QueuePolicy Queue::policy() {
 
 Result<QueuePolicy> Queue::change_policy(const QueuePolicy& changes) {
   return parts_->policy.change_policy(changes);
+}
+
+Async<Result<void>> Queue::keep_policy(QueuePolicy policy) {
+  return parts_->kept.keep(std::move(policy));
 }
 
 Result<QueuePolicy> Queue::check_policy(const QueuePolicy& changes) {

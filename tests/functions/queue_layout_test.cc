@@ -1,6 +1,7 @@
 // LAYOUT=fleet: a queue on an engine whose index holds only the tasks that may still move (functions/queue/layout.h).
 #include "functions/queue/layout.h"
 
+#include "base/limits.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/creation_elsewhere.h"
 #include "tests/functions/world.h"
@@ -210,6 +211,59 @@ TEST_F(QueueLayout, ATaskThatAClientEndedIsNotTakenAndLeavesTheIndex) {
   world.pass(seconds(70));
   EXPECT_EQ(indexed(), 1u) << "the held one";
   EXPECT_FALSE(world.read("t1").contains("taskPlace"));
+}
+
+// The index by deadline still shows it as waiting.
+TEST_F(QueueLayout, ATaskThatAClientEndedIsNotShedAtItsDeadline) {
+  Queue& queue = world.start(settings);
+  std::vector<NewTask> tasks = named({"done", "waits"});
+  for (NewTask& task : tasks) task.deadline_in = seconds(5);
+  for (auto& created : world.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(created);
+  world.pass(seconds(1));
+  Item ended = world.read("done");
+  ended.set("taskStatus", Value("SUCCESS"));
+  world.put(std::move(ended));
+  world.pass(seconds(10));
+  EXPECT_EQ(world.status("done"), "SUCCESS");
+  EXPECT_EQ(world.status("waits"), "SHED");
+}
+
+// A write of the queue gives a task its whole place.
+TEST_F(QueueLayout, ATaskOfAClientThatIsRedrivenByItsIdIsTaken) {
+  Queue& queue = world.start(settings);
+  world.pass(seconds(1));
+  world.put({{"taskId", Value("a")}, {"taskStatus", Value("DEAD")}, {"taskCreated", Value::number(world.now_ms())}});
+  RedriveInput redrive;
+  redrive.state = "DEAD";
+  redrive.ids = {"a"};
+  EXPECT_EQ(*world.wait(queue.redrive(redrive)), 1u);
+  EXPECT_EQ(ids(take(queue, 5)), "a");
+}
+
+TEST_F(QueueLayout, ATaskWithoutAPlaceIsExplained) {
+  Queue& queue = world.start(settings);
+  world.pass(seconds(1));
+  world.put_pending("theirs", world.now_ms());
+  const auto explained = world.wait(queue.explain("theirs"));
+  EXPECT_TRUE(explained) << explained.error().message;
+  EXPECT_EQ(queue.broken(), nullptr);
+}
+
+// Each take finds the task that cannot get its place.
+TEST_F(QueueLayout, ATaskThatCannotGetItsPlaceIsNotWrittenAgainAndAgain) {
+  Queue& queue = world.start(settings);
+  create(queue, 1);
+  world.pass(seconds(1));
+  Item moved = world.read("t0");
+  moved.set("taskStatus", Value("CANCELLED"));
+  moved.set("fill", Value(""));
+  moved.set("fill", Value(std::string(limits::kMaxItemBytes - billed_size(moved), 'x')));
+  world.put(std::move(moved));
+  world.pass(seconds(1));
+  const uint64_t calls = world.store_calls();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(ids(take(queue, 1)), "");
+  world.pass(seconds(5));
+  EXPECT_LT(world.store_calls() - calls, 150u);
 }
 
 // LAYOUT changes for a table with tasks, and back: each task goes on, newest first.

@@ -187,6 +187,27 @@ TEST_P(WakeupTest, StartIsPublishedAsLongAsThereIsWorkAndNobodyAtIt) {
   EXPECT_EQ(world.topics.published.size(), before + 1);
 }
 
+// The last processor found no task runner. Another one may have one, once its function has changed.
+TEST_P(WakeupTest, AQueueOfPullWorkersAsksForAProcessorOnceAMinute) {
+  QueueSettings settings = short_leases();
+  settings.start_topic = "trigger";
+  Queue& queue = start(settings);
+  queue.set_pulled(true);
+  create(queue, {"a"});
+  world.pass(seconds(7));
+  EXPECT_EQ(world.topics.published.size(), 1u);
+  for (int i = 0; i < 5; ++i) {
+    create(queue, {"another"});
+    world.pass(seconds(10));
+  }
+  EXPECT_EQ(world.topics.published.size(), 1u);
+  world.pass(seconds(20));
+  EXPECT_EQ(world.topics.published.size(), 2u);
+  queue.set_pulled(false);  // A processor has found a runner.
+  world.pass(seconds(70));
+  EXPECT_GE(world.topics.published.size(), 4u);
+}
+
 // The sample's wiring, with one link after the other cut.
 class Wiring {
  public:

@@ -225,6 +225,7 @@ class Policy final : public TaskExchange {
     if (error_ || request_.dry_run) co_return;
     AuditLine noted = line();
     co_await note(std::move(noted));
+    if (!error_ && !request_.guard) co_await keep_for_others(queue);
     if (error_) co_return;
     keep(request_.guard ? queue.change_policy_guarded(request_.changes, *request_.guard, before)
                         : queue.change_policy(request_.changes),
@@ -237,7 +238,13 @@ class Policy final : public TaskExchange {
     if (!request_.keeps || request_.dry_run || !queue.end_guard()) co_return;
     AuditLine noted = line();
     co_await note(std::move(noted));
+    if (!error_) co_await keep_for_others(queue);
     if (error_) queue.restore_guard();
+  }
+  Async<void> keep_for_others(TaskQueue& queue) {
+    QueuePolicy policy = policy_;
+    const auto kept = co_await queue.keep_policy(std::move(policy));
+    if (!kept) error_ = kept.error();
   }
   AuditLine line() {
     AuditLine line{"policy", std::move(actor_), queue_name(), {}, request_.changes.size(), {}};

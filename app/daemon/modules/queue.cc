@@ -60,7 +60,7 @@ class QueueModule final : public Module {
  public:
   Result<void> join(DaemonParts& parts) override {
     parts_ = &parts;
-    QueueIdentity identity{parts.node, parts.random.uuid()};
+    QueueIdentity identity{parts.node, parts.random.uuid(), parts.options.fleet};
     queues_ = std::make_unique<Queues>(parts.runtime->services(), parts.log, std::move(identity), &parts.metrics,
                                        &parts.store->wall_guard(), parts.audit);
     parts.task_queues = queues_.get();

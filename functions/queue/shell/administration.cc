@@ -102,7 +102,8 @@ Async<Result<TaskPage>> Administration::list(ListInput input) {
     is_first = false;
     out.looked += is_indexed ? page->items.size() : page->scanned;
     for (auto& task : page->items) {
-      if (is_listed(task, input, wall())) out.tasks.push_back(std::move(task));
+      if (text_of(task, attribute::kStatus) == input.state && is_listed(task, input, wall()))
+        out.tasks.push_back(std::move(task));
     }
     query.exclusive_start_key = std::move(page->last_evaluated_key);
     if (query.exclusive_start_key.empty() || out.tasks.size() >= input.limit || !sifts) break;

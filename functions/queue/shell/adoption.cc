@@ -11,9 +11,10 @@ namespace freshet {
 
 namespace {
 
-constexpr int64_t kLaneSlot = -2;          // In the system table: the names of the queue's lanes.
-constexpr uint32_t kAdoptedAtOnce = 1000;  // The tasks that are looked at before other work gets its turn.
-constexpr milliseconds kScanPause{100};    // Between two pages of a scan, which an engine bills by size.
+constexpr int64_t kLaneSlot = -2;                  // In the system table: the names of the queue's lanes.
+constexpr uint32_t kAdoptedAtOnce = 1000;          // The tasks that are looked at before other work gets its turn.
+constexpr milliseconds kScanPause{100};            // Between two pages of a scan, which an engine bills by size.
+constexpr milliseconds kLongestScanPause{30'000};  // After pages that could not be read.
 
 }  // namespace
 
@@ -28,7 +29,7 @@ Async<void> Adoption::adopt_one(ItemRef task) {
   if (given) parts_.takes.wake();
 }
 
-// True if a PENDING task got its lane, or is in one that was not known.
+// True if a PENDING task got its lane or its place, or is in a lane that was not known.
 Async<bool> Adoption::adopt(std::vector<ItemRef> tasks) {
   std::vector<std::string> names;
   const size_t known_before = core_.lanes.size();
@@ -55,7 +56,9 @@ Async<bool> Adoption::adopt(std::vector<ItemRef> tasks) {
   for (size_t i = 0; i < answers.size(); ++i) {
     bool pending = text_of(written[i], attribute::kStatus) == state::kPending;
     if (answers[i]) {
-      if (!pending || core_.lanes.empty()) continue;
+      if (!pending) continue;
+      any = any || layout_.is_misplaced(written[i]);
+      if (core_.lanes.empty()) continue;
       core_.lanes.shares().filled(core_.lanes.known_for(written[i]), core_.lanes.place_of(written[i]));
       any = true;
     } else if (answers[i].error().code == ErrorCode::kValidation) {
@@ -100,26 +103,39 @@ Async<void> Adoption::adopt_all() {
 }
 
 Async<void> Adoption::give_places(std::vector<ItemRef> tasks) {
+  if (FRESHET_PLANTED("fleet-misplaced-left")) co_return;
   FRESHET_REACHED("a task got its place");
-  co_await adopt(std::move(tasks));
+  const bool given = co_await adopt(std::move(tasks));
+  if (!given) co_return;
   parts_.takes.wake();
   parts_.timer.start_soon(nanoseconds(0));
 }
 
-Async<void> Adoption::adopt_misplaced() {
+// A page that cannot be read is read again later: to begin anew would not end in a large table.
+Async<bool> Adoption::adopt_misplaced() {
+  bool any = false;
   Item start;
+  milliseconds pause = kScanPause;
   do {
     ScanInput scan;
     scan.table = table_;
     scan.limit = kAdoptedAtOnce;
-    scan.exclusive_start_key = std::move(start);
+    scan.exclusive_start_key = start;
     auto page = co_await services_.tables.scan(std::move(scan));
-    if (!page || core_.agenda.given_up()) co_return;  // The next search goes through all of them.
+    if (parts_.table.gone()) co_return any;
+    if (!page) {
+      pause = std::min(2 * pause, kLongestScanPause);
+      co_await sleep_for(services_.scheduler, pause);
+      continue;
+    }
+    pause = kScanPause;
     std::erase_if(page->items, [this](const ItemRef& task) { return !layout_.is_misplaced(task); });
     start = std::move(page->last_evaluated_key);
+    any = any || !page->items.empty();
     if (!page->items.empty()) co_await give_places(std::move(page->items));
-    if (!start.empty()) co_await sleep_for(services_.scheduler, kScanPause);
+    if (!start.empty()) co_await sleep_for(services_.scheduler, pause);
   } while (!start.empty());
+  co_return any;
 }
 
 // Sets the deadlines of tasks that a client has put, if no stream shows them. The queue's own tasks have `attempt`.

@@ -15,13 +15,14 @@ class Adoption : QueuePart {
   using QueuePart::QueuePart;
 
   bool needs_adoption(const ItemRef& task) const;
-  // True if a task was changed.
+  // True if there is more to take now.
   Async<bool> adopt(std::vector<ItemRef> tasks);
   // Goes through all waiting and held tasks.
   Async<void> adopt_all();
   // Goes through the whole table for tasks that are in no index, or in a wrong place of it (layout.h). Such tasks were
   // written by clients, or are from before the queue had this layout.
-  Async<void> adopt_misplaced();
+  // True if it found one.
+  Async<bool> adopt_misplaced();
   // Puts tasks that are in a wrong place, or in none, into theirs (layout.h).
   Async<void> give_places(std::vector<ItemRef> tasks);
   Async<void> give_times(std::vector<EditItemInput> edits);

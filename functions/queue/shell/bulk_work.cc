@@ -154,7 +154,8 @@ Async<std::vector<BulkResult>> BulkWork::bulk_purge(std::vector<ItemRef> tasks) 
     // A task that a client has since put under this id is another task.
     gone.condition = "taskStatus = :s AND taskCreated = :c";
     gone.placeholders.values.set(":s", Value(text_of(task, attribute::kStatus)));
-    const auto created = task.find(attribute::kCreated);  // It is always set, because the index is sorted by it.
+    const auto created =
+        task.find(attribute::kCreated);  // It is always set: the index is sorted by it, and a scan filters by it.
     gone.placeholders.values.set(":c", created ? created->decode() : Value::number(int64_t{0}));
     if (!sure_.is_immediate()) unless_written(gone, task);
     gone.cause = Cause::kQueue;

@@ -89,8 +89,7 @@ std::vector<QueryInput> Explanations::before_it(const ItemRef& task) {
       std::string(partition) + " = :p AND " + std::string(sort) + (query.forward ? " >= :t" : " <= :t");
   auto& values = query.placeholders.values;
   values.set(":p", Value(lane.empty() ? state::kPending : lane));
-  const auto place = task.find(sort);  // A task that a client put may not have its place yet.
-  values.set(":t", place ? place->decode() : task.find(attribute::kCreated)->decode());
+  values.set(":t", task.find(sort)->decode());
   query.exclusive_start_key = place_in_index(task, partition, sort);
   if (!lane.empty()) {
     // A client may have ended a task and left its lane; the stream shows that later.
@@ -107,6 +106,7 @@ std::vector<QueryInput> Explanations::before_it(const ItemRef& task) {
 Async<Result<void>> Explanations::count_ahead(Explanation& out) {
   const auto created = out.task.find(attribute::kCreated);
   if (!created || created->type() != Type::kNumber) co_return Result<void>();  // In no index: never served.
+  if (layout_.is_misplaced(out.task)) co_return Result<void>();                // In no index yet.
   uint64_t ahead = 0;
   uint64_t looked = 0;
   bool more = false;

@@ -15,7 +15,9 @@ constexpr milliseconds kEarlyAnswer{20};
 // the look took.
 constexpr milliseconds kWalkPause{5'000};
 constexpr int kWalkShare = 20;
-constexpr milliseconds kSearchPause{60'000};  // The same for a search of the whole table, which costs more.
+// The same for a search of the whole table, which costs more. It doubles while searches find nothing.
+constexpr seconds kSearchPause{60};
+constexpr seconds kLongestSearchPause{3600};
 constexpr const char* kWithoutStream =
     "a client has switched off the table's stream: until there is one again, tasks that clients put get their lane and "
     "hold their key only after a while";
@@ -74,18 +76,19 @@ Async<void> Follower::walk_now_and_then() {
   for (;;) {
     const auto began = boot();
     if (!parts_.table.gone()) co_await parts_.adoption.adopt_all();
-    parts_.timer.look_for_due();
-    parts_.timer.request_tick();
     co_await sleep_for(services_.scheduler, std::max<nanoseconds>(kWalkPause, kWalkShare * (boot() - began)));
   }
 }
 
 // Finds the tasks that no index shows in their place.
 Async<void> Follower::search_now_and_then() {
+  seconds pause = kSearchPause;
   for (;;) {
     const auto began = boot();
-    if (!parts_.table.gone()) co_await parts_.adoption.adopt_misplaced();
-    co_await sleep_for(services_.scheduler, std::max<nanoseconds>(kSearchPause, kWalkShare * (boot() - began)));
+    bool found = false;
+    if (!parts_.table.gone()) found = co_await parts_.adoption.adopt_misplaced();
+    co_await sleep_for(services_.scheduler, std::max<nanoseconds>(pause, kWalkShare * (boot() - began)));
+    pause = found ? kSearchPause : std::min(2 * pause, kLongestSearchPause);
   }
 }
 

@@ -93,15 +93,16 @@ Async<void> LeaseEnds::watch_taken(bool starting) {
   }
 }
 
-// Held tasks without a numeric `taskCreated`, which clients may write, are in no index. Only a search of the whole
-// table finds them. They are timed like all others.
+// Held tasks without a numeric `taskCreated`, or without a place (layout.h), which clients may write, are in no index.
+// Only a search of the whole table finds them. They are timed like all others.
 Async<void> LeaseEnds::watch_unindexed() {
   const auto began = boot();
   Item start;
   do {
     ScanInput scan;
     scan.table = table_;
-    scan.filter = "taskStatus = :t AND NOT attribute_type(taskCreated, :n)";
+    scan.filter = layout_.has_places ? "taskStatus = :t AND NOT (taskPlace = :t AND attribute_type(taskRank, :n))"
+                                     : "taskStatus = :t AND NOT attribute_type(taskCreated, :n)";
     scan.placeholders.values.set(":n", Value("N"));
     scan.placeholders.values.set(":t", Value(state::kTaken));
     scan.limit = kUnindexedStep;

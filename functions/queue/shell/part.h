@@ -32,6 +32,7 @@ struct QueueBase {
   QueueSettings settings;
   QueueCore core;
   const TaskLayout& layout;
+  const bool in_fleet;        // QueueIdentity
   SureWrites sure;            // All writes to tasks go through it.
   AuditLog* audit = nullptr;  // For pauses, jobs and policies.
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);

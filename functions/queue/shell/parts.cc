@@ -2,16 +2,17 @@
 
 namespace freshet {
 
-QueueParts::QueueParts(Services& services, const EventLog& log, std::string_view node, std::string_view incarnation,
-                       WallGuard& wall, QueueTable::Prepared prepared, QueueSettings settings)
+QueueParts::QueueParts(Services& services, const EventLog& log, const QueueIdentity& identity, WallGuard& wall,
+                       QueueTable::Prepared prepared, QueueSettings settings)
     : base{services,
            log,
            prepared.definition.name,
            wall,
            std::move(settings),
-           {base.table, base.settings, services.random, node, incarnation},
+           {base.table, base.settings, services.random, identity.node, identity.incarnation},
            task_layout(base.settings.layout, services.tables.traits()),
-           {services.tables, services.scheduler, std::string(node) + ":" + std::string(incarnation), base.layout}},
+           identity.in_fleet,
+           {services.tables, services.scheduler, identity.node + ":" + identity.incarnation, base.layout}},
       table(base, *this, std::move(prepared)) {
   base.core.adopter.use(base.layout);
   limits.begin();

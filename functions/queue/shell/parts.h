@@ -1,6 +1,7 @@
 // The parts of a queue's shell, together. Only they and queue.cc include this. Loop thread.
 #pragma once
 
+#include "functions/queue/identity.h"
 #include "functions/queue/shell/administration.h"
 #include "functions/queue/shell/adoption.h"
 #include "functions/queue/shell/bulk_work.h"
@@ -9,6 +10,7 @@
 #include "functions/queue/shell/explanations.h"
 #include "functions/queue/shell/finder.h"
 #include "functions/queue/shell/follower.h"
+#include "functions/queue/shell/kept_policy.h"
 #include "functions/queue/shell/keyed_tasks.h"
 #include "functions/queue/shell/learnt_limits.h"
 #include "functions/queue/shell/lease_ends.h"
@@ -27,9 +29,8 @@
 namespace freshet {
 
 struct QueueParts {
-  // `node` and `incarnation` identify this daemon.
-  QueueParts(Services& services, const EventLog& log, std::string_view node, std::string_view incarnation,
-             WallGuard& wall, QueueTable::Prepared prepared, QueueSettings settings);
+  QueueParts(Services& services, const EventLog& log, const QueueIdentity& identity, WallGuard& wall,
+             QueueTable::Prepared prepared, QueueSettings settings);
   QueueParts(const QueueParts&) = delete;
   QueueParts& operator=(const QueueParts&) = delete;
   ~QueueParts();
@@ -55,6 +56,7 @@ struct QueueParts {
   LearntLimits learnt{base, *this};
   Pausing pausing{base, *this};
   PolicyDesk policy{base, *this};
+  KeptPolicy kept{base, *this};
   BulkWork bulk{base, *this};
   Administration admin{base, *this};
   Readings readings{base, *this};

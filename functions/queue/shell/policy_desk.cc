@@ -45,6 +45,7 @@ void PolicyDesk::set_settings(QueueSettings settings) {
   const LimitSettings limits = settings_.limits;
   const QueuePolicy before = policy();
   guard_.end();
+  settings.layout = settings_.layout;  // It holds until the queue is opened again.
   settings_ = std::move(settings);
   if (QueuePolicy now = policy(); now != before) {
     history_.add({wall(), std::make_shared<const QueuePolicy>(std::move(now)), boot()});
@@ -127,16 +128,24 @@ std::optional<PolicyGuardState> PolicyDesk::guard_state() const {
   return out;
 }
 
+// A change under a guard is not kept before: should this daemon die meanwhile, the next one has the policy of before.
+Async<void> PolicyDesk::keep_for_others() {
+  const auto kept = co_await parts_.kept.keep(policy());
+  if (!kept) log_.warn("POLICY_NOT_KEPT", {{"queue", table_}, {"message", kept.error().message}});
+}
+
 // Keeps the changed policy or reverts it, when it is time.
 Async<void> PolicyDesk::look_at_policy() {
   const auto verdict = guard_.look(parts_.counts.punctuality(), boot());
   if (verdict == PolicyGuard::Verdict::kKeep) {
     guard_.end();
     log_.info("POLICY_KEPT", {{"queue", table_}});
+    co_await keep_for_others();
   }
   if (verdict == PolicyGuard::Verdict::kUnjudged) {
     guard_.end();
     log_.warn("POLICY_NOT_JUDGED", {{"queue", table_}});
+    co_await keep_for_others();
   }
   if (verdict != PolicyGuard::Verdict::kGoBack) co_return;
   const QueueSettings before = guard_.before();

@@ -93,6 +93,7 @@ Async<Result<Page>> Shedding::most_urgent(Item start) {
   query.key_condition = std::string(layout_.in_state) + " AND deadline >= :one";
   query.placeholders.values.set(":one", Value::number(1));
   query.placeholders.values.set(":s", Value(state::kPending));
+  if (layout_.has_places) query.filter = "taskStatus = :s";  // A client may have ended one and left its place.
   query.limit = ShedPace::kStep;
   query.exclusive_start_key = std::move(start);
   return parts_.table.read_index(std::move(query));

@@ -17,6 +17,9 @@ namespace {
 constexpr std::string_view kOwnPrefix = "freshet-";
 // The time between two looks at a table whose index is being built.
 constexpr milliseconds kBuildingLook{50};
+constexpr seconds kPlacedAgain{10};  // The time after which a task that has not got its place is written again.
+constexpr size_t kMostPlacing = 10'000;
+constexpr uint32_t kScannedAtOnce = 1000;
 constexpr seconds kBuildingLookAtEngine{2};  // Each look is a request, and building takes minutes there.
 
 IndexDefinition queue_index(std::string_view name, std::string_view partition, std::string_view sort) {
@@ -46,7 +49,9 @@ TableDefinition as_queue(TableDefinition definition, bool follows_stream, const 
   if (!definition.books) definition.books = BooksDefinition{};
   const bool any = std::any_of(definition.indexes.begin(), definition.indexes.end(),
                                [&](const IndexDefinition& index) { return is_state_index(index, layout); });
-  if (!any && !definition.index(layout.index)) {
+  if (layout.has_places) {
+    add_sparse_index(definition, layout.index, layout.partition, layout.sort);
+  } else if (!any && !definition.index(layout.index)) {
     definition.indexes.push_back(queue_index(layout.index, layout.partition, layout.sort));
   }
   add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore);
@@ -323,16 +328,27 @@ QueryInput QueueTable::created_after(std::string_view status, WallTime until) co
 }
 
 Async<Result<Page>> QueueTable::read_state(QueryInput query) {
-  const Value& status = *query.placeholders.values.find(":s");
   if (!layout_.has_places) return read_index(std::move(query));
+  const Value& status = *query.placeholders.values.find(":s");
   if (layout_.indexes(*status.get_if<std::string>())) return in_place(read_index(std::move(query)));
+  return scan_state(std::move(query));
+}
+
+// Most tasks that it reads may be in other states, so it reads many at once.
+Async<Result<Page>> QueueTable::scan_state(QueryInput query) {
   ScanInput scan;
   scan.table = table_;
-  scan.filter = query.placeholders.values.find(":t") ? "taskStatus = :s AND taskCreated < :t" : "taskStatus = :s";
+  const bool is_bounded = query.key_condition == layout_.created_by;
+  scan.filter = is_bounded ? "taskStatus = :s AND taskCreated < :t" : "taskStatus = :s";
   scan.placeholders = std::move(query.placeholders);
-  scan.limit = query.limit;
+  scan.limit = std::max(query.limit, kScannedAtOnce);
   scan.exclusive_start_key = std::move(query.exclusive_start_key);
-  return services_.tables.scan(std::move(scan));
+  auto page = co_await services_.tables.scan(std::move(scan));
+  if (!page || page->items.size() <= query.limit) co_return page;
+  page->items.resize(query.limit);
+  page->last_evaluated_key = Item();
+  page->last_evaluated_key.set(attribute::kId, Value(text_of(page->items.back(), attribute::kId)));
+  co_return page;
 }
 
 Async<Result<Page>> QueueTable::heads(std::string_view status, uint32_t limit, bool forward, Item start) {
@@ -344,18 +360,29 @@ Async<Result<Page>> QueueTable::heads(std::string_view status, uint32_t limit, b
   return layout_.has_places ? in_place(std::move(page)) : std::move(page);
 }
 
-// Without the tasks that a client has moved to another state. They get their place.
+// Without the tasks that a client, or a daemon with the other layout, has moved to another state. Whatever is not in
+// its place gets it.
 Async<Result<Page>> QueueTable::in_place(Async<Result<Page>> reading) {
   auto page = co_await reading;
   if (!page) co_return page;
   std::vector<ItemRef> misplaced;
   for (const auto& task : page->items) {
-    if (layout_.is_misplaced(task)) misplaced.push_back(task);
+    if (layout_.is_misplaced(task) && may_place(task)) misplaced.push_back(task);
   }
-  if (misplaced.empty()) co_return page;
-  std::erase_if(page->items, [this](const ItemRef& task) { return layout_.is_misplaced(task); });
-  scope_.spawn(parts_.adoption.give_places(std::move(misplaced)));
+  std::erase_if(page->items, [this](const ItemRef& task) { return !layout_.has_its_place(task); });
+  if (!misplaced.empty()) scope_.spawn(parts_.adoption.give_places(std::move(misplaced)));
   co_return page;
+}
+
+// Each read may find the same tasks. A task whose write is refused must not be written again at once.
+bool QueueTable::may_place(const ItemRef& task) {
+  const BootTime now = boot();
+  if (placing_.size() >= kMostPlacing) std::erase_if(placing_, [now](const auto& one) { return one.second <= now; });
+  if (placing_.size() >= kMostPlacing) return false;  // The next search finds it.
+  BootTime& next = placing_[std::string(text_of(task, attribute::kId))];
+  if (next > now) return false;
+  next = now + kPlacedAgain;
+  return true;
 }
 
 }  // namespace freshet

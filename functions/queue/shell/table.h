@@ -2,6 +2,7 @@
 // recreate the table, or drop an index, at any time. Loop thread.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,6 +68,8 @@ class QueueTable : QueuePart {
   Error trouble(const std::string& what) const;
   void cannot_mend(const std::string& what);
   Async<Result<Page>> in_place(Async<Result<Page>> reading);
+  Async<Result<Page>> scan_state(QueryInput query);
+  bool may_place(const ItemRef& task);
   Async<Result<Page>> when_read(Async<Result<Page>> work);
   Result<Page> as_read(Result<Page> page);
   void lose_table(const Error& why);
@@ -77,6 +80,7 @@ class QueueTable : QueuePart {
   std::optional<Error> gone_;
   std::optional<Error> broken_;
   bool is_mending_ = false;
+  std::map<std::string, BootTime> placing_;  // By task: when it may be written again to get its place.
 };
 
 }  // namespace freshet

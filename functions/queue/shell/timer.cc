@@ -10,6 +10,13 @@
 
 namespace freshet {
 
+namespace {
+
+constexpr seconds kDueLook{5};
+constexpr seconds kPulledPause{60};  // Between two messages `Start` for a queue of pull workers.
+
+}  // namespace
+
 void QueueTimer::begin() {
   if (core_.agenda.begun()) return;
   core_.agenda.begin();
@@ -83,9 +90,10 @@ void QueueTimer::arm() {
   });
 }
 
-// Clients may have written tasks with a delay or a deadline, and the wall clock may have stepped. An engine bills each
-// query, so there the walk of Follower calls it, which comes less often.
+// The next tick looks for tasks whose delay is over and for those that are to be shed. Others may have written some,
+// and the wall clock may have stepped. An engine bills each query, so there it comes less often.
 void QueueTimer::look_for_due() {
+  due_looked_ = boot();
   core_.delays.look_again(wall());
   core_.shedder.look_again(wall());
 }
@@ -107,7 +115,7 @@ Async<void> QueueTimer::look_around() {
   co_await parts_.table.look_for_table();
   if (parts_.table.gone()) co_return;
   parts_.promotion.follow_clock();
-  if (Follower::can_follow(services_.tables.traits())) look_for_due();
+  if (Follower::can_follow(services_.tables.traits()) || boot() >= due_looked_ + kDueLook) look_for_due();
   if (core_.lanes.may_check()) scope_.spawn(parts_.adoption.check_lanes());
   if (core_.adopter.take_again()) scope_.spawn(parts_.adoption.adopt_all());
   if (core_.keys.may_replace_again()) scope_.spawn(parts_.keyed.replace_again());
@@ -162,6 +170,12 @@ Async<Result<Page>> QueueTimer::future_head() {
 Async<void> QueueTimer::publish_start() {
   if (!core_.agenda.take_start(boot())) co_return;
   if (settings_.start_topic.empty() || core_.agenda.has_processor() || core_.agenda.draining()) co_return;
+  // Nothing would come of it, and on an engine the message costs some writes. The function may have changed since.
+  const bool is_pulled = core_.agenda.is_pulled() && settings_.runner == RunnerKind::kNone;
+  if (is_pulled && started_ && boot() < *started_ + kPulledPause) {
+    core_.agenda.start_by(*started_ + kPulledPause);
+    co_return;
+  }
   const auto work = co_await parts_.finder.has_work();
   if (!work || !*work) {
     if (!work) core_.agenda.start_by(boot() + settings_.start_retry);
@@ -171,6 +185,7 @@ Async<void> QueueTimer::publish_start() {
   PublishInput input{settings_.start_topic, "Start", "", {}};
   auto published = co_await services_.topics.publish(std::move(input));
   if (published) {
+    started_ = boot();
     log_.debug("START_PUBLISHED", {{"queue", table_}, {"topic", settings_.start_topic}});
   } else {
     log_.warn("START_FAILED", {{"queue", table_}, {"message", published.error().message}});

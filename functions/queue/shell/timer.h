@@ -2,6 +2,7 @@
 // "Wake-ups". Loop thread.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "functions/queue/shell/part.h"
@@ -26,9 +27,6 @@ class QueueTimer : QueuePart {
   // Work became eligible without an event that would start a processor.
   void start_soon(nanoseconds delay);
 
-  // The next tick looks for tasks whose delay is over and for those that are to be shed.
-  void look_for_due();
-
   // Between the two calls, a processor takes whatever comes: no `Start` is needed.
   void processor_began() { core_.agenda.processor_began(); }
   void processor_ended();
@@ -49,11 +47,14 @@ class QueueTimer : QueuePart {
   Async<void> tick();
   Async<void> look_around();
   Async<void> look_for_waiting();
+  void look_for_due();
   Async<Result<Page>> future_head();
   Async<void> publish_start();
 
   std::vector<Signal*> listeners_;
   bool tick_posted_ = false;
+  BootTime due_looked_{};
+  std::optional<BootTime> started_;  // When it last published `Start`.
   TimerId timer_ = 0;
 };
 

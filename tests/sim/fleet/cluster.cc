@@ -99,6 +99,7 @@ DaemonOptions Cluster::member_options(size_t index, uint16_t port) const {
   options.deploy.path = sim::sources() + "/config/lifo.yaml";
   options.deploy.parameters = {"TaskRunner=none", "MaxAttempts=1000", "DefaultTtlSeconds=0"};
   options.deploy.settings = {"ProcessTasksFunction.LEASE_MS=8000", "ProcessTasksFunction.BACKOFF_MAX_MS=2000"};
+  if (plan_.is_sparse) options.deploy.settings.emplace_back("ProcessTasksFunction.LAYOUT=fleet");
   options.queues.assign(plan_.queues.begin() + 1, plan_.queues.end());
   if (plan_.has_schedule) {
     options.queues.emplace_back(kScheduledQueue);

@@ -117,6 +117,7 @@ FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without
   Random mapping(seed * 3'935'559'000'370'003 + 13);
   plan.has_mapping = mapping.below(4) == 0;
   plan.lanes = draw_between(mapping, 1, 3);
+  plan.is_sparse = Random(seed * 2'862'933'555'777'941 + 23).below(2) == 0;
   plan.has_events = plan.has_mapping && Random(seed * 2'862'933'555'777'941 + 17).below(2) == 0;
   return plan;
 }
@@ -129,6 +130,7 @@ std::string to_string(const FleetRunPlan& plan) {
   if (plan.has_schedule) out += " schedule";
   if (plan.has_mapping) out += " mapping with " + std::to_string(plan.lanes) + " lanes";
   if (plan.has_events) out += " events";
+  if (plan.is_sparse) out += " sparse";
   for (const milliseconds lag : plan.lags) out += " lag " + std::to_string(lag.count());
   for (const auto& [name, rate] : plan.faults) out += " " + name + " " + std::to_string(rate);
   return out;

@@ -28,6 +28,7 @@ struct FleetRunPlan {
   bool has_mapping = false;        // The changes of a table drive a function.
   int lanes = 1;                   // Its parallelization factor.
   bool has_events = false;         // Clients invoke that function asynchronously.
+  bool is_sparse = false;          // The first queue has layout `fleet`.
   milliseconds length{20'000};     // Until the last fault.
   std::vector<milliseconds> lags;  // A lag for each class of the engine's indexes; empty: they show a write at once.
   // By name, in a thousand seconds of simulated time.

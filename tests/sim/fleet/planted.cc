@@ -46,6 +46,7 @@ const std::vector<PlantedFault>& planted_faults() {
       {"fleet-unit-ends-early", false, "a member that gives up a mapping does not finish its batch first"},
       {"fleet-old-position-kept", false, "a member that gets a mapping again does not read its position", "move"},
       {"fleet-position-before-work", false, "the position is stored before the function is called", "kill"},
+      {"fleet-misplaced-left", false, "a task that a client put gets no place in layout fleet"},
       {"create-overwrites", false, "a late create replaces the task that is there"},
       {"claim-not-fenced", false, "a claim does not look whether the task has moved"},
       {"settle-not-fenced", false, "a stale holder may settle"},
