@@ -1,7 +1,5 @@
 // Asynchronous events of several daemons over one simulated engine: each one that was accepted runs, on its daemon or,
 // if that dies, on another one. Without a death it succeeds once, whatever happens to the calls of the engine.
-#include <gtest/gtest.h>
-
 #include <map>
 #include <memory>
 #include <set>
@@ -9,27 +7,22 @@
 #include <vector>
 
 #include "runtime/invoke/codec.h"
-#include "runtime/runtime.h"
 #include "streams/system_table.h"
-#include "tables/engine/embedded.h"
 #include "tables/lease/events_table.h"
 #include "tables/owned/split_tables.h"
-#include "tests/runtime/fakes.h"
-#include "tests/runtime/fleet/member_scheduler.h"
+#include "tests/runtime/fleet/shared_world.h"
 #include "tests/sim/seeds.h"
-#include "tests/sim/sim_engine.h"
 
 namespace freshet {
 namespace {
 
-class SharedEvents : public testing::Test {
+class SharedEvents : public SharedWorld {
  protected:
-  SharedEvents() : world(clock), random(1) { begin(1); }
+  SharedEvents() { begin(1); }
   ~SharedEvents() override { end(); }
 
   void begin(uint64_t seed) {
-    random = Random(seed);
-    store = open();
+    open(seed);
     must(provide_events_table(*store));
     accepted.clear();
     unsure.clear();
@@ -40,63 +33,39 @@ class SharedEvents : public testing::Test {
   }
   void end() {
     daemons.clear();
-    for (auto& [name, folder] : folders) world.remove(*folder);
-    folders.clear();
-    world.remove(*store);
-  }
-  std::unique_ptr<EmbeddedTables> open() {
-    EmbeddedOptions options;
-    options.directory = kMemoryDirectory;
-    auto opened = open_embedded(nullptr, world, random, options);
-    FRESHET_CHECK(opened.has_value(), "a store in memory opens");
-    world.add(**opened);
-    return std::move(*opened);
-  }
-  Tables& folder_of(const std::string& daemon) {
-    auto& folder = folders[daemon];
-    if (!folder) folder = open();
-    return *folder;
+    close();
   }
 
-  struct Daemon {
+  struct Daemon : DaemonWithRuntime<SplitTables> {
     Daemon(SharedEvents& all, const std::string& id, SimFaults faults, bool is_in_fleet)
-        : name(id),
-          scheduler(all.world, 1),
-          shared(*all.store, scheduler, all.random.next(), faults),
-          tables(all.folder_of(id), shared, TableChanges::kAllowed, {std::string(kOwnEventsTable)}) {
-      natives.add("script", [&all, this](Context& context) { return all.play(*this, context); });
-      RuntimePorts ports{tables, scheduler, all.random, http, spawner, natives};
+        : DaemonWithRuntime(all, id, faults, TableChanges::kAllowed,
+                            std::set<std::string>{std::string(kOwnEventsTable)}) {
       RuntimeOptions options;
       options.invoker.retry_delay = milliseconds(100);
-      runtime = std::make_unique<Runtime>(ports, options);
+      make_runtime(
+          all.random, [&all, this](Context& context) { return all.play(*this, context); }, options);
       if (is_in_fleet) runtime->share_events(id);
       scope.spawn(begin(all.sends_outcomes));
     }
     Async<void> begin(bool sends_outcomes) {
       auto started = co_await runtime->start();
-      FRESHET_CHECK(started.has_value(), started ? "" : started.error().message.c_str());
+      expect_well(started);
       for (const char* function : {"F", "G"}) {
-        FunctionDefinition definition;
-        definition.name = function;
-        definition.handler = "script";
+        FunctionDefinition definition = function_named(function);
         definition.async.max_retries = 10;
         if (sends_outcomes && definition.name == "F") definition.async.on_success.target = function_arn(Account{}, "G");
-        auto put = co_await runtime->put_function(std::move(definition));
-        FRESHET_CHECK(put.has_value(), put ? "" : put.error().message.c_str());
+        auto putting = put_function(std::move(definition));
+        co_await putting;
       }
       is_ready = true;
     }
-
-    const std::string name;
+    // F runs one event at a time from now on.
+    void give_one_place() {
+      FunctionDefinition one = function_named("F");
+      one.reserved_concurrency = 1;
+      scope.spawn(put_function(std::move(one)));
+    }
     bool is_ready = false;
-    MemberScheduler scheduler;
-    SimEngine shared;
-    SplitTables tables;
-    NativeRegistry natives;
-    FakeHttp http{scheduler};
-    NoSpawner spawner;
-    std::unique_ptr<Runtime> runtime;
-    Scope scope;  // The last member, so that it is destroyed first.
   };
 
   Daemon& start(const std::string& id, SimFaults faults = {}, bool is_in_fleet = true) {
@@ -154,20 +123,7 @@ class SharedEvents : public testing::Test {
     auto page = must(store->scan(std::move(scan)));
     return page.items.size();
   }
-  template <class T>
-  static T must(Async<Result<T>> work) {
-    FRESHET_CHECK(work.is_ready(), "a store in memory answers at once");
-    auto result = work.take();
-    FRESHET_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
-    if constexpr (!std::is_void_v<T>) return std::move(*result);
-  }
-
-  SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
-  SimLoop world;
-  Random random;
   double fails = 0;
-  std::unique_ptr<EmbeddedTables> store;
-  std::map<std::string, std::unique_ptr<EmbeddedTables>> folders;
   std::map<std::string, std::unique_ptr<Daemon>> daemons;
   std::set<std::string> accepted;
   std::set<std::string> unsure;  // Those without an answer, or with an error.
@@ -216,13 +172,7 @@ TEST_F(SharedEvents, AnotherDaemonRunsThoseOfADeadOne) {
 TEST_F(SharedEvents, OneThatGivesThemUpStartsNoMore) {
   Daemon& a = start("a");
   a.runtime->serve_events(true);
-  FunctionDefinition one;
-  one.name = "F";
-  one.handler = "script";
-  one.reserved_concurrency = 1;
-  a.scope.spawn([](Runtime& runtime, FunctionDefinition function) -> Async<void> {
-    static_cast<void>(co_await runtime.put_function(std::move(function)));
-  }(*a.runtime, one));
+  a.give_one_place();
   world.run_for(milliseconds(10));
   for (int i = 0; i < 20; ++i) invoke("a", std::to_string(i));
   world.run_for(milliseconds(300));
@@ -282,13 +232,7 @@ TEST_F(SharedEvents, NewOnesWaitBehindThoseOfBefore) {
     world.run_for(milliseconds(50));
   }
   Daemon& a = *daemons["a"];
-  FunctionDefinition one;
-  one.name = "F";
-  one.handler = "script";
-  one.reserved_concurrency = 1;
-  a.scope.spawn([](Runtime& runtime, FunctionDefinition function) -> Async<void> {
-    static_cast<void>(co_await runtime.put_function(std::move(function)));
-  }(*a.runtime, one));
+  a.give_one_place();
   world.run_for(milliseconds(10));
   a.runtime->serve_events(true);
   invoke("a", "4");

@@ -1,24 +1,18 @@
 // Event source mappings of several daemons over one simulated engine: whatever happens to the daemons and to their
 // calls, no change is lost or passed over, and no position goes back.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "runtime/runtime.h"
 #include "streams/shards/shard_checkpoints.h"
 #include "streams/system_table.h"
-#include "tables/engine/embedded.h"
 #include "tables/lease/positions_table.h"
 #include "tables/owned/split_tables.h"
 #include "tables/value/json.h"
-#include "tests/runtime/fakes.h"
-#include "tests/runtime/fleet/member_scheduler.h"
+#include "tests/runtime/fleet/shared_world.h"
 #include "tests/sim/seeds.h"
-#include "tests/sim/sim_engine.h"
 #include "tests/streams/shards/fake_engine.h"
 
 namespace freshet {
@@ -37,15 +31,14 @@ class FleetTables final : public SplitTables, public HasEngineStreams {
   EngineStreams& streams_;
 };
 
-class SharedMappings : public testing::Test {
+class SharedMappings : public SharedWorld {
  protected:
-  SharedMappings() : world(clock), random(1) { begin(1); }
+  SharedMappings() { begin(1); }
   ~SharedMappings() override { end(); }
 
   // Everything anew.
   void begin(uint64_t seed) {
-    random = Random(seed);
-    store = open();
+    open(seed);
     changes = std::make_unique<FakeEngine>(world, seed, kItems);
     must(provide_positions_table(*store));
     delivered.clear();
@@ -55,46 +48,22 @@ class SharedMappings : public testing::Test {
   }
   void end() {
     daemons.clear();
-    for (auto& [name, folder] : folders) world.remove(*folder);
-    folders.clear();
     changes.reset();
-    world.remove(*store);
+    close();
   }
 
-  std::unique_ptr<EmbeddedTables> open() {
-    EmbeddedOptions options;
-    options.directory = kMemoryDirectory;
-    auto opened = open_embedded(nullptr, world, random, options);
-    FRESHET_CHECK(opened.has_value(), "a store in memory opens");
-    world.add(**opened);
-    return std::move(*opened);
-  }
-  Tables& folder_of(const std::string& daemon) {
-    auto& folder = folders[daemon];
-    if (!folder) folder = open();
-    return *folder;
-  }
-
-  struct Daemon {
+  struct Daemon : DaemonWithRuntime<FleetTables> {
     Daemon(SharedMappings& all, const std::string& id, SimFaults faults)
-        : name(id),
-          scheduler(all.world, 1),
-          shared(*all.store, scheduler, all.random.next(), faults),
-          tables(all.folder_of(id), shared, *all.changes) {
-      natives.add("script", [&all, id](Context& context) { return all.play(id, context); });
-      RuntimePorts ports{tables, scheduler, all.random, http, spawner, natives};
-      runtime = std::make_unique<Runtime>(ports);
+        : DaemonWithRuntime(all, id, faults, *all.changes) {
+      make_runtime(all.random, [&all, id](Context& context) { return all.play(id, context); });
       runtime->share_mappings();
       scope.spawn(begin(all.mapping));
     }
     Async<void> begin(MappingDefinition mapping) {
       auto started = co_await runtime->start();
-      FRESHET_CHECK(started.has_value(), started ? "" : started.error().message.c_str());
-      FunctionDefinition function;
-      function.name = "F";
-      function.handler = "script";
-      auto put = co_await runtime->put_function(std::move(function));
-      FRESHET_CHECK(put.has_value(), put ? "" : put.error().message.c_str());
+      expect_well(started);
+      auto putting = put_function(function_named("F"));
+      co_await putting;
       for (;;) {
         MappingDefinition wanted = mapping;
         auto made = co_await runtime->put_mapping(std::move(wanted));
@@ -102,16 +71,6 @@ class SharedMappings : public testing::Test {
         co_await sleep_for(scheduler, milliseconds(100));
       }
     }
-
-    const std::string name;
-    MemberScheduler scheduler;
-    SimEngine shared;
-    FleetTables tables;
-    NativeRegistry natives;
-    FakeHttp http{scheduler};
-    NoSpawner spawner;
-    std::unique_ptr<Runtime> runtime;
-    Scope scope;  // The last member, so that it is destroyed first.
   };
 
   Daemon& start(const std::string& id, SimFaults faults = {}) {
@@ -196,14 +155,6 @@ class SharedMappings : public testing::Test {
     return all;
   }
 
-  template <class T>
-  T must(Async<Result<T>> work) {
-    FRESHET_CHECK(work.is_ready(), "a store in memory answers at once");
-    Result<T> result = work.take();
-    FRESHET_CHECK(result.has_value(), result ? "" : result.error().message.c_str());
-    if constexpr (!std::is_void_v<T>) return std::move(*result);
-  }
-
   static MappingDefinition template_mapping() {
     MappingDefinition mapping;
     mapping.id = "m";
@@ -214,13 +165,8 @@ class SharedMappings : public testing::Test {
     return mapping;
   }
 
-  SimClock clock{WallTime(seconds(1'800'000'000))};
-  SimLoop world;
-  Random random;
   MappingDefinition mapping = template_mapping();
-  std::unique_ptr<EmbeddedTables> store;  // The engine's.
   std::unique_ptr<FakeEngine> changes;
-  std::map<std::string, std::unique_ptr<EmbeddedTables>> folders;
   std::map<std::string, int> delivered;  // By change.
   std::map<int, int> processed;          // By item: the highest version.
   std::map<std::string, ShardMark> positions;

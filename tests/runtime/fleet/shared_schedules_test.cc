@@ -1,7 +1,5 @@
 // Schedules of several daemons over one simulated engine: each firing is done once, whatever happens to the daemons and
 // to their calls.
-#include <gtest/gtest.h>
-
 #include <map>
 #include <memory>
 #include <set>
@@ -10,23 +8,15 @@
 #include "runtime/invoke/codec.h"
 #include "runtime/invoke/schedules.h"
 #include "streams/system_table.h"
-#include "tables/engine/embedded.h"
 #include "tables/owned/split_tables.h"
 #include "tables/value/json.h"
-#include "tests/runtime/fleet/member_scheduler.h"
+#include "tests/runtime/fleet/shared_world.h"
 #include "tests/sim/late_tables.h"
-#include "tests/sim/sim_engine.h"
 
 namespace freshet {
 namespace {
 
 using Counts = std::map<std::string, size_t>;
-
-template <class T>
-T now_of(Async<T> work) {
-  FRESHET_CHECK(work.is_ready(), "a store in memory answers at once");
-  return work.take();
-}
 
 // Keeps each event as an item.
 class KeptEvents final : public DeliveryQueue {
@@ -65,54 +55,41 @@ class DaemonTables final : public SplitTables {
   }
 };
 
-class SharedSchedules : public testing::Test {
+class SharedSchedules : public SharedWorld {
  protected:
-  SharedSchedules() : world(clock), random(1) { begin(1); }
+  SharedSchedules() { begin(1); }
   ~SharedSchedules() override { end(); }
 
   // Everything anew.
   void begin(uint64_t seed) {
-    random = Random(seed);
-    engine = open();
+    open(seed);
     TableDefinition table;
     table.name = kSchedulesTable;
     table.keys = {{"id", Type::kString}, {}};
     table.stream = StreamView::kNewImage;
-    EXPECT_TRUE(now_of(engine->create_table(std::move(table))));
+    EXPECT_TRUE(now_of(store->create_table(std::move(table))));
   }
   void end() {
     daemons.clear();
-    for (auto& [name, folder] : folders) world.remove(*folder);
-    folders.clear();
-    world.remove(*engine);
+    close();
   }
   nanoseconds until_minute() const {
     constexpr int64_t kMinute = 60'000;
     return milliseconds(kMinute - epoch_ms(clock.wall()) % kMinute);
   }
 
-  std::unique_ptr<EmbeddedTables> open() {
-    EmbeddedOptions options;
-    options.directory = kMemoryDirectory;
-    auto opened = open_embedded(nullptr, world, random, options);
-    FRESHET_CHECK(opened.has_value(), "a store in memory opens");
-    world.add(**opened);
-    return std::move(*opened);
-  }
-  Tables& folder_of(const std::string& daemon) {
-    auto& folder = folders[daemon];
-    if (folder) return *folder;
-    folder = open();
-    EXPECT_TRUE(now_of(ensure_system_table(*folder)));
-    return *folder;
+  Tables& system_folder_of(const std::string& daemon) {
+    Tables& folder = folder_of(daemon);
+    must(ensure_system_table(folder));
+    return folder;
   }
 
   struct Daemon {
     Daemon(SharedSchedules& all, const std::string& id, SimFaults faults, bool is_in_fleet,
            std::optional<WallTime> last_write)
         : scheduler(all.world, 1),
-          own(all.folder_of(id), scheduler, all.random.next()),
-          shared(*all.engine, scheduler, all.random.next(), faults),
+          own(all.system_folder_of(id), scheduler, all.random.next()),
+          shared(*all.store, scheduler, all.random.next(), faults),
           tables(own, shared),
           queue(all.random),
           wall(scheduler.clock()),
@@ -200,7 +177,7 @@ class SharedSchedules : public testing::Test {
       ReadStreamInput read;
       read.table = kSchedulesTable;
       read.from = from;
-      auto page = now_of(engine->read_stream(std::move(read)));
+      auto page = now_of(store->read_stream(std::move(read)));
       EXPECT_TRUE(page);
       for (const ChangeRecord& record : page->records) {
         if (!record.after) continue;
@@ -218,11 +195,6 @@ class SharedSchedules : public testing::Test {
     }
   }
 
-  SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
-  SimLoop world;
-  Random random;
-  std::unique_ptr<EmbeddedTables> engine;
-  std::map<std::string, std::unique_ptr<EmbeddedTables>> folders;  // By daemon. They outlive its lives.
   std::map<std::string, std::unique_ptr<Daemon>> daemons;
   Counts events_by;  // By daemon, as of the last times() and events().
 };
