@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Several daemons that serve one engine's queues together (--fleet):
+"""Several daemons that serve one engine's queues of tasks together (--fleet):
 
   tests/conformance/engine_fleet_test.py freshet|extenddb|dynamodb_local
 
@@ -14,15 +14,13 @@ import subprocess
 import sys
 import threading
 import time
-import unittest
 import urllib.request
 
-from engine_daemon_test import BINARY, KEYS, ROOT, EngineDaemon, Function, Handler, Refused, check_books, dynamodb_local, extenddb, freshet
+from engine_daemon_test import BINARY, KEYS, ROOT, Handler, Refused, check_books, freshet
+from engine_fleet import LEASE_MS, QUEUE, EngineFleet, main, tests_of
 from daemon import SLOWER
 
-LEASE_MS = 3000
 KILLS = 5
-QUEUE = "/queues/QueueTable"
 
 # Writes when it begins and ends, and the processes above it. Works for as many milliseconds as the payload says.
 WORK = """#!{python}
@@ -49,61 +47,7 @@ def most_at_once(lines):
     return most
 
 
-class EngineFleet(EngineDaemon):
-    """Uses the fixture, not its tests (load_tests below)."""
-
-    def member(self, name, *options, runner="none"):
-        daemon = self.daemon(name, "--fleet", "--fleet-lease-ms", str(LEASE_MS), "--create-tables", *options, runner=runner)
-        return self.begin(daemon)
-
-    def begin(self, daemon):
-        """Starts it. ExtendDB may answer 500 for a moment after a daemon was killed within a request."""
-        for _ in range(20):
-            try:
-                return daemon.start()
-            except RuntimeError as error:
-                if self.name != "extenddb" or "Internal server error" not in str(error):
-                    raise
-            time.sleep(0.1)
-        return daemon.start()
-
-    def try_again(self, daemon, method, path, document=None):
-        """As a client does: again while nobody serves the queue, or the answer got lost. Tasks have ids of their own."""
-        while True:
-            try:
-                return daemon.call(method, path, document)
-            except Refused as refused:
-                if refused.status != 503:
-                    raise
-            except OSError:
-                if daemon.process.poll() is not None:
-                    raise
-            time.sleep(0.02)
-
-    def owner(self, daemons, unit="queue/QueueTable"):
-        """The one that serves the unit, by what the others say."""
-        while True:
-            for daemon in daemons:
-                fleet = daemon.call("GET", "/fleet")
-                held = [member["id"] for member in fleet["members"] if member["alive"] and unit in member["holds"]]
-                if len(held) == 1:
-                    for one in daemons:
-                        if one.call("GET", "/fleet")["member"] == held[0]:
-                            return one
-            time.sleep(0.02)
-
-    def depth(self, daemon):
-        return self.try_again(daemon, "GET", QUEUE + "/stats")["depth"]
-
-    def until_fleet(self, daemon, members):
-        while sum(member["alive"] for member in daemon.call("GET", "/fleet")["members"]) != members:
-            time.sleep(0.02)
-
-    def until_shares(self, daemon, shares):
-        """Until each member that is alive has that many units."""
-        while sorted(len(member["holds"]) for member in daemon.call("GET", "/fleet")["members"] if member["alive"]) != shares:
-            time.sleep(0.02)
-
+class FleetOfQueues(EngineFleet):
     def test_each_member_answers_for_every_queue(self):
         daemons = [self.member(name) for name in "abc"]
         for number in range(9):
@@ -294,143 +238,6 @@ class EngineFleet(EngineDaemon):
         taken = self.try_again(daemons[1], "POST", QUEUE + "/take", {"waitMs": 20000})["tasks"]
         self.assertEqual([task["taskId"] for task in taken], ["a"])
 
-    def test_a_schedule_fires_once(self):
-        """The one that fires it creates the task, also in a queue that another one serves."""
-        daemons, wait = [], 5
-        while not daemons:  # The first daemon must know the schedule before its time, however slow the machine is.
-            at = time.time() + wait
-            when = time.strftime("at(%Y-%m-%dT%H:%M:%S)", time.gmtime(at))
-            options = ("--parameter", "CreateTasks=true", "--parameter", f"CreateSchedule={when}",
-                       "--set", "CreateTasksFunction.CREATE_TASKS=1")
-            first = self.member(f"a{wait}", *options)
-            if time.time() < int(at):
-                daemons = [first]
-            else:
-                self.end(first)
-                wait *= 2
-        daemons += [self.member(name, *options) for name in "bc"]
-        while not self.items(daemons[0]):
-            time.sleep(0.02)
-        idle = next(daemon for daemon in daemons if "CREATE_TASKS_BEGIN" not in daemon.log_path.read_text())
-        idle.kill()
-        idle.start()
-        for daemon in daemons:
-            while "last" not in (state := daemon.call("GET", "/schedules")["schedules"][0]):
-                time.sleep(0.02)
-            self.assertNotIn("next", state)
-        began = [daemon.log_path.read_text().count("CREATE_TASKS_BEGIN") for daemon in daemons]
-        self.assertEqual(sum(began), 1, began)
-        self.assertEqual(len(self.items(daemons[0])), 1)
-
-    def runs_mapping(self, daemons):
-        """The one that runs the template's mapping. The others may be dead."""
-        end = time.monotonic() + 60 * SLOWER
-        while time.monotonic() < end:
-            for daemon in daemons:
-                fleet = daemon.call("GET", "/fleet")
-                if any(one["id"] == fleet["member"] and "mapping/SeenChange" in one["holds"] for one in fleet["members"]):
-                    return daemon
-            time.sleep(0.02)
-        raise AssertionError("nobody runs the mapping")
-
-    def changes(self, daemon, function, versions):
-        for version in versions:
-            self.change(daemon, "a", version)
-        self.wait_for(daemon, lambda: versions[-1] in function.versions()["a"])
-
-    def test_a_mapping_goes_on_at_another_daemon(self):
-        with Function() as function:
-            template = function.template(self.place)
-            fleet = ("--fleet", "--fleet-lease-ms", str(LEASE_MS))
-            daemons = [self.begin(self.reader(template, *fleet, name=name)) for name in "abc"]
-            self.changes(daemons[0], function, range(1, 11))
-            owner = self.runs_mapping(daemons)
-            with urllib.request.urlopen(f"http://127.0.0.1:{owner.port}/metrics") as page:
-                self.assertIn("\nfreshet_fleet_mappings 1\n", page.read().decode())
-            daemons.remove(owner)
-            owner.kill()
-            self.changes(daemons[0], function, range(11, 21))
-            came = function.versions()["a"]
-            self.assertEqual(sorted(set(came)), list(range(1, 21)))
-            self.assertEqual(came[-10:], list(range(11, 21)), "what was not processed came after the kill")
-            owner = self.runs_mapping(daemons)
-            daemons.remove(owner)
-            self.end(owner)
-            before = len(came)
-            self.changes(daemons[0], function, range(21, 31))
-            self.assertEqual(function.versions()["a"][before:], list(range(21, 31)), "each once: the stop was a clean one")
-            self.assertEqual(self.runs_mapping(daemons), daemons[0])
-            path = "/2015-03-31/event-source-mappings/"
-            uuid = daemons[0].call("GET", path)["EventSourceMappings"][0]["UUID"]
-            for method, where, document in (("POST", path, {"FunctionName": "Seen", "StartingPosition": "LATEST", "EventSourceArn":
-                                                            "arn:aws:dynamodb:us-east-1:000000000000:table/Orders/stream/x"}),
-                                            ("PUT", path + uuid, {"BatchSize": 1}), ("DELETE", path + uuid, None)):
-                with self.assertRaises(Refused) as refused:
-                    daemons[0].call(method, where, document)
-                self.assertEqual(refused.exception.status, 400)
-                self.assertIn("those of its template", str(refused.exception))
-            self.assertNotIn("STREAM_RECORDS_LOST", daemons[0].log_path.read_text())
-
-    def test_a_mapping_of_one_daemon_goes_on_in_a_fleet(self):
-        with Function() as function:
-            template = function.template(self.place, StartingPosition="LATEST")
-            daemon = self.reader(template).start()
-            self.changes(daemon, function, range(1, 6))
-            self.end(daemon)
-            writer = self.daemon("writer", "--create-tables").start()
-            self.change(writer, "a", 6)
-            self.end(writer)
-            daemon = self.reader(template, "--fleet").start()
-            self.changes(daemon, function, range(7, 10))
-            self.assertEqual(function.versions(), {"a": list(range(1, 10))})
-
-    def test_a_priority_queue_moves_to_another_daemon(self):
-        """It is strict: one record is in flight in the whole fleet, also while another daemon takes it over."""
-        definition = self.place / "priority.json"
-        definition.write_text(json.dumps({"queues": [{"name": "Shipment", "table": "Shipment", "strict": True,
-                                                      "visibility_timeout_ms": 60000}]}))
-        option = ("--priority-queue", str(definition))
-        daemons = [self.member(name, *option) for name in "abc"]
-        path = "/priority/Shipment/"
-
-        def settle(daemon, record):
-            return self.try_again(daemon, "POST", path + "remove", {"id": record["id"], "receipt": record["receipt"]})
-
-        def peek(daemon):
-            return self.try_again(daemon, "POST", path + "peek", {"max": 5})["records"]
-
-        for number in range(6):
-            daemon = daemons[number % 3]
-            self.try_again(daemon, "POST", path + "put", {"id": f"r{number}", "status": "READY_TO_SHIP"})
-            self.try_again(daemon, "POST", path + "enqueue", {"id": f"r{number}"})
-        owner = self.owner(daemons, "priority/Shipment")
-        self.assertEqual([self.try_again(daemon, "GET", path + "stats")["ready"] for daemon in daemons], [6] * 3)
-        first = peek(daemons[0])
-        self.assertEqual([record["id"] for record in first], ["r0"], first)
-        for daemon in daemons:
-            self.assertIn("is strict, and ", peek(daemon)[0]["detail"])
-        daemons.remove(owner)
-        owner.kill()
-        # Anybody may put a record meanwhile.
-        self.assertTrue(daemons[0].call("POST", path + "put", {"id": "r6", "status": "READY_TO_SHIP"})["successful"])
-        for daemon in daemons:
-            self.assertIn("is strict, and ", peek(daemon)[0]["detail"])
-        self.assertTrue(settle(daemons[1], first[0])["successful"])
-        second = peek(daemons[0])
-        self.assertEqual([record["id"] for record in second], ["r1"], second)
-        owner = self.owner(daemons, "priority/Shipment")
-        daemons.remove(owner)
-        self.end(owner)
-        self.assertTrue(settle(daemons[0], second[0])["successful"])
-        order = []
-        while (third := peek(daemons[0])) and third[0]["successful"]:
-            order.append(third[0]["id"])
-            settle(daemons[0], third[0])
-        self.assertEqual(order, ["r2", "r3", "r4", "r5"])
-        with self.assertRaises(Refused) as refused:
-            daemons[0].call("GET", "/priority/Nothing/stats")
-        self.assertEqual(refused.exception.status, 404)
-
     def test_tasks_run_on_all_daemons(self):
         """Programs run on every daemon, all together within the queue's limit; those of a daemon that is killed run again."""
         journal, program = self.place / "journal", self.place / "work.py"
@@ -478,69 +285,6 @@ class EngineFleet(EngineDaemon):
             time.sleep(0.02)
         done = [line for line in lines() if line["task"].startswith("v-")]
         self.assertEqual(len(done), 8, "each once")
-
-    def test_a_redrive_is_that_of_the_owner(self):
-        definition = self.place / "priority.json"
-        definition.write_text(json.dumps({"queues": [{"name": "Shipment", "table": "Shipment"}]}))
-        daemons = [self.member(name, "--priority-queue", str(definition)) for name in "ab"]
-        path = "/priority/Shipment/"
-        self.until_shares(daemons[0], [1, 1])  # From then on the queue stays where it is.
-        for number in range(4):
-            self.try_again(daemons[0], "POST", path + "put", {"id": f"r{number}", "status": "READY_TO_SHIP"})
-            self.try_again(daemons[0], "POST", path + "enqueue", {"id": f"r{number}"})
-            self.try_again(daemons[0], "POST", path + "dlq", {"id": f"r{number}"})
-        started = self.try_again(daemons[0], "POST", path + "redrive", {"rate": 20})
-        self.assertTrue(started["going_on"])
-        while True:
-            shown = [self.try_again(daemon, "GET", path + "stats")["redrive"] for daemon in daemons]
-            if not any(one["going_on"] for one in shown):
-                break
-            time.sleep(0.02)
-        self.assertEqual([one["moved"] for one in shown], [4, 4])
-
-    def test_any_daemon_answers_for_a_filtered_queue(self):
-        definition = self.place / "filtered.json"
-        definition.write_text((ROOT / "config" / "filtered-queue.json").read_text())
-        daemons = [self.member(name, "--filtered-queue", str(definition)) for name in "ab"]
-        owner = self.owner(daemons, "filtered/CallCenter")
-        path = "/filtered/CallCenter/"
-        member = {"id": "a1", "attributes": {"AgentName": "Ann", "Languages": ["English"], "Gender": "F"}}
-        daemons[0].call("POST", path + "put", member)
-        waiting = daemons[1].call("POST", path + "assign", {"request": "call-1", "match": {"Languages": "English", "Gender": "F"}, "wait": True})
-        self.assertEqual(waiting["outcome"], "waiting")
-        daemons[0].call("POST", path + "enqueue", {"id": "a1"})
-        self.assertEqual(daemons[1].call("GET", path + "requests/call-1")["member"], "a1")
-        daemons.remove(owner)
-        owner.kill()
-        self.owner(daemons, "filtered/CallCenter")
-        self.assertEqual(daemons[0].call("GET", path + "requests/call-1")["member"], "a1")
-
-    def test_events_of_a_dead_daemon_run_on_another(self):
-        with Function() as function:
-            function.refuses = lambda event: event["n"] < 0
-            function.fails.set()
-            template = function.template(self.place)
-            fleet = ("--fleet", "--fleet-lease-ms", str(LEASE_MS))
-            daemons = [self.begin(self.reader(template, *fleet, name=name)) for name in "ab"]
-
-            def invoke(daemon, number):
-                daemon.call("POST", "/2015-03-31/functions/Seen/invocations", {"n": number, "Records": [{"n": number}]},
-                            {"X-Amz-Invocation-Type": "Event"})
-
-            for number in range(5):
-                invoke(daemons[0], number)
-            self.wait_for(daemons[0], lambda: function.failed >= 5)
-            daemons[0].kill()
-            function.fails.clear()
-            self.wait_for(daemons[1], lambda: len(function.records) >= 5)
-            self.assertEqual(sorted(record["n"] for record in function.records), list(range(5)))
-            self.assertIn("EVENTS_TAKEN_OVER", daemons[1].log_path.read_text())
-            # Back again, it has none of them, and runs new ones.
-            again = self.begin(self.reader(template, *fleet, name="a"))
-            self.until_fleet(again, 2)
-            invoke(again, 5)
-            self.wait_for(again, lambda: len(function.records) >= 6)
-            self.assertEqual(sorted(record["n"] for record in function.records), list(range(6)))
 
     def test_a_daemon_without_a_fleet_does_not_serve_its_queues(self):
         first = self.member("first")
@@ -655,11 +399,7 @@ class EngineFleet(EngineDaemon):
             self.assertIn(text, done.stderr)
 
 
-def load_tests(loader, *unused):
-    return unittest.TestSuite(EngineFleet(name) for name in loader.getTestCaseNames(EngineFleet) if name in vars(EngineFleet))
-
+load_tests = tests_of(FleetOfQueues)
 
 if __name__ == "__main__":
-    EngineDaemon.name = sys.argv.pop(1)
-    {"extenddb": extenddb.need, "dynamodb_local": dynamodb_local.need}.get(EngineDaemon.name, lambda: None)()
-    unittest.main()
+    main()

@@ -60,9 +60,9 @@ class ExtendDB:
 
     def _answers(self):
         try:
-            urllib.request.urlopen(self.url, timeout=5)
-        except urllib.error.HTTPError:
-            pass  # A request without a signature is refused.
+            urllib.request.urlopen(self.url, timeout=5).close()
+        except urllib.error.HTTPError as refused:
+            refused.close()  # A request without a signature is refused.
         except OSError:
             return False
         return True

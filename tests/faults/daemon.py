@@ -44,6 +44,13 @@ class Refused(Exception):
         self.code = document.get("error", {}).get("code", "")
 
 
+class Connection(http.client.HTTPConnection):
+    """Closes itself when nobody has it any more: a thread that ends says nothing."""
+
+    def __del__(self):
+        self.close()
+
+
 class Daemon:
     def __init__(self, binary, data, *options, template=ROOT / "config/lifo.yaml", runner="none"):
         self.binary, self.data, self.options, self.template, self.runner = binary, pathlib.Path(data), options, template, runner
@@ -89,7 +96,7 @@ class Daemon:
     def call(self, method, path, document=None, headers=None):
         """One request on this thread's kept-alive connection. OSError if the daemon is gone."""
         if getattr(self.local, "port", None) != self.port:
-            self.local.connection, self.local.port = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30 * SLOWER), self.port
+            self.local.connection, self.local.port = Connection("127.0.0.1", self.port, timeout=30 * SLOWER), self.port
         try:
             body = json.dumps(document) if document is not None else None
             self.local.connection.request(method, path, body, headers or {"Content-Type": "application/json"})
