@@ -5,6 +5,7 @@
 
 #include "app/fleet/run_here.h"
 #include "tests/app/asked_member.h"
+#include "tests/sim/log_capture.h"
 
 namespace freshet {
 namespace {
@@ -95,7 +96,8 @@ class SharedRunsTest : public AskedMemberTest {
     return out;
   }
 
-  SharedRuns shared{*units, calls, EventLog()};
+  LogCapture log;
+  SharedRuns shared{*units, calls, EventLog(world.clock, log, LogLevel::kWarn)};
   SlowRunner here{world.scheduler};
   std::map<std::string, RunResult> results;
   Scope scope;
@@ -198,6 +200,27 @@ TEST_F(SharedRunsTest, ATaskThatTheMemberDoesNotBeginRunsElsewhereAtOnce) {
     EXPECT_EQ(runs_asked(), 2u);
     world.pass(seconds(61));
   }
+}
+
+// The member's key for others has the rights `read` and `work` only.
+TEST_F(SharedRunsTest, AMemberThatMayNotAskKeepsItsTasksAndSaysWhy) {
+  answer_runs([] { return answer_of(403, R"({"error":{"code":"AccessDenied"}})"); });
+  for (int i = 0; i < 10; ++i) {
+    run("a" + std::to_string(i));
+    run("b" + std::to_string(i));
+    world.pass(seconds(5));
+  }
+  EXPECT_EQ(results.size(), 20u);
+  EXPECT_EQ(here.begun, 20);
+  for (const auto& [id, result] : results) {
+    EXPECT_EQ(result.kind, RunResult::Kind::kSuccess) << id;
+    EXPECT_EQ(text(id), id + "-lease " + id);
+  }
+  EXPECT_EQ(runs_asked(), 1u);
+  ASSERT_EQ(log.lines.size(), 1u);
+  EXPECT_EQ(log.count("FLEET_RUN_REFUSED"), 1u);
+  EXPECT_NE(log.lines[0].find(R"("member":"owner")"), std::string::npos) << log.lines[0];
+  EXPECT_NE(log.lines[0].find("status 403 "), std::string::npos) << log.lines[0];
 }
 
 TEST_F(SharedRunsTest, WhatTheProgramOrItsDownstreamRefusesIsAResult) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/limits.h"
 #include "functions/priority/table_queues.h"
 #include "tests/functions/priority/priority_world.h"
 #include "tests/runtime/fleet/member_scheduler.h"
@@ -63,13 +64,14 @@ class SharingDaemon {
 
 class SharedPriorityQueueTest : public testing::Test {
  protected:
-  void begin(uint64_t seed, SimFaults faults) {
+  void begin(uint64_t seed, SimFaults faults, const Settings& settings = strict_settings()) {
+    ready_ = settings.states.ready;
     EngineStore engine;
     engine.index_lag = kLagOfIndexes;
     engine.faults = {};
     world_ = std::make_unique<QueueWorld>(engine, seed);
-    daemons_[0] = std::make_unique<SharingDaemon>(*world_, strict_settings(), milliseconds(0));
-    daemons_[1] = std::make_unique<SharingDaemon>(*world_, strict_settings(), kClocksDiffer);
+    daemons_[0] = std::make_unique<SharingDaemon>(*world_, settings, milliseconds(0));
+    daemons_[1] = std::make_unique<SharingDaemon>(*world_, settings, kClocksDiffer);
     for (int i = 0; i < kQueued; ++i) add("r" + std::to_string(i));
     world_->shown();
     world_->set_faults(faults);
@@ -81,7 +83,7 @@ class SharedPriorityQueueTest : public testing::Test {
   void add(const std::string& id) {
     PutRecordInput put;
     put.id = id;
-    put.status = "READY_TO_SHIP";
+    put.status = ready_;
     put.attributes.set("data", Value(Map{{"id", Value(id)}}));
     ASSERT_TRUE(world_->wait(queue(0).put(std::move(put))).ok());
     EnqueueInput enqueue;
@@ -134,6 +136,23 @@ class SharedPriorityQueueTest : public testing::Test {
     }
   }
 
+  // Makes the item as large as an item can be.
+  void fill(const std::string& id) {
+    GetItemInput get;
+    get.table = "Shipment";
+    get.key.set("id", Value(id));
+    auto read = world_->wait(world_->store->get_item(std::move(get)));
+    ASSERT_TRUE(read && *read);
+    PutItemInput put;
+    put.table = "Shipment";
+    put.item = read->decode();
+    const size_t rest = limits::kMaxItemBytes - billed_size(put.item) - std::string("filler").size();
+    put.item.set("filler", Value(std::string(rest, 'x')));
+    ASSERT_TRUE(world_->wait(world_->client().put_item(std::move(put))));
+    world_->shown();
+  }
+
+  std::string ready_;
   std::unique_ptr<QueueWorld> world_;
   std::array<std::unique_ptr<SharingDaemon>, 2> daemons_;
   Scope scope_;
@@ -169,6 +188,22 @@ TEST_F(SharedPriorityQueueTest, ARecordThatWasDeletedLocksNothing) {
   ASSERT_EQ(peek(0).id, "r0");
   ASSERT_TRUE(world_->wait(queue(1).erase("r0")).ok());
   EXPECT_EQ(peek(1).id, "r1");
+}
+
+TEST_F(SharedPriorityQueueTest, ARecordThatCannotBeWrittenLocksNothing) {
+  Settings settings = strict_settings();
+  // A long name of the state that it returns to: the timeout needs more room than it gives back.
+  settings.states.ready = "READY_TO_SHIP" + std::string(200, '.');
+  begin(4, {}, settings);
+  ASSERT_EQ(peek(0).id, "r0");
+  fill("r0");
+  world_->pass(milliseconds(3001));
+  const PriorityResult next = peek(1);
+  ASSERT_TRUE(next.ok()) << next.detail;
+  EXPECT_EQ(next.id, "r1");
+  ASSERT_FALSE(next.passed.empty());
+  EXPECT_EQ(next.passed[0], "record 'r0' cannot be written: Item size to update has exceeded the maximum allowed size");
+  EXPECT_EQ(peek(0).code, PriorityCode::kEmptyQueue) << "the next one is in flight";
 }
 
 TEST_F(SharedPriorityQueueTest, PropertyAtMostOneRecordIsInFlightUnderFaults) {

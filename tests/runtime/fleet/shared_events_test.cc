@@ -16,6 +16,25 @@
 namespace freshet {
 namespace {
 
+// Refuses queries of the fleet's events, or their removal, if told to.
+class EventTables final : public SplitTables {
+ public:
+  using SplitTables::SplitTables;
+  Async<Result<Page>> query(QueryInput input) override {
+    if (!refuses_reads || input.table != kOwnEventsTable) return SplitTables::query(std::move(input));
+    ++refused;
+    return Result<Page>(fail(ErrorCode::kThroughputExceeded, "slow down"));
+  }
+  Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override {
+    if (!refuses_removals || input.table != kOwnEventsTable) return SplitTables::delete_item(std::move(input));
+    ++refused;
+    return Result<WriteOutput>(fail(ErrorCode::kAccessDenied, "not with this key"));
+  }
+  bool refuses_reads = false;
+  bool refuses_removals = false;
+  size_t refused = 0;
+};
+
 class SharedEvents : public SharedWorld {
  protected:
   SharedEvents() { begin(1); }
@@ -36,7 +55,7 @@ class SharedEvents : public SharedWorld {
     close();
   }
 
-  struct Daemon : DaemonWithRuntime<SplitTables> {
+  struct Daemon : DaemonWithRuntime<EventTables> {
     Daemon(SharedEvents& all, const std::string& id, SimFaults faults, bool is_in_fleet)
         : DaemonWithRuntime(all, id, faults, TableChanges::kAllowed,
                             std::set<std::string>{std::string(kOwnEventsTable)}) {
@@ -117,11 +136,17 @@ class SharedEvents : public SharedWorld {
     }
     return sum;
   }
-  size_t stored() {
+  std::vector<ItemRef> items() {
     ScanInput scan;
     scan.table = kEventsTable;
-    auto page = must(store->scan(std::move(scan)));
-    return page.items.size();
+    return must(store->scan(std::move(scan))).items;
+  }
+  size_t stored() { return items().size(); }
+  void put(Item item) {
+    PutItemInput input;
+    input.table = kEventsTable;
+    input.item = std::move(item);
+    must(store->put_item(std::move(input)));
   }
   double fails = 0;
   std::map<std::string, std::unique_ptr<Daemon>> daemons;
@@ -287,17 +312,58 @@ TEST_F(SharedEvents, OneThatALateWriteBringsBackDoesNotRunAgain) {
   a.runtime->serve_events(true);
   invoke("a", "1");
   world.run_until([&] { return stored() == 1; }, seconds(1));
-  ScanInput scan;
-  scan.table = kEventsTable;
-  PutItemInput late;
-  late.table = kEventsTable;
-  late.item = must(store->scan(std::move(scan))).items.at(0).decode();
+  const Item late = items().at(0).decode();
   world.run_for(seconds(2));
   EXPECT_EQ(stored(), 0u);
-  must(store->put_item(std::move(late)));
+  put(late);
   a.runtime->look_for_events();
   world.run_for(seconds(2));
   EXPECT_EQ(runs["1"], 1u);
+  EXPECT_EQ(stored(), 0u);
+}
+
+// With so many events in memory, the table is read only when that is asked for.
+TEST_F(SharedEvents, AReadThatFailedIsTriedAgainWithAThousandEventsInMemory) {
+  start("b");
+  invoke("b", "moved", "G");
+  world.run_for(milliseconds(50));
+  kill("b");
+  Item moved = items().at(0).decode();
+  Daemon& a = start("a");
+  a.give_one_place();
+  a.runtime->serve_events(true);
+  for (int i = 0; i < 1'200; ++i) invoke("a", std::to_string(i));
+  world.run_for(seconds(5));
+  ASSERT_EQ(accepted.size(), 1'201u);
+  moved.set("kind", Value(events_of("a")));
+  put(std::move(moved));
+  a.tables.refuses_reads = true;
+  a.runtime->look_for_events();
+  world.run_for(seconds(3));
+  EXPECT_GE(a.tables.refused, 2u);
+  a.tables.refuses_reads = false;
+  world.run_for(seconds(2));
+  EXPECT_EQ(successes["moved"], 1u);
+  EXPECT_LT(runs.size(), 150u) << "more than a thousand wait";
+}
+
+TEST_F(SharedEvents, AnEventThatCouldNotBeSettledRunsAgainLater) {
+  Daemon& a = start("a");
+  a.runtime->serve_events(true);
+  a.tables.refuses_removals = true;
+  invoke("a", "1");
+  world.run_for(seconds(2));
+  EXPECT_EQ(a.tables.refused, 1u);
+  ASSERT_EQ(runs["1"], 1u);
+  a.tables.refuses_removals = false;
+  for (int look = 0; look < 9; ++look) {
+    a.runtime->look_for_events();
+    world.run_for(std::chrono::minutes(1));
+    EXPECT_EQ(runs["1"], 1u) << "it would run all the time";
+  }
+  EXPECT_EQ(stored(), 1u);
+  world.run_for(std::chrono::minutes(10));
+  EXPECT_EQ(runs["1"], 2u);
   EXPECT_EQ(stored(), 0u);
 }
 
