@@ -100,7 +100,7 @@ class FleetOfFunctions(EngineFleet):
             writer = self.daemon("writer", "--create-tables").start()
             self.change(writer, "a", 6)
             self.end(writer)
-            daemon = self.reader(template, "--fleet").start()
+            daemon = self.begin(self.reader(template, "--fleet"))
             self.changes(daemon, function, range(7, 10))
             self.assertEqual(function.versions(), {"a": list(range(1, 10))})
 
