@@ -1,4 +1,4 @@
-// Whose asynchronous events a daemon of a fleet takes over, and how the others know of its own.
+// The asynchronous events of a fleet: which daemon takes over those of another one, and how it knows of them.
 #include "app/fleet/event_units.h"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What tests of several daemons over one simulated engine share: the engine's store, a data folder for each daemon that
+// A world for tests of several daemons over one simulated engine: the engine's store, a data folder for each daemon that
 // outlives the daemon's lives, and a daemon that has a runtime.
 #pragma once
 
