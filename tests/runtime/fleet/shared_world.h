@@ -1,5 +1,5 @@
-// A world for tests of several daemons over one simulated engine: the engine's store, a data folder for each daemon that
-// outlives the daemon's lives, and a daemon that has a runtime.
+// A world for tests of several daemons over one simulated engine: the engine's store, a data folder for each daemon
+// that outlives the daemon's lives, and a daemon that has a runtime.
 #pragma once
 
 #include <gtest/gtest.h>
