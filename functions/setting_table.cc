@@ -153,8 +153,8 @@ std::vector<SettingHelp> make_setting_table() {
        "how often the timer checks other processes' leases and clock jumps"},
       {"LAYOUT", "`sample`, `fleet`", "`sample`",
        "on an engine: the index by which the queue finds its tasks ([lifecycle.md](lifecycle.md#layouts)). `sample`: "
-       "that of the sample application; `fleet`: a sparse one of the queue's own, for tables that only Freshet writes: a "
-       "task takes 7 write units instead of 8"},
+       "that of the sample application; `fleet`: a sparse one of the queue's own, for tables that only Freshet writes: "
+       "a task takes 7 write units instead of 8"},
       {"SHED_LOG_LINES", "1..10000000", text(queue.shed_log_lines), "lines that the shed log keeps"},
       {"CREATE_TASKS", "0..1000000", text(create.tasks), "create_tasks: how many"},
       {"CREATE_INTERVAL_MS", "ms", in_ms(create.interval), "create_tasks: pause before each task but the first"},

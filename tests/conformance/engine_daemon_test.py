@@ -435,11 +435,33 @@ class EngineDaemon(unittest.TestCase):
         self.assertIn(text, str(ended.exception))
 
     def test_the_command_of_the_page(self):
-        page = (ROOT / "docs/engines.md").read_text()
+        self.run_command_of("docs/engines.md", "engines")
+
+    def test_the_command_of_the_layout(self):
+        def work(daemon):
+            name = daemon.call("GET", "/queues")["queues"][0]
+            queue = f"/queues/{name}"
+            daemon.call("POST", queue + "/tasks", {"tasks": [{"taskId": f"t{number}"} for number in range(20)]})
+            taken = daemon.call("POST", queue + "/take", {"max": 20})["tasks"]
+            self.assertEqual([task["taskId"] for task in taken], [f"t{number}" for number in reversed(range(20))])
+            self.assertEqual({task["taskPlace"] for task in taken}, {"TAKEN"})
+            daemon.call("POST", queue + "/settle",
+                        {"settle": [{"taskId": task["taskId"], "lease": task["lease"], "outcome": "complete"} for task in taken]})
+            listed = daemon.call("GET", queue + "/tasks?state=SUCCESS&limit=20")
+            self.assertEqual(len(listed["tasks"]), 20)
+            self.assertNotIn("taskPlace", listed["tasks"][0])
+            names = {index["IndexName"] for index in daemon.dynamodb("DescribeTable", TableName=name)["Table"]["GlobalSecondaryIndexes"]}
+            self.assertIn("freshet-place-index", names)
+            self.assertNotIn("task-status-created-index", names)
+
+        self.run_command_of("docs/lifecycle.md", "layout", work)
+
+    def run_command_of(self, page, folder, work=lambda daemon: None):
+        page = (ROOT / page).read_text()
         line, = [line for line in page.splitlines() if line.startswith("    freshet serve ")]
         words = line.replace("http://127.0.0.1:8000", self.url).split()[1:]
-        ready = self.place / "ready"
-        process = subprocess.Popen([BINARY, *words, "--data", self.place / "page", "--listen", "127.0.0.1:0", "--ready-file", ready],
+        ready = self.place / f"{folder}-ready"
+        process = subprocess.Popen([BINARY, *words, "--data", self.place / folder, "--listen", "127.0.0.1:0", "--ready-file", ready],
                                    env={**os.environ, **KEYS}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             page = []
@@ -449,6 +471,9 @@ class EngineDaemon(unittest.TestCase):
                     break
             self.assertTrue(ready.exists(), page)
             self.assertNotIn("TEMPLATE_WARNING", "".join(page), "nobody asked for a stream")
+            daemon = self.daemon(folder)
+            daemon.port = int(ready.read_text().strip().rpartition(":")[2])
+            work(daemon)
         finally:
             process.send_signal(signal.SIGTERM)
             process.communicate()

@@ -361,6 +361,23 @@ class FleetOfQueues(EngineFleet):
         with urllib.request.urlopen(f"http://127.0.0.1:{second.port}/readyz") as answer:
             self.assertEqual(answer.status, 200)
 
+    def test_a_changed_policy_and_the_order_outlive_the_owner(self):
+        options = ("--set", "ProcessTasksFunction.LAYOUT=fleet")
+        daemons = [self.member(name, *options) for name in "abc"]
+        self.try_again(daemons[0], "POST", QUEUE + "/tasks", {"tasks": [{"taskId": f"t{number}"} for number in range(9)]})
+        policy = self.try_again(daemons[1], "POST", QUEUE + "/policy", {"RATE_LIMIT": "1000", "MAX_ATTEMPTS": "7"})
+        self.assertEqual(policy["MAX_ATTEMPTS"], "7")
+        owner = self.owner(daemons)
+        owner.kill()
+        others = [daemon for daemon in daemons if daemon is not owner]
+        policy = self.try_again(others[0], "GET", QUEUE + "/policy")
+        self.assertEqual((policy["RATE_LIMIT"], policy["MAX_ATTEMPTS"]), ("1000", "7"))
+        taken = self.try_again(others[1], "POST", QUEUE + "/take", {"max": 9})["tasks"]
+        self.assertEqual([task["taskId"] for task in taken], [f"t{number}" for number in reversed(range(9))])
+        self.try_again(others[0], "POST", QUEUE + "/settle",
+                       {"settle": [{"taskId": task["taskId"], "lease": task["lease"], "outcome": "complete"} for task in taken]})
+        self.assertEqual(self.depth(others[0])["SUCCESS"], 9)
+
     def test_the_commands_of_the_page(self):
         page = (ROOT / "docs/fleet.md").read_text()
         serve, = [line for line in page.splitlines() if line.startswith("    freshet serve ")]

@@ -34,6 +34,7 @@ RUN_BY = {
     "docs/fleet.md": {"freshet ": "tests/conformance/engine_fleet_test.py"},
     "docs/formats.md": {".*freshet replay": "tests/faults/replay_test.py"},
     "docs/http.md": {"curl ": "tests/conformance/openapi_test.py"},
+    "docs/lifecycle.md": {"freshet serve": "tests/conformance/engine_daemon_test.py"},
     "docs/operations.md": {"freshet |python3 |echo ": "tests/package/package_test.py"},
     "docs/ordered-writes.md": {".*": "tests/faults/ordered_test.py"},
     "docs/overload.md": {".*": PRINTED},

@@ -11,9 +11,9 @@ namespace freshet {
 
 namespace {
 
-constexpr int64_t kSlot = -502;  // Below those of the learnt limits.
-constexpr const char* kTemplate = "template";
-constexpr const char* kChanges = "changes";
+constexpr int64_t kPolicySlot = -502;  // Below those of the learnt limits.
+constexpr const char* kOfTemplate = "template";
+constexpr const char* kPolicyChanges = "changes";
 constexpr const char* kRevision = "revision";
 
 Value as_value(const QueuePolicy& policy) {
@@ -33,15 +33,6 @@ QueuePolicy policy_in(const Item& item, const char* name) {
   return out;
 }
 
-QueuePolicy differences(const QueuePolicy& from, const QueuePolicy& to) {
-  QueuePolicy out;
-  for (const auto& [name, value] : to) {
-    const auto there = from.find(name);
-    if (there == from.end() || there->second != value) out.emplace(name, value);
-  }
-  return out;
-}
-
 }  // namespace
 
 Async<Result<void>> KeptPolicy::load() {
@@ -49,15 +40,15 @@ Async<Result<void>> KeptPolicy::load() {
   if (!base_.in_fleet) co_return Result<void>();
   GetItemInput input;
   input.table = kQueueStates;
-  input.key = queue_state_key(table_, kSlot);
+  input.key = queue_state_key(table_, kPolicySlot);
   auto stored = co_await services_.tables.get_item(std::move(input));
   if (!stored) co_return fail(stored.error());
   if (!*stored) co_return Result<void>();
   const Item item = stored->decode();
-  const QueuePolicy changes = policy_in(item, kChanges);
+  const QueuePolicy changes = policy_in(item, kPolicyChanges);
   if (changes.empty()) co_return Result<void>();
   std::string why = "the template of this daemon has other settings than when the policy was changed";
-  if (policy_in(item, kTemplate) == of_template_) {
+  if (policy_in(item, kOfTemplate) == of_template_) {
     auto changed = parts_.policy.change_policy(changes);
     if (changed) co_return Result<void>();
     why = std::move(changed.error().message);
@@ -68,7 +59,7 @@ Async<Result<void>> KeptPolicy::load() {
 
 Async<Result<void>> KeptPolicy::keep(QueuePolicy policy) {
   if (!base_.in_fleet) co_return Result<void>();
-  QueuePolicy changes = differences(of_template_, policy);
+  QueuePolicy changes = policy_differences(of_template_, policy);
   const auto seen = co_await revision();
   if (!seen) co_return fail(seen.error());
   auto written = co_await write(*seen, std::move(changes));
@@ -81,7 +72,7 @@ Async<Result<void>> KeptPolicy::keep(QueuePolicy policy) {
 Async<Result<int64_t>> KeptPolicy::revision() {
   GetItemInput input;
   input.table = kQueueStates;
-  input.key = queue_state_key(table_, kSlot);
+  input.key = queue_state_key(table_, kPolicySlot);
   auto stored = co_await services_.tables.get_item(std::move(input));
   if (!stored) co_return fail(stored.error());
   co_return *stored ? int_of(*stored, kRevision, 0) : 0;
@@ -90,9 +81,9 @@ Async<Result<int64_t>> KeptPolicy::revision() {
 Async<Result<void>> KeptPolicy::write(int64_t seen, QueuePolicy changes) {
   PutItemInput put;
   put.table = kQueueStates;
-  put.item = queue_state_key(table_, kSlot);
-  put.item.set(kTemplate, as_value(of_template_));
-  put.item.set(kChanges, as_value(changes));
+  put.item = queue_state_key(table_, kPolicySlot);
+  put.item.set(kOfTemplate, as_value(of_template_));
+  put.item.set(kPolicyChanges, as_value(changes));
   put.item.set(kRevision, Value::number(seen + 1));
   put.condition = seen == 0 ? "attribute_not_exists(revision)" : "revision = :r";
   if (seen != 0) put.placeholders.values.set(":r", Value::number(seen));

@@ -11,16 +11,6 @@ namespace {
 constexpr milliseconds kLeastGuard = std::chrono::seconds(10);
 constexpr milliseconds kMostGuard = std::chrono::hours(24);
 
-// The settings of `wanted` that differ in `now` or are missing there.
-QueuePolicy differences(const QueuePolicy& now, const QueuePolicy& wanted) {
-  QueuePolicy out;
-  for (const auto& [name, value] : wanted) {
-    const auto found = now.find(name);
-    if (found == now.end() || found->second != value) out.emplace(name, value);
-  }
-  return out;
-}
-
 std::string as_text(const QueuePolicy& settings) {
   std::string out;
   for (const auto& [name, value] : settings) out += (out.empty() ? "" : " ") + name + "=" + value;
@@ -34,6 +24,15 @@ std::string percent(double share) {
 }
 
 }  // namespace
+
+QueuePolicy policy_differences(const QueuePolicy& now, const QueuePolicy& wanted) {
+  QueuePolicy out;
+  for (const auto& [name, value] : wanted) {
+    const auto found = now.find(name);
+    if (found == now.end() || found->second != value) out.emplace(name, value);
+  }
+  return out;
+}
 
 void PolicyDesk::begin_history() {
   history_.begin({wall(), std::make_shared<const QueuePolicy>(policy()), boot()});
@@ -124,7 +123,7 @@ std::optional<PolicyGuardState> PolicyDesk::guard_state() const {
   out.share_before = guard_.share_before();
   out.share_now = guard_.share(parts_.counts.punctuality(), boot());
   out.left = std::chrono::ceil<milliseconds>(std::max(guard_.until() - boot(), nanoseconds(0)));
-  out.back = differences(policy_environment(settings_), policy_environment(guard_.before()));
+  out.back = policy_differences(policy_environment(settings_), policy_environment(guard_.before()));
   return out;
 }
 
@@ -149,7 +148,7 @@ Async<void> PolicyDesk::look_at_policy() {
   }
   if (verdict != PolicyGuard::Verdict::kGoBack) co_return;
   const QueueSettings before = guard_.before();
-  const auto back = differences(policy(), policy_environment(before));
+  const auto back = policy_differences(policy(), policy_environment(before));
   const auto now = guard_.share(parts_.counts.punctuality(), boot());
   const std::string fall = percent(guard_.share_before()) + " % to " + percent(now.value_or(0)) + " %";
   // The change comes before its line in the audit log: while the line is written, somebody may keep the policy or

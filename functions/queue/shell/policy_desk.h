@@ -9,6 +9,9 @@
 
 namespace freshet {
 
+// The settings of `wanted` that differ in `now` or are missing there.
+QueuePolicy policy_differences(const QueuePolicy& now, const QueuePolicy& wanted);
+
 class PolicyDesk : QueuePart {
  public:
   using QueuePart::QueuePart;
