@@ -12,7 +12,7 @@ namespace freshet {
 
 namespace {
 
-constexpr seconds kDueLook{5};
+constexpr seconds kDueLook{10};
 constexpr seconds kPulledPause{60};  // Between two messages `Start` for a queue of pull workers.
 
 }  // namespace
