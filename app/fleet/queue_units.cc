@@ -76,7 +76,7 @@ Async<Result<void>> QueueUnits::deploy(std::map<std::string, QueueSettings> queu
     if (!parts_.queues.find_queue(queue)) continue;
     std::string name = queue;
     QueueSettings wanted = settings;
-    auto opened = co_await parts_.queues.open(std::move(name), std::move(wanted));
+    auto opened = co_await parts_.queues.deploy(std::move(name), std::move(wanted));
     if (!opened && opened.error().code != ErrorCode::kUnavailable) co_return fail(std::move(opened.error()));
   }
   co_return Result<void>();

@@ -32,10 +32,10 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   Result<void> pauses;  // GCC 12 destroys the operand of a conditional expression twice if it is awaited.
   if (!FRESHET_PLANTED("pause-forgotten")) pauses = co_await parts->pausing.load_pauses();
   if (!pauses) co_return fail(pauses.error());
+  auto kept = co_await parts->kept.load();  // The learnt limits depend on it.
+  if (!kept) co_return fail(kept.error());
   auto learnt = co_await parts->learnt.load_learnt();
   if (!learnt) co_return fail(learnt.error());
-  auto kept = co_await parts->kept.load();
-  if (!kept) co_return fail(kept.error());
   co_return std::unique_ptr<Queue>(new Queue(std::move(parts)));
 }
 
@@ -49,7 +49,7 @@ const QueueSettings& Queue::settings() const {
 
 void Queue::set_settings(QueueSettings settings) {
   parts_->policy.set_settings(std::move(settings));
-  parts_->kept.forget();
+  parts_->kept.deployed();
 }
 
 Async<void> Queue::audit_with(AuditLog& audit) {
@@ -263,8 +263,12 @@ Result<QueuePolicy> Queue::change_policy(const QueuePolicy& changes) {
   return parts_->policy.change_policy(changes);
 }
 
-Async<Result<void>> Queue::keep_policy(QueuePolicy policy) {
-  return parts_->kept.keep(std::move(policy));
+Async<Result<QueuePolicy>> Queue::change_policy_for_all(QueuePolicy changes) {
+  return parts_->kept.change(std::move(changes));
+}
+
+Async<Result<void>> Queue::keep_policy() {
+  return parts_->kept.keep();
 }
 
 Result<QueuePolicy> Queue::check_policy(const QueuePolicy& changes) {

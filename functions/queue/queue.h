@@ -125,7 +125,8 @@ class Queue final : public TaskQueue {
   Async<Result<Explanation>> explain(std::string id) override;
   QueuePolicy policy() override;
   Result<QueuePolicy> change_policy(const QueuePolicy& changes) override;
-  Async<Result<void>> keep_policy(QueuePolicy policy) override;
+  Async<Result<QueuePolicy>> change_policy_for_all(QueuePolicy changes) override;
+  Async<Result<void>> keep_policy() override;
   Result<QueuePolicy> check_policy(const QueuePolicy& changes) override;
   Result<InTimeCounts> check_guard(const PolicyGuardTerms& terms) override;
   Result<QueuePolicy> change_policy_guarded(const QueuePolicy& changes, const PolicyGuardTerms& terms,

@@ -40,11 +40,7 @@ Queues::Queues(Services& services, EventLog log, QueueIdentity identity, Metrics
       wall_(wall ? *wall : own_wall_) {}
 
 Async<Result<std::shared_ptr<Queue>>> Queues::open(std::string table, QueueSettings settings) {
-  if (auto queue = find_queue(table)) {
-    if (settings.runner != queue->settings().runner) log_runner(log_, table, settings.runner);
-    queue->set_settings(std::move(settings));
-    co_return queue;
-  }
+  if (auto queue = find_queue(table)) co_return queue;
   if (table.starts_with(kSystemTablePrefix)) {
     co_return invalid("names that start with '" + std::string(kSystemTablePrefix) +
                       "' are those of Freshet's own tables, which cannot be queues");
@@ -76,6 +72,18 @@ Async<Result<std::shared_ptr<Queue>>> Queues::open(std::string table, QueueSetti
   log_runner(log_, table, runner);
   if (begun_) queue->begin();
   if (draining_) queue->drain();
+  co_return queue;
+}
+
+Async<Result<std::shared_ptr<Queue>>> Queues::deploy(std::string table, QueueSettings settings) {
+  co_await opening_.wait(table);
+  const auto queue = find_queue(table);
+  if (!queue) {
+    auto opening = open(std::move(table), std::move(settings));
+    co_return co_await opening;
+  }
+  if (settings.runner != queue->settings().runner) log_runner(log_, table, settings.runner);
+  queue->set_settings(std::move(settings));
   co_return queue;
 }
 

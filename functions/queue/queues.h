@@ -42,9 +42,11 @@ class Queues final : public TaskQueues {
   void set_run_sharing(RunSharing* sharing) { run_sharing_ = sharing; }
   RunSharing* run_sharing() const { return run_sharing_; }
 
-  // Makes the table a queue. If it is a queue already, gives it these settings. Errors as Queue::open() says, and
+  // Makes the table a queue; one that is a queue already keeps its settings. Errors as Queue::open() says, and
   // kUnavailable if it may not be opened. While another open() of the same table is under way, this one waits for it.
   Async<Result<std::shared_ptr<Queue>>> open(std::string table, QueueSettings settings);
+  // The same for a deployment: a queue gets these settings, and changes of its policy end.
+  Async<Result<std::shared_ptr<Queue>>> deploy(std::string table, QueueSettings settings);
   // From now on the queue is not found, gives out nothing and does nothing by itself: waiting takes are refused
   // (kUnavailable). Work in this daemon goes on under its leases; tasks of pull workers are left to the daemon that
   // serves the queue. The queue is destroyed once nothing is in work, and nobody has a pointer to it. No effect if

@@ -230,12 +230,14 @@ class TaskQueue {
   virtual Async<Result<uint64_t>> redrive(RedriveInput input) = 0;  // Returns the number that went back to PENDING.
   virtual Async<Result<QueueStats>> stats() = 0;
   virtual QueuePolicy policy() = 0;
-  // Changes some settings until the daemon restarts or the template is deployed: all of them, or none (kValidation with
-  // the reason). Returns the new policy. A guard of an earlier change ends.
+  // Changes some settings until this daemon closes the queue or the template is deployed: all of them, or none
+  // (kValidation with the reason). Returns the new policy. A guard of an earlier change ends.
   virtual Result<QueuePolicy> change_policy(const QueuePolicy& changes) = 0;
-  // In a fleet: stores the policy for the daemons that serve the queue later. It then outlives this daemon, too. Call
-  // it before the change. Without a fleet it does nothing. kUnavailable; or an error of the store.
-  virtual Async<Result<void>> keep_policy(QueuePolicy policy) = 0;
+  // The same for requests. In a fleet it first stores the change, so that it holds for the daemons that serve the queue
+  // later. kValidation; kUnavailable; kUnknownOutcome: nothing is changed here, but a later daemon may have the change.
+  virtual Async<Result<QueuePolicy>> change_policy_for_all(QueuePolicy changes) = 0;
+  // In a fleet: stores the policy as it is, unless a guard may still revert it.
+  virtual Async<Result<void>> keep_policy() = 0;
   // Returns the policy that the changes would make, or the error. Changes nothing.
   virtual Result<QueuePolicy> check_policy(const QueuePolicy& changes) = 0;
   // Returns the counts that a guarded change made now would be compared with: those of the last minute. kValidation if

@@ -22,7 +22,7 @@ TEST(QueuesTest, ARunnerThatDoesNoWorkIsLogged) {
   Queues queues(*world.services, EventLog(world.clock, lines, LogLevel::kInfo), QueueIdentity{"n", "life"}, nullptr,
                 &world.store->wall_guard());
   const auto deploy = [&](RunnerKind runner) {
-    const auto opened = world.wait(queues.open("QueueTable", with_runner(runner)));
+    const auto opened = world.wait(queues.deploy("QueueTable", with_runner(runner)));
     ASSERT_TRUE(opened) << opened.error().message;
   };
   deploy(RunnerKind::kNone);
@@ -43,7 +43,7 @@ TEST(QueuesTest, TwoThatOpenAQueueAtTheSameTimeGetTheSameOne) {
   QueueWorld world(true);
   Queues queues(*world.services, EventLog(), QueueIdentity{"n", "life"}, nullptr, &world.store->wall_guard());
   auto first = queues.open("QueueTable", with_runner(RunnerKind::kNone));
-  auto second = queues.open("QueueTable", with_runner(RunnerKind::kFake));
+  auto second = queues.deploy("QueueTable", with_runner(RunnerKind::kFake));
   ASSERT_FALSE(first.is_ready());
   const auto opened = world.wait(std::move(first));
   const auto again = world.wait(std::move(second));

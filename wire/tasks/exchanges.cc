@@ -225,25 +225,26 @@ class Policy final : public TaskExchange {
     if (error_ || request_.dry_run) co_return;
     AuditLine noted = line();
     co_await note(std::move(noted));
-    if (!error_ && !request_.guard) co_await keep_for_others(queue);
     if (error_) co_return;
-    keep(request_.guard ? queue.change_policy_guarded(request_.changes, *request_.guard, before)
-                        : queue.change_policy(request_.changes),
-         policy_);
+    if (request_.guard) {
+      keep(queue.change_policy_guarded(request_.changes, *request_.guard, before), policy_);
+      co_return;
+    }
+    QueuePolicy changes = request_.changes;
+    auto changed = co_await queue.change_policy_for_all(std::move(changes));
+    keep(std::move(changed), policy_);
   }
   // Only reads, or ends a guard. The guard ends before its line in the audit log is written, because it might undo the
   // change meanwhile. A crash in between does no harm: a guard ends with the daemon.
   Async<void> keep_policy(TaskQueue& queue) {
     policy_ = queue.policy();
-    if (!request_.keeps || request_.dry_run || !queue.end_guard()) co_return;
-    AuditLine noted = line();
-    co_await note(std::move(noted));
-    if (!error_) co_await keep_for_others(queue);
-    if (error_) queue.restore_guard();
-  }
-  Async<void> keep_for_others(TaskQueue& queue) {
-    QueuePolicy policy = policy_;
-    const auto kept = co_await queue.keep_policy(std::move(policy));
+    if (!request_.keeps || request_.dry_run) co_return;
+    if (queue.end_guard()) {
+      AuditLine noted = line();
+      co_await note(std::move(noted));
+      if (error_) co_return queue.restore_guard();
+    }
+    const auto kept = co_await queue.keep_policy();
     if (!kept) error_ = kept.error();
   }
   AuditLine line() {

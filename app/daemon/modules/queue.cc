@@ -270,7 +270,7 @@ class QueueModule final : public Module {
     for (const auto& [table, settings] : planned.queues) {
       std::string name = table;
       QueueSettings wanted = settings;
-      auto queue = co_await queues_->open(std::move(name), std::move(wanted));
+      auto queue = co_await queues_->deploy(std::move(name), std::move(wanted));
       if (!queue) co_return fail(queue.error().code, "queue " + table + ": " + queue.error().message);
     }
     co_return Result<void>();

@@ -68,7 +68,7 @@ void Shedder::shed(Step& step, const ItemRef& task) {
 
 void Shedder::page_done(Step& step, size_t looked, size_t tasks, Item end) {
   step.more = !step.first_hope && (looked < tasks || !end.empty());
-  if (step.more && left_) from_ = std::move(end);
+  if (step.more && (left_ || tasks == 0)) from_ = std::move(end);  // Those of the page may all be filtered out.
 }
 
 void Shedder::page_failed(Step& step, WallTime now, milliseconds retry) {

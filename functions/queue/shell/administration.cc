@@ -101,11 +101,16 @@ Async<Result<TaskPage>> Administration::list(ListInput input) {
     if (!page) co_return fail(page.error());
     is_first = false;
     out.looked += is_indexed ? page->items.size() : page->scanned;
-    for (auto& task : page->items) {
-      if (text_of(task, attribute::kStatus) == input.state && is_listed(task, input, wall()))
-        out.tasks.push_back(std::move(task));
-    }
     query.exclusive_start_key = std::move(page->last_evaluated_key);
+    for (auto& task : page->items) {
+      if (text_of(task, attribute::kStatus) != input.state || !is_listed(task, input, wall())) continue;
+      if (out.tasks.size() == input.limit) {  // A scan brings more than it was asked for.
+        query.exclusive_start_key = Item();
+        query.exclusive_start_key.set(attribute::kId, Value(text_of(out.tasks.back(), attribute::kId)));
+        break;
+      }
+      out.tasks.push_back(std::move(task));
+    }
     if (query.exclusive_start_key.empty() || out.tasks.size() >= input.limit || !sifts) break;
     co_await sleep_for(services_.scheduler, nanoseconds(0));
   } while (out.looked < kMostLookedAt);

@@ -102,13 +102,14 @@ Async<void> Adoption::adopt_all() {
   core_.adopter.end_walk();
 }
 
-Async<void> Adoption::give_places(std::vector<ItemRef> tasks) {
-  if (FRESHET_PLANTED("fleet-misplaced-left")) co_return;
+Async<bool> Adoption::give_places(std::vector<ItemRef> tasks) {
+  if (FRESHET_PLANTED("fleet-misplaced-left")) co_return false;
   FRESHET_REACHED("a task got its place");
   const bool given = co_await adopt(std::move(tasks));
-  if (!given) co_return;
+  if (!given) co_return false;
   parts_.takes.wake();
   parts_.timer.start_soon(nanoseconds(0));
+  co_return true;
 }
 
 // A page that cannot be read is read again later: to begin anew would not end in a large table.
@@ -116,26 +117,32 @@ Async<bool> Adoption::adopt_misplaced() {
   bool any = false;
   Item start;
   milliseconds pause = kScanPause;
-  do {
+  for (;;) {
     ScanInput scan;
     scan.table = table_;
     scan.limit = kAdoptedAtOnce;
     scan.exclusive_start_key = start;
     auto page = co_await services_.tables.scan(std::move(scan));
     if (parts_.table.gone()) co_return any;
-    if (!page) {
-      pause = std::min(2 * pause, kLongestScanPause);
-      co_await sleep_for(services_.scheduler, pause);
-      continue;
+    pause = page ? kScanPause : std::min(2 * pause, kLongestScanPause);
+    if (page) {
+      std::erase_if(page->items, [this](const ItemRef& task) { return !layout_.is_misplaced(task); });
+      start = std::move(page->last_evaluated_key);
+      bool given = false;
+      if (!page->items.empty()) given = co_await give_places(std::move(page->items));
+      any = any || given;
+      if (start.empty()) co_return any;
     }
-    pause = kScanPause;
-    std::erase_if(page->items, [this](const ItemRef& task) { return !layout_.is_misplaced(task); });
-    start = std::move(page->last_evaluated_key);
-    any = any || !page->items.empty();
-    if (!page->items.empty()) co_await give_places(std::move(page->items));
-    if (!start.empty()) co_await sleep_for(services_.scheduler, pause);
-  } while (!start.empty());
-  co_return any;
+    co_await sleep_for(services_.scheduler, pause);
+  }
+}
+
+Async<void> Adoption::search_again() {
+  static_cast<void>(co_await adopt_misplaced());
+}
+
+Async<void> Adoption::place(std::vector<ItemRef> tasks) {
+  static_cast<void>(co_await give_places(std::move(tasks)));
 }
 
 // Sets the deadlines of tasks that a client has put, if no stream shows them. The queue's own tasks have `attempt`.

@@ -21,10 +21,11 @@ class Adoption : QueuePart {
   Async<void> adopt_all();
   // Goes through the whole table for tasks that are in no index, or in a wrong place of it (layout.h). Such tasks were
   // written by clients, or are from before the queue had this layout.
-  // True if it found one.
+  // True if one can be taken now.
   Async<bool> adopt_misplaced();
+  Async<void> search_again();  // The same.
   // Puts tasks that are in a wrong place, or in none, into theirs (layout.h).
-  Async<void> give_places(std::vector<ItemRef> tasks);
+  Async<void> place(std::vector<ItemRef> tasks);
   Async<void> give_times(std::vector<EditItemInput> edits);
 
   // At the start: reads the names of lanes that were stored.
@@ -38,6 +39,7 @@ class Adoption : QueuePart {
   Async<void> check_lanes();
 
  private:
+  Async<bool> give_places(std::vector<ItemRef> tasks);
   Async<void> adopt_one(ItemRef task);
   std::vector<EditItemInput> times_for_new(const std::vector<ItemRef>& tasks) const;
 };

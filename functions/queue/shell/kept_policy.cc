@@ -1,5 +1,6 @@
 #include "functions/queue/shell/kept_policy.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "functions/queue/attributes.h"
@@ -11,7 +12,11 @@ namespace freshet {
 
 namespace {
 
-constexpr int64_t kPolicySlot = -502;  // Below those of the learnt limits.
+constexpr int64_t kPolicySlot = -502;  // The learnt limits have -500 and -501.
+constexpr int kMostTries = 4;
+constexpr int kMostKeeps = 30;
+constexpr seconds kKeepAgain{1};
+constexpr const char* kTurn = "policy";
 constexpr const char* kOfTemplate = "template";
 constexpr const char* kPolicyChanges = "changes";
 constexpr const char* kRevision = "revision";
@@ -33,75 +38,143 @@ QueuePolicy policy_in(const Item& item, const char* name) {
   return out;
 }
 
+// A later release may have more settings.
+bool is_same(const QueuePolicy& stored, const QueuePolicy& mine) {
+  return std::all_of(stored.begin(), stored.end(), [&](const auto& setting) {
+    const auto here = mine.find(setting.first);
+    return here == mine.end() || here->second == setting.second;
+  });
+}
+
 }  // namespace
 
 Async<Result<void>> KeptPolicy::load() {
   of_template_ = parts_.policy.policy();
   if (!base_.in_fleet) co_return Result<void>();
-  GetItemInput input;
-  input.table = kQueueStates;
-  input.key = queue_state_key(table_, kPolicySlot);
-  auto stored = co_await services_.tables.get_item(std::move(input));
-  if (!stored) co_return fail(stored.error());
-  if (!*stored) co_return Result<void>();
-  const Item item = stored->decode();
-  const QueuePolicy changes = policy_in(item, kPolicyChanges);
-  if (changes.empty()) co_return Result<void>();
-  std::string why = "the template of this daemon has other settings than when the policy was changed";
-  if (policy_in(item, kOfTemplate) == of_template_) {
-    auto changed = parts_.policy.change_policy(changes);
-    if (changed) co_return Result<void>();
-    why = std::move(changed.error().message);
+  QueuePolicy changes;
+  QueuePolicy of_template;
+  const auto revision = co_await read(&changes, &of_template);
+  if (!revision) co_return fail(revision.error());
+  revision_ = *revision;
+  if (revision_ == 0) co_return Result<void>();
+  std::string why;
+  if (!changes.empty()) {
+    why = "the template of this daemon has other settings than when the policy was changed";
+    if (is_same(of_template, of_template_)) {
+      auto changed = parts_.policy.change_policy(changes);
+      why = changed ? std::string() : std::move(changed.error().message);
+    }
   }
-  log_.warn("POLICY_NOT_KEPT", {{"queue", table_}, {"message", why}});
+  if (!why.empty()) log_.warn("POLICY_ENDED", {{"queue", table_}, {"message", why}});
+  QueuePolicy policy = parts_.policy.policy();
+  co_return co_await store_policy(std::move(policy));
+}
+
+Async<Result<QueuePolicy>> KeptPolicy::change(QueuePolicy changes) {
+  if (!base_.in_fleet) co_return parts_.policy.change_policy(changes);
+  co_await turns_.wait(kTurn);
+  const NamedTurns::Turn turn(turns_, kTurn);
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const QueuePolicy before = parts_.policy.policy();
+    const QueuePolicy of_template = of_template_;
+    auto policy = parts_.policy.check_policy(changes);
+    if (!policy) co_return fail(policy.error());
+    auto stored = co_await store_policy(std::move(*policy));
+    if (!stored) co_return fail(stored.error());
+    // The template may have been deployed meanwhile, or a guard may have reverted its change.
+    if (parts_.policy.policy() != before || of_template_ != of_template) continue;
+    co_return parts_.policy.change_policy(changes);
+  }
+  co_return fail(ErrorCode::kUnavailable, "the policy of queue '" + table_ + "' keeps changing: try again");
+}
+
+Async<Result<void>> KeptPolicy::keep() {
+  if (!base_.in_fleet) co_return Result<void>();
+  co_await turns_.wait(kTurn);
+  const NamedTurns::Turn turn(turns_, kTurn);
+  for (int tries = 0; tries < kMostTries && !parts_.policy.guard_state(); ++tries) {
+    const QueuePolicy policy = parts_.policy.policy();
+    QueuePolicy copy = policy;
+    auto stored = co_await store_policy(std::move(copy));
+    if (!stored || policy == parts_.policy.policy()) co_return stored;
+  }
   co_return Result<void>();
 }
 
-Async<Result<void>> KeptPolicy::keep(QueuePolicy policy) {
-  if (!base_.in_fleet) co_return Result<void>();
+void KeptPolicy::deployed() {
+  of_template_ = parts_.policy.policy();
+  guard_ended();
+}
+
+void KeptPolicy::guard_ended() {
+  if (base_.in_fleet) base_.lasting.spawn(keep_at_last());
+}
+
+Async<void> KeptPolicy::keep_at_last() {
+  for (int tries = 0; tries < kMostKeeps && !core_.agenda.given_up(); ++tries) {
+    if (tries > 0) co_await sleep_for(services_.scheduler, kKeepAgain);
+    const auto kept = co_await keep();
+    if (kept) co_return;
+    log_.warn("POLICY_NOT_STORED", {{"queue", table_}, {"message", kept.error().message}});
+  }
+}
+
+Async<Result<void>> KeptPolicy::store_policy(QueuePolicy policy) {
   QueuePolicy changes = policy_differences(of_template_, policy);
-  const auto seen = co_await revision();
-  if (!seen) co_return fail(seen.error());
-  auto written = co_await write(*seen, std::move(changes));
-  if (!written) co_return written;
-  // The next owner may have read the policy before this write. The client asks again, and asks that one.
+  if (changes.empty() && revision_ == 0) co_return Result<void>();
+  auto stored = co_await store(std::move(changes));
+  if (!stored) co_return stored;
+  // The client asks again, and asks the next owner.
   if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));
   co_return Result<void>();
 }
 
-Async<Result<int64_t>> KeptPolicy::revision() {
+Async<Result<int64_t>> KeptPolicy::read(QueuePolicy* changes, QueuePolicy* of_template) {
   GetItemInput input;
   input.table = kQueueStates;
   input.key = queue_state_key(table_, kPolicySlot);
   auto stored = co_await services_.tables.get_item(std::move(input));
   if (!stored) co_return fail(stored.error());
-  co_return *stored ? int_of(*stored, kRevision, 0) : 0;
+  if (!*stored) co_return 0;
+  const Item item = stored->decode();
+  *changes = policy_in(item, kPolicyChanges);
+  *of_template = policy_in(item, kOfTemplate);
+  co_return item.int_or(kRevision, 0);
 }
 
-Async<Result<void>> KeptPolicy::write(int64_t seen, QueuePolicy changes) {
-  PutItemInput put;
-  put.table = kQueueStates;
-  put.item = queue_state_key(table_, kPolicySlot);
-  put.item.set(kOfTemplate, as_value(of_template_));
-  put.item.set(kPolicyChanges, as_value(changes));
-  put.item.set(kRevision, Value::number(seen + 1));
-  put.condition = seen == 0 ? "attribute_not_exists(revision)" : "revision = :r";
-  if (seen != 0) put.placeholders.values.set(":r", Value::number(seen));
-  put.cause = Cause::kQueue;
-  const auto written = co_await services_.tables.put_item(std::move(put));
-  if (written) co_return Result<void>();
-  if (written.error().code != ErrorCode::kConditionalCheckFailed) co_return fail(written.error());
-  co_return fail(ErrorCode::kUnavailable, "the policy of queue '" + table_ + "' has changed meanwhile: try again");
-}
-
-void KeptPolicy::forget() {
-  of_template_ = parts_.policy.policy();
-  if (!base_.in_fleet) return;
-  scope_.spawn([](KeptPolicy& self) -> Async<void> {
-    QueuePolicy policy = self.of_template_;
-    const auto kept = co_await self.keep(std::move(policy));
-    if (!kept) self.log_.warn("POLICY_NOT_FORGOTTEN", {{"queue", self.table_}, {"message", kept.error().message}});
-  }(*this));
+// Writes the item over the one that is known. If an answer is lost, it looks at what is there and writes again.
+Async<Result<void>> KeptPolicy::store(QueuePolicy changes) {
+  const int64_t seen = revision_;
+  const QueuePolicy of_template = of_template_;
+  Error why;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    PutItemInput put;
+    put.table = kQueueStates;
+    put.item = queue_state_key(table_, kPolicySlot);
+    put.item.set(kOfTemplate, as_value(of_template));
+    put.item.set(kPolicyChanges, as_value(changes));
+    put.item.set(kRevision, Value::number(seen + 1));
+    put.condition = seen == 0 ? "attribute_not_exists(revision)" : "revision = :r";
+    if (seen != 0) put.placeholders.values.set(":r", Value::number(seen));
+    put.cause = Cause::kQueue;
+    const auto written = co_await services_.tables.put_item(std::move(put));
+    if (written) {
+      revision_ = seen + 1;
+      co_return Result<void>();
+    }
+    why = written.error();
+    const bool is_refused = why.code == ErrorCode::kConditionalCheckFailed;
+    if (!is_refused && why.code != ErrorCode::kUnknownOutcome) co_return fail(why);
+    QueuePolicy there;
+    QueuePolicy under;
+    const auto revision = co_await read(&there, &under);
+    if (!revision) continue;
+    if (*revision == seen) continue;  // Not written yet. Of two such writes only one can succeed.
+    revision_ = *revision;
+    if (*revision == seen + 1 && there == changes && under == of_template) co_return Result<void>();
+    co_return fail(ErrorCode::kUnavailable, "the policy of queue '" + table_ + "' has changed meanwhile: try again");
+  }
+  co_return fail(why);
 }
 
 }  // namespace freshet

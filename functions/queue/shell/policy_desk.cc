@@ -35,12 +35,14 @@ QueuePolicy policy_differences(const QueuePolicy& now, const QueuePolicy& wanted
 }
 
 void PolicyDesk::begin_history() {
+  history_ = PolicyHistory();  // Without the changes that were stored.
   history_.begin({wall(), std::make_shared<const QueuePolicy>(policy()), boot()});
 }
 
 void PolicyDesk::set_settings(QueueSettings settings) {
   const bool margin = settings.deadline_margin != settings_.deadline_margin;
   const bool order = settings.order != settings_.order;
+  const bool runner = settings.runner != settings_.runner;
   const LimitSettings limits = settings_.limits;
   const QueuePolicy before = policy();
   guard_.end();
@@ -49,6 +51,7 @@ void PolicyDesk::set_settings(QueueSettings settings) {
   if (QueuePolicy now = policy(); now != before) {
     history_.add({wall(), std::make_shared<const QueuePolicy>(std::move(now)), boot()});
   }
+  if (runner && core_.agenda.begun()) parts_.timer.start_soon(nanoseconds(0));
   if (order) core_.lanes.shares().forget_places();
   if (limits != settings_.limits) parts_.limits.follow_limits(limits);
   core_.lanes.follow_settings();
@@ -127,24 +130,18 @@ std::optional<PolicyGuardState> PolicyDesk::guard_state() const {
   return out;
 }
 
-// A change under a guard is not kept before: should this daemon die meanwhile, the next one has the policy of before.
-Async<void> PolicyDesk::keep_for_others() {
-  const auto kept = co_await parts_.kept.keep(policy());
-  if (!kept) log_.warn("POLICY_NOT_KEPT", {{"queue", table_}, {"message", kept.error().message}});
-}
-
 // Keeps the changed policy or reverts it, when it is time.
 Async<void> PolicyDesk::look_at_policy() {
   const auto verdict = guard_.look(parts_.counts.punctuality(), boot());
   if (verdict == PolicyGuard::Verdict::kKeep) {
     guard_.end();
     log_.info("POLICY_KEPT", {{"queue", table_}});
-    co_await keep_for_others();
+    parts_.kept.guard_ended();
   }
   if (verdict == PolicyGuard::Verdict::kUnjudged) {
     guard_.end();
     log_.warn("POLICY_NOT_JUDGED", {{"queue", table_}});
-    co_await keep_for_others();
+    parts_.kept.guard_ended();
   }
   if (verdict != PolicyGuard::Verdict::kGoBack) co_return;
   const QueueSettings before = guard_.before();
@@ -152,7 +149,8 @@ Async<void> PolicyDesk::look_at_policy() {
   const auto now = guard_.share(parts_.counts.punctuality(), boot());
   const std::string fall = percent(guard_.share_before()) + " % to " + percent(now.value_or(0)) + " %";
   // The change comes before its line in the audit log: while the line is written, somebody may keep the policy or
-  // change it, and the line would be wrong. A crash in between does no harm, as a changed policy ends with the daemon.
+  // change it, and the line would be wrong. A crash in between does no harm: a change under a guard ends with the
+  // daemon.
   set_settings(QueueSettings(before));
   log_.warn("POLICY_WENT_BACK", {{"queue", table_}, {"settings", as_text(back)}, {"inTime", fall}});
   if (base_.audit == nullptr) co_return;

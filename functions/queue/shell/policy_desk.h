@@ -36,8 +36,6 @@ class PolicyDesk : QueuePart {
   BootTime next_look() const { return guard_.next_look(); }
 
  private:
-  Async<void> keep_for_others();
-
   PolicyHistory history_;
   PolicyGuard guard_;
 };

@@ -169,6 +169,7 @@ Async<void> QueueTable::become_queue_again() {
   gone_.reset();
   log_.info("QUEUE_TABLE_BACK", {{"queue", table_}});
   scope_.spawn(parts_.adoption.adopt_all());
+  if (layout_.has_places) scope_.spawn(parts_.adoption.search_again());
   parts_.timer.start_soon(nanoseconds(0));
 }
 
@@ -343,12 +344,7 @@ Async<Result<Page>> QueueTable::scan_state(QueryInput query) {
   scan.placeholders = std::move(query.placeholders);
   scan.limit = std::max(query.limit, kScannedAtOnce);
   scan.exclusive_start_key = std::move(query.exclusive_start_key);
-  auto page = co_await services_.tables.scan(std::move(scan));
-  if (!page || page->items.size() <= query.limit) co_return page;
-  page->items.resize(query.limit);
-  page->last_evaluated_key = Item();
-  page->last_evaluated_key.set(attribute::kId, Value(text_of(page->items.back(), attribute::kId)));
-  co_return page;
+  return services_.tables.scan(std::move(scan));
 }
 
 Async<Result<Page>> QueueTable::heads(std::string_view status, uint32_t limit, bool forward, Item start) {
@@ -370,14 +366,17 @@ Async<Result<Page>> QueueTable::in_place(Async<Result<Page>> reading) {
     if (layout_.is_misplaced(task) && may_place(task)) misplaced.push_back(task);
   }
   std::erase_if(page->items, [this](const ItemRef& task) { return !layout_.has_its_place(task); });
-  if (!misplaced.empty()) scope_.spawn(parts_.adoption.give_places(std::move(misplaced)));
+  if (!misplaced.empty()) scope_.spawn(parts_.adoption.place(std::move(misplaced)));
   co_return page;
 }
 
 // Each read may find the same tasks. A task whose write is refused must not be written again at once.
 bool QueueTable::may_place(const ItemRef& task) {
   const BootTime now = boot();
-  if (placing_.size() >= kMostPlacing) std::erase_if(placing_, [now](const auto& one) { return one.second <= now; });
+  if (placing_.size() >= kMostPlacing && now >= placing_swept_ + kPlacedAgain) {
+    placing_swept_ = now;
+    std::erase_if(placing_, [now](const auto& one) { return one.second <= now; });
+  }
   if (placing_.size() >= kMostPlacing) return false;  // The next search finds it.
   BootTime& next = placing_[std::string(text_of(task, attribute::kId))];
   if (next > now) return false;

@@ -50,7 +50,7 @@ class QueueTable : QueuePart {
   QueryInput created_by(std::string_view status, WallTime until) const;
   QueryInput created_after(std::string_view status, WallTime until) const;
   // Reads a page of a query by in_state() or created_by(). If the index does not have the tasks of that state, it
-  // scans: then tasks come in no order, and a page may have fewer tasks than its limit, or none, before the last one.
+  // scans: then tasks come in no order, and a page may have more tasks than its limit, or none before the last one.
   Async<Result<Page>> read_state(QueryInput query);
   // Reads tasks of a status from one end of the index; PENDING ones up to created_bound().
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
@@ -80,6 +80,7 @@ class QueueTable : QueuePart {
   std::optional<Error> gone_;
   std::optional<Error> broken_;
   bool is_mending_ = false;
+  BootTime placing_swept_{};
   std::map<std::string, BootTime> placing_;  // By task: when it may be written again to get its place.
 };
 
