@@ -408,6 +408,11 @@ void Runtime::look_for_events() {
   parts_->invoker.events().look();
 }
 
+void Runtime::share_topics(TopicFleet& fleet) {
+  parts_->topics.share(fleet);
+  parts_->invoker.events().share_topics([&fleet](const std::string& topic) { return fleet.may_serve(topic); });
+}
+
 void Runtime::share_mappings() {
   parts_->mappings.share();
 }

@@ -32,6 +32,7 @@
 
 namespace freshet {
 
+class TopicFleet;    // streams/topic_fleet.h
 class TopicService;  // streams/topic_service.h
 
 struct RuntimeOptions {
@@ -87,6 +88,9 @@ class Runtime {
   bool is_busy_with_events() const;
   // There are new events in the fleet's table.
   void look_for_events();
+  // The FIFO topics are those of a fleet: see TopicService::share() and serve(). Call it after share_events(), before
+  // start().
+  void share_topics(TopicFleet& fleet);
   // Creates the system table if it does not exist, loads its content, and continues with it. Call it once, first.
   // kValidation if the content was made for another account or region.
   Async<Result<void>> start();

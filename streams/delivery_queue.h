@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/async.h"
 #include "base/result.h"
 #include "tables/tables.h"
 
@@ -36,6 +37,8 @@ struct Delivery {
   // many targets is not in memory many times.
   std::function<std::string()> late_payload = nullptr;
   size_t late_bytes = 0;
+  // In a fleet, for a message of a FIFO topic: the topic's name; else null. It lives until prepare() returns.
+  const std::string* topic = nullptr;
 };
 
 // Loop thread only.
@@ -46,6 +49,21 @@ class DeliveryQueue {
   virtual Result<PreparedEvent> prepare(Delivery delivery) = 0;
   // The trace of the current work, or empty. It is a different one after a wait.
   virtual std::string trace_at_work() const { return {}; }
+
+  // In a fleet, the events of a FIFO topic's messages are in the shared store, for the daemon that serves the topic.
+  // Reads them; they are delivered from then on, in the order in which they were logged. May be called again: then it
+  // adds what is new. kUnavailable if leave_topic() was called meanwhile.
+  virtual Async<Result<void>> load_topic(std::string topic) {
+    static_cast<void>(topic);
+    return Result<void>();
+  }
+  // Begins no more of the topic's deliveries.
+  virtual void leave_topic(const std::string& topic) { static_cast<void>(topic); }
+  // After leave_topic(): true while a delivery of the topic is under way.
+  virtual bool is_delivering(const std::string& topic) const {
+    static_cast<void>(topic);
+    return false;
+  }
 };
 
 }  // namespace freshet

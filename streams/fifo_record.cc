@@ -52,18 +52,25 @@ PutItemInput put_sent(const SentMessage& message) {
   return put;
 }
 
-std::optional<Published> answered_before(const Item& sent, std::optional<WallTime> now) {
-  Published published{std::string(sent.string_or("messageId")), std::string(sent.string_or("sequence"))};
-  if (!now) return published;
+SentMessage sent_of(const Item& sent) {
+  SentMessage message;
+  message.published = {std::string(sent.string_or("messageId")), std::string(sent.string_or("sequence"))};
+  message.at = WallTime(milliseconds(sent.int_or("sent", 0)));
+  message.reckoned = WallTime(milliseconds(sent.int_or("reckoned", epoch_ms(message.at))));
+  return message;
+}
+
+std::optional<Published> answered_before(const SentMessage& sent, std::optional<WallTime> now) {
+  if (!now) return sent.published;
+  const auto age = [&](WallTime of) { return epoch_ms(*now) - epoch_ms(of); };
   const int64_t window = std::chrono::duration_cast<milliseconds>(kDeduplicationWindow).count();
-  const auto age = [&](std::string_view of) { return epoch_ms(*now) - sent.int_or(of, 0); };
-  bool is_open = age("sent") < window;
-  if (sent.find("reckoned") != nullptr) {
+  bool is_open = age(sent.at) < window;
+  if (sent.reckoned != sent.at) {
     // One of its times was of a clock that is not believed any more. That one may lie far ahead.
     const auto is_within = [&](int64_t one) { return one > -kSmallStep && one < window; };
-    is_open = is_within(age("sent")) || is_within(age("reckoned"));
+    is_open = is_within(age(sent.at)) || is_within(age(sent.reckoned));
   }
-  return is_open ? std::optional(std::move(published)) : std::nullopt;
+  return is_open ? std::optional(sent.published) : std::nullopt;
 }
 
 Async<Result<void>> ensure_deduplication_table(Tables& tables) {

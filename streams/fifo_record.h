@@ -38,9 +38,10 @@ std::string deduplication_key(const std::string& topic, const FifoRecord& record
                               std::string_view id);
 GetItemInput get_sent(const std::string& key);
 PutItemInput put_sent(const SentMessage& message);
+SentMessage sent_of(const Item& sent);  // Without its key.
 // The answer to the first message, if the window is still open by either of its times. Without `now` the time is not
 // known, and the window counts as open.
-std::optional<Published> answered_before(const Item& sent, std::optional<WallTime> now);
+std::optional<Published> answered_before(const SentMessage& sent, std::optional<WallTime> now);
 
 // Creates the table if it does not exist. Its TTL removes its items.
 Async<Result<void>> ensure_deduplication_table(Tables& tables);

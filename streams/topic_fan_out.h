@@ -40,6 +40,11 @@ class Filterable {
   Value body_;  // Not a map unless the body is a JSON object.
 };
 
+// Completes events from the one at `first` on and moves their writes to `writes`, until these have `most` actions or
+// `most_bytes`; at least one. Returns the index of the first event that is left.
+size_t take_events(std::vector<PreparedEvent>& events, size_t first, size_t most, size_t most_bytes,
+                   std::vector<WriteInput>& writes);
+
 // How the payload for one subscription differs from that for others.
 struct PayloadShape {
   std::string protocol;

@@ -48,6 +48,14 @@ void TopicService::become(Topic& topic, TopicSettings settings) {
   topic.fifo->record.incarnation = random_.uuid();
 }
 
+std::set<std::string> TopicService::fifo_topics() const {
+  std::set<std::string> names;
+  for (const auto& [name, topic] : topics_) {
+    if (topic.fifo) names.insert(name);
+  }
+  return names;
+}
+
 Async<Result<Published>> TopicService::publish_in_turn(std::shared_ptr<Fifo> fifo, PublishInput input,
                                                        MessageByProtocol by_protocol) {
   if (auto good = validate(input); !good) co_return fail(std::move(good.error()));
@@ -66,12 +74,20 @@ Async<Result<Published>> TopicService::publish_in_turn(std::shared_ptr<Fifo> fif
 }
 
 Async<void> TopicService::work_off(std::shared_ptr<Fifo> fifo) {
-  while (!fifo->waiting.empty()) {
+  for (;;) {
+    if (fifo->served && std::exchange(fifo->served->wants_claim, false)) {
+      auto readying = make_ready(fifo->served->name, fifo);
+      static_cast<void>(co_await readying);
+    }
+    if (fifo->waiting.empty()) break;
     Waiting next = std::move(fifo->waiting.front());
     fifo->waiting.pop_front();
-    auto published =
-        co_await publish_next(fifo, std::move(next.input), std::move(next.by_protocol), std::move(next.trace_id));
-    next.done.set(std::move(published));
+    const Promise<Result<Published>> done = next.done;
+    auto publishing =
+        fleet_ ? publish_in_fleet(fifo, std::move(next))
+               : publish_next(fifo, std::move(next.input), std::move(next.by_protocol), std::move(next.trace_id));
+    auto published = co_await publishing;
+    done.set(std::move(published));
   }
   fifo->at_work = false;
 }
@@ -85,16 +101,23 @@ Async<Result<Published>> TopicService::publish_next(std::shared_ptr<Fifo> fifo, 
   if (auto good = complete(input, topic->second.settings); !good) co_return fail(std::move(good.error()));
   const std::string scope = looks_at_group(topic->second.settings) ? input.group_id : std::string();
   SentMessage sent;
-  sent.key = deduplication_key(name, fifo->record, scope, input.deduplication_id);
-  GetItemInput get = get_sent(sent.key);
-  auto known = co_await tables_.get_item(std::move(get));
-  if (!known) co_return fail(std::move(known.error()));
+  std::optional<SentMessage> known;
+  if (fleet_) {
+    sent.key = SentLately::key_of(scope, input.deduplication_id);
+    if (const SentMessage* there = fifo->served->sent.find(sent.key)) known = *there;
+  } else {
+    sent.key = deduplication_key(name, fifo->record, scope, input.deduplication_id);
+    GetItemInput get = get_sent(sent.key);
+    auto item = co_await tables_.get_item(std::move(get));
+    if (!item) co_return fail(std::move(item.error()));
+    if (*item) known = sent_of(item->decode());
+  }
   // While the wall clock is not trusted, nobody knows that the window of a message is over.
   const bool trusted = wall_.trusted() || FRESHET_PLANTED("message-forgotten-by-a-clock-step");
   sent.at = scheduler_.clock().wall();
   sent.reckoned = wall_.reckoned();
-  if (*known && !FRESHET_PLANTED("message-sent-again-is-new")) {
-    if (auto answer = answered_before(known->decode(), trusted ? std::optional(sent.at) : std::nullopt)) {
+  if (known && !FRESHET_PLANTED("message-sent-again-is-new")) {
+    if (auto answer = answered_before(*known, trusted ? std::optional(sent.at) : std::nullopt)) {
       ++stats_.repeated;
       co_return std::move(*answer);
     }
@@ -107,17 +130,26 @@ Async<Result<Published>> TopicService::publish_next(std::shared_ptr<Fifo> fifo, 
   std::shared_ptr<Fifo> of = fifo;
   auto done = co_await fan_out_all(out, std::move(of));
   if (!done) co_return fail(std::move(done.error()));
-  if (!FRESHET_PLANTED("number-given-twice")) ++fifo->record.last;
   const size_t count = out.events.size();
-  // Writes the number first, so that no other message gets it, and the record of the message last, so that after a
-  // crash in between some subscribers get it twice, but none misses it.
-  std::vector<WriteInput> before{put_system_item(fifo_item(name, fifo->record))};
-  std::vector<WriteInput> after{put_sent(sent)};
-  auto written = co_await write(std::move(out.events), std::move(before), std::move(after));
+  Published published = sent.published;
+  std::string of_topic = name;
+  auto writing = fleet_ ? write_in_fleet(std::move(fifo), std::move(of_topic), std::move(out.events), std::move(sent))
+                        : write_in_turn(std::move(fifo), std::move(of_topic), std::move(out.events), std::move(sent));
+  auto written = co_await writing;
   if (!written) co_return fail(std::move(written.error()));
   ++stats_.published;
   stats_.deliveries += count;
-  co_return std::move(sent.published);
+  co_return published;
+}
+
+// Writes the number first, so that no other message gets it, and the record of the message last, so that after a
+// crash in between some subscribers get it twice, but none misses it.
+Async<Result<void>> TopicService::write_in_turn(std::shared_ptr<Fifo> fifo, std::string name,
+                                                std::vector<PreparedEvent> events, SentMessage sent) {
+  if (!FRESHET_PLANTED("number-given-twice")) ++fifo->record.last;
+  std::vector<WriteInput> before{put_system_item(fifo_item(name, fifo->record))};
+  std::vector<WriteInput> after{put_sent(sent)};
+  return write(std::move(events), std::move(before), std::move(after));
 }
 
 }  // namespace freshet

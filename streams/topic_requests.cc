@@ -44,7 +44,12 @@ Async<Result<void>> TopicService::write_topic(std::string name, TopicSettings se
   }
   auto written = co_await tables_.put_item(std::move(put));
   if (!written) co_return fail(std::move(written.error()));
+  const bool is_new_fifo = settings.attributes.contains("FifoTopic") && !topics_[name].fifo;
   become(topics_[name], std::move(settings));
+  if (fleet_ && is_new_fifo) {
+    if (serving_.contains(name)) begin_to_serve(name, topics_[name].fifo);
+    fleet_->topics_changed();
+  }
   co_return Result<void>();
 }
 

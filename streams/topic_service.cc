@@ -149,6 +149,7 @@ Async<Result<void>> TopicService::load() {
     const Item record = item.decode();
     accept(subscription_of(record), subscription_settings_of(record));
   }
+  if (fleet_) fleet_->topics_changed();
   co_return Result<void>();
 }
 
@@ -211,7 +212,9 @@ Async<Result<std::vector<std::string>>> TopicService::remove_topic_now(std::stri
   writes.emplace_back(delete_system_item(kTopicKind, name));
   auto written = co_await write_together(tables_, std::move(writes));
   if (!written) co_return fail(std::move(written.error()));
+  const bool is_fifo = topic->second.fifo != nullptr;
   topics_.erase(name);
+  if (fleet_ && is_fifo) fleet_->topics_changed();
   co_return gone;
 }
 
@@ -325,6 +328,7 @@ Delivery TopicService::delivery_to(const Subscription& subscription, FanOut& out
   if (is_endpoint(definition)) delivery.request_id = out.message->id;
   const std::string& group = out.message->content.group_id;
   if (!group.empty()) delivery.group = delivery_group(arn, group);
+  if (fleet_ && !group.empty()) delivery.topic = &definition.topic;
   return delivery;
 }
 
@@ -411,6 +415,11 @@ Async<Result<std::string>> TopicService::publish(PublishInput input) {
 
 Async<Result<Published>> TopicService::publish(PublishInput input, MessageByProtocol by_protocol) {
   if (const auto topic = topics_.find(topic_name(input.topic_arn)); topic != topics_.end() && topic->second.fifo) {
+    if (fleet_ && !serving_.contains(topic->first)) {
+      std::string name = topic->first;
+      auto elsewhere = co_await fleet_->publish(std::move(name), std::move(input), std::move(by_protocol));
+      co_return elsewhere;
+    }
     std::shared_ptr<Fifo> fifo = topic->second.fifo;
     auto in_turn = co_await publish_in_turn(std::move(fifo), std::move(input), std::move(by_protocol));
     co_return in_turn;
@@ -430,21 +439,28 @@ Async<Result<Published>> TopicService::publish(PublishInput input, MessageByProt
   co_return Published{out.message->id};
 }
 
+size_t take_events(std::vector<PreparedEvent>& events, size_t first, size_t most, size_t most_bytes,
+                   std::vector<WriteInput>& writes) {
+  size_t bytes = 0;
+  size_t last = first;
+  for (; last < events.size() && writes.size() < most; ++last) {
+    events[last].complete();
+    const size_t size = size_of(events[last].write);
+    if (last > first && bytes + size > most_bytes) break;
+    bytes += size;
+    writes.push_back(std::move(events[last].write));
+  }
+  return last;
+}
+
 Async<Result<void>> TopicService::write(std::vector<PreparedEvent> events, std::vector<WriteInput> before,
                                         std::vector<WriteInput> after) {
   std::vector<WriteInput> writes = std::move(before);
   size_t first = 0;
   for (size_t last = 0;; first = last) {
     // No larger than a client may write at a time: a store that is nearly full keeps that much space.
-    size_t bytes = 0;
-    const size_t room = limits::kMaxTransactionActions - after.size();
-    for (; last < events.size() && writes.size() < room; ++last) {
-      events[last].complete();
-      const size_t size = size_of(events[last].write);
-      if (last > first && bytes + size > limits::kMaxTransactionBytes) break;
-      bytes += size;
-      writes.push_back(std::move(events[last].write));
-    }
+    last =
+        take_events(events, first, limits::kMaxTransactionActions - after.size(), limits::kMaxTransactionBytes, writes);
     if (last == events.size()) std::move(after.begin(), after.end(), std::back_inserter(writes));
     if (writes.empty()) break;
     auto written = co_await write_together(tables_, std::move(writes));

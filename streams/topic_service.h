@@ -7,7 +7,7 @@
 // So memory agrees with the store, even if the store answers late.
 //
 // Publishes to a FIFO topic run one after the other, even if a caller goes away. The topic's record (fifo_record.h) is
-// written with the events. Loop thread only.
+// written with the events. In a fleet, one daemon at a time serves a FIFO topic (topic_sharing.cc). Loop thread only.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,9 @@
 #include "streams/delivery_queue.h"
 #include "streams/fifo_record.h"
 #include "streams/pattern.h"
+#include "streams/shared_fifo.h"
 #include "streams/subscription.h"
+#include "streams/topic_fleet.h"
 #include "streams/topic_message.h"
 #include "streams/topic_records.h"
 #include "streams/topics.h"
@@ -126,6 +129,15 @@ class TopicService final : public Publisher {
 
   const TopicStats& stats() const { return stats_; }
 
+  // From now on, the FIFO topics are those of a fleet: this daemon publishes to one itself while serve() says so. Call
+  // it before load(). The fleet must outlive this.
+  void share(TopicFleet& fleet) { fleet_ = &fleet; }
+  std::set<std::string> fifo_topics() const;
+  // In a fleet: this daemon serves the FIFO topic from now on, or begins nothing more for it.
+  void serve(const std::string& topic, bool is_mine);
+  // After serve(topic, false): true while a publish to the topic or one of its deliveries is under way.
+  bool is_busy(const std::string& topic) const;
+
  private:
   struct Subscription {
     SubscriptionDefinition definition;
@@ -139,10 +151,21 @@ class TopicService final : public Publisher {
     std::string trace_id;
     Promise<Result<Published>> done;
   };
+  // A FIFO topic that this daemon serves in a fleet.
+  struct Served {
+    std::string name;
+    uint64_t turn = 0;      // Another one with each call of serve().
+    bool is_ready = false;  // The record is claimed, and everything is read.
+    bool wants_claim = false;
+    bool may_try_again = false;  // The last publish failed, and nothing of it counts if it is done again.
+    FifoClaim claim{};
+    SentLately sent{};
+  };
   struct Fifo {
     FifoRecord record;
     std::deque<Waiting> waiting;
     bool at_work = false;
+    std::unique_ptr<Served> served = nullptr;  // Null without a fleet, and until this daemon serves the topic.
   };
   struct Topic {
     TopicSettings settings;
@@ -188,6 +211,19 @@ class TopicService final : public Publisher {
   Async<void> work_off(std::shared_ptr<Fifo> fifo);
   Async<Result<Published>> publish_next(std::shared_ptr<Fifo> fifo, PublishInput input, MessageByProtocol by_protocol,
                                         std::string trace_id);
+  Async<Result<void>> write_in_turn(std::shared_ptr<Fifo> fifo, std::string name, std::vector<PreparedEvent> events,
+                                    SentMessage sent);
+
+  // topic_sharing.cc
+  void begin_to_serve(const std::string& name, const std::shared_ptr<Fifo>& fifo);
+  bool is_mine(const std::string& name, const Fifo& fifo, uint64_t turn) const;
+  Async<void> keep_ready(std::string name, std::shared_ptr<Fifo> fifo, uint64_t turn);
+  Async<Result<void>> make_ready(std::string name, std::shared_ptr<Fifo> fifo);
+  Async<Result<void>> claim(std::string name, std::shared_ptr<Fifo> fifo, uint64_t turn);
+  Async<Result<void>> read_sent(std::string name, std::shared_ptr<Fifo> fifo, uint64_t turn);
+  Async<Result<Published>> publish_in_fleet(std::shared_ptr<Fifo> fifo, Waiting publish);
+  Async<Result<void>> write_in_fleet(std::shared_ptr<Fifo> fifo, std::string name, std::vector<PreparedEvent> events,
+                                     SentMessage sent);
 
   Tables& tables_;
   Scheduler& scheduler_;
@@ -197,6 +233,8 @@ class TopicService final : public Publisher {
   const Account account_;
   std::map<std::string, Topic> topics_;
   TopicStats stats_;
+  TopicFleet* fleet_ = nullptr;    // Null without a fleet.
+  std::set<std::string> serving_;  // In a fleet: the FIFO topics that this daemon serves.
   Turns changes_{scheduler_};
   Scope publishing_;  // The last member, so that it is destroyed first.
 };

@@ -7,6 +7,7 @@
 #include "wire/auth/actor.h"
 #include "wire/auth/sigv4.h"
 #include "wire/http/target.h"
+#include "wire/sns/sns_route.h"
 #include "wire/tasks/requests.h"
 
 namespace freshet {
@@ -58,7 +59,8 @@ Async<Result<HttpResponse>> MemberCalls::pass_on(const HttpRequest& request, con
   out.status = answer->status;
   out.content_type = std::move(answer->content_type);
   out.body = std::move(answer->body);
-  for (const char* name : {"Retry-After", "X-Freshet-Next"}) copy_header(answer->headers, out.headers, name);
+  for (const char* name : {"Retry-After", "X-Freshet-Next", "x-amzn-RequestId"})
+    copy_header(answer->headers, out.headers, name);
   co_return out;
 }
 
@@ -69,6 +71,12 @@ Async<Result<HttpResponse>> MemberCalls::run(std::string body, const std::string
   request.target = kRunPath;
   request.body = std::move(body);
   request.headers.emplace_back("Content-Type", "application/json");
+  request.headers.emplace_back(kForwardedBy, me);
+  return send(std::move(request), url, credentials_ ? &credentials_->strongest() : nullptr, timeout);
+}
+
+Async<Result<HttpResponse>> MemberCalls::publish(HttpRequest request, const std::string& url, const std::string& me,
+                                                 milliseconds timeout) {
   request.headers.emplace_back(kForwardedBy, me);
   return send(std::move(request), url, credentials_ ? &credentials_->strongest() : nullptr, timeout);
 }
@@ -86,7 +94,7 @@ Async<Result<HttpResponse>> MemberCalls::send(HttpRequest request, const std::st
   if (!parsed) co_return fail(parsed.error());
   request.headers.emplace_back("Host", parsed->host_header);
   if (key) {
-    const SignatureScope scope{region_, "freshet"};
+    const SignatureScope scope{region_, is_query_request(request) ? "sns" : "freshet"};
     sign_request(request, *key, scope, clock_.wall());
   }
   std::string whole = url + request.target;

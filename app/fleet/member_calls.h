@@ -30,6 +30,9 @@ class MemberCalls {
   // Asks a member to run a task: POST /fleet/run with this body. Errors as HttpClient::send().
   Async<Result<HttpResponse>> run(std::string body, const std::string& url, const std::string& me,
                                   milliseconds timeout);
+  // Sends a publish to the member that serves its topic, for a function of this daemon. Errors as HttpClient::send().
+  Async<Result<HttpResponse>> publish(HttpRequest request, const std::string& url, const std::string& me,
+                                      milliseconds timeout);
   // Tells a member to read the fleet's items now.
   Async<Result<HttpResponse>> nudge(const std::string& url);
 

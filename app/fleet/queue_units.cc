@@ -134,6 +134,12 @@ QueueUnits::Place QueueUnits::place_of(const UnitKind& kind, const std::string& 
   return {Place::Is::kThere, owner->url};
 }
 
+bool QueueUnits::has_lease(const UnitKind& kind, const std::string& name) const {
+  const FleetCore* fleet = core();
+  if (!fleet || !fleet->is_serving(unit_of(kind, name))) return false;
+  return parts_.scheduler.clock().boot() < fleet->fence_at();
+}
+
 OwnerSign QueueUnits::owner_sign(const std::string& queue) const {
   const FleetCore* fleet = core();
   const MemberBeat* owner = fleet ? fleet->owner(unit_of(queue)) : nullptr;

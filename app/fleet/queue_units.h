@@ -70,6 +70,8 @@ class QueueUnits final : private FleetHooks {
   Place place_of(const std::string& queue) const;
   // The same for a thing of another kind.
   Place place_of(const UnitKind& kind, const std::string& name) const;
+  // True while this member serves it, and no other one may: its last heartbeat is young enough.
+  bool has_lease(const UnitKind& kind, const std::string& name) const;
   // Empty if nobody serves it.
   OwnerSign owner_sign(const std::string& queue) const;
   // True if this member may create tasks of the queue although it does not serve it: the queue is one of the fleet's,

@@ -38,7 +38,8 @@ Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, Delivery 
   e.id = fmt::format("{:020}-{}", last_id_, delivery.request_id);
   e.request_id = delivery.request_id;
   e.born = e.due = clock.boot();
-  Item item = system_item(kind(), e.id);
+  if (delivery.topic) e.shelf = &shelf_of(*delivery.topic);
+  Item item = system_item(kind(e.shelf), e.id);
   item.set("created", Value::number(epoch_ms(clock.wall())));
   item.set("function", Value(function->name));
   if (!delivery.group.empty()) item.set("group", Value(delivery.group));

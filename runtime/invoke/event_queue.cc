@@ -190,7 +190,8 @@ void EventQueue::ended(const std::string& function, const std::string& group) {
 }
 
 void EventQueue::enqueue(const std::string& function, EventPtr event) {
-  if (is_shared() && !serving_) return ended(function, event->group);  // Its next daemon has it from the table.
+  if (is_shared() && !is_served(*event))
+    return ended(function, event->group);  // Its next daemon has it from the table.
   Queue& queue = queue_of(function);
   if (event->created && parts_.wall.trusted()) settle_age(*event);
   event->number = ++last_number_;
@@ -221,7 +222,7 @@ void EventQueue::head_changed(Queue& queue) {
 
 // Never called from inside an event: the pump runs as a step of its own, in this turn if there is room.
 void EventQueue::wake(Queue& queue, const std::string& function) {
-  if (queue.pump_posted || is_stopped()) return;
+  if (queue.pump_posted || paused_) return;
   queue.pump_posted = true;
   parts_.scheduler.post([this, function, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) pump(function);
@@ -229,7 +230,7 @@ void EventQueue::wake(Queue& queue, const std::string& function) {
 }
 
 void EventQueue::place_freed(const std::string& function, bool reserved) {
-  if (is_stopped()) return;
+  if (paused_) return;
   if (reserved) {
     const auto look = [this](auto queue) {
       if (!queue->second.waiting.empty()) wake(queue->second, queue->first);
@@ -245,7 +246,7 @@ void EventQueue::place_freed(const std::string& function, bool reserved) {
 void EventQueue::pump(const std::string& function) {
   Queue& queue = queue_of(function);
   queue.pump_posted = false;
-  if (is_stopped()) return;
+  if (paused_) return;
   const FunctionPtr definition = parts_.functions.find(function);
   if (!definition) {
     FunctionDefinition gone;
@@ -293,7 +294,7 @@ void EventQueue::start_shared_at(BootTime at) {
 
 // Starts the due events of functions, the earliest due first.
 void EventQueue::start_shared() {
-  if (is_stopped()) return;
+  if (paused_) return;
   const BootTime now = parts_.scheduler.clock().boot();
   std::vector<Queue*> changed;  // In the order of their starts. The queues of functions are not removed.
   auto at = heads_.begin();
@@ -401,6 +402,7 @@ Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Pl
     }
     event->payload = item->decode().string_or("payload");
   }
+  if (event->shelf && must_wait(function->name, event)) co_return;
   std::string payload = std::move(event->payload);
   event->payload.clear();
   InvokeWishes wishes{false, event->trace_id};
@@ -445,7 +447,7 @@ Async<void> EventQueue::retry_later(FunctionPtr function, EventPtr event, Invoke
   event->due = clock.boot() + wait;
   UpdateItemInput update;
   update.table = table();
-  update.key = system_item(kind(), event->id);
+  update.key = system_item(kind(event->shelf), event->id);
   update.update = "SET errors = :n, notBefore = :t, lastError = :e";
   update.condition = "attribute_exists(id)";
   update.placeholders.values.set(":n", Value::number(event->errors));

@@ -67,6 +67,12 @@ class EventQueue {
   void serve(bool is_mine);
   // In a fleet: reads the table again, because there are new events in it.
   void look();
+  // In a fleet: the events of a FIFO topic are items of their own, of the daemon that serves the topic; see
+  // DeliveryQueue. `may_run`: false once another daemon may serve it.
+  void share_topics(std::function<bool(const std::string& topic)> may_run) { may_run_ = std::move(may_run); }
+  Async<Result<void>> load_topic(std::string topic);
+  void leave_topic(const std::string& topic);
+  bool is_working(const std::string& topic) const;
   // True while events are in work.
   bool is_working() const { return unsettled() > 0; }
   // Loads the events that the system table holds.
@@ -90,12 +96,22 @@ class EventQueue {
   size_t unsettled() const { return work_.size(); }
 
  private:
+  // The events of a FIFO topic of a fleet.
+  struct Shelf {
+    std::string topic;
+    std::string kind;
+    bool is_served = false;
+    uint64_t turn = 0;     // How often the topic was left.
+    size_t in_memory = 0;  // Events that were accepted, and have not ended.
+  };
   struct Event {
     Event() = default;
     Event(const Event&) = delete;
     Event& operator=(const Event&) = delete;
     ~Event() {
-      if (known) known->erase(id);
+      if (!known) return;
+      known->erase(id);
+      if (shelf) --shelf->in_memory;
     }
     std::string id;  // The id in the table.
     std::string request_id;
@@ -111,6 +127,7 @@ class EventQueue {
     // trusted.
     std::optional<int64_t> created = {};
     absl::flat_hash_set<std::string>* known = nullptr;  // In a fleet: the set of ids that has this one.
+    Shelf* shelf = nullptr;                             // In a fleet, for a FIFO topic's message.
   };
   using EventPtr = std::unique_ptr<Event>;
   using Key = std::pair<BootTime, uint64_t>;
@@ -130,9 +147,11 @@ class EventQueue {
 
   // event_sharing.cc
   bool is_shared() const { return !table_.empty(); }
-  bool is_stopped() const { return paused_ || (is_shared() && !serving_); }
+  bool is_served(const Event& event) const { return event.shelf ? event.shelf->is_served : serving_; }
   std::string table() const;
-  std::string kind() const;
+  std::string kind(const Shelf* shelf = nullptr) const;
+  Shelf& shelf_of(const std::string& topic);
+  bool must_wait(const std::string& function, EventPtr& event);
   GetItemInput get_of(const Event& event) const;
   WriteInput removal_of(const Event& event) const;
   bool is_new(const EventPtr& event);
@@ -140,9 +159,10 @@ class EventQueue {
   Async<Result<void>> bring_along();
   Async<void> keep_loaded();
   Async<Result<void>> load_shared();
-  Async<Result<void>> load_item(ItemRef ref);
-  QueryInput page_of_events(Item start) const;
-  void drop_waiting();
+  Async<Result<void>> load_item(ItemRef ref, Shelf* shelf);
+  QueryInput page_of_events(Item start, const Shelf* shelf) const;
+  void drop_waiting(const Shelf* shelf);
+  void drop_waiting(Queue& queue, const std::string& function, const Shelf* shelf);
   Async<Result<bool>> remove_with(std::vector<WriteInput> sent, const Event* event);
   void note_done(const std::string& id);
   void forget_done(BootTime oldest);
@@ -209,6 +229,8 @@ class EventQueue {
   absl::flat_hash_set<std::string> known_;             // The ids of all events in memory.
   std::deque<std::pair<BootTime, std::string>> done_;  // Events that ended lately, oldest first: a late write may
   absl::flat_hash_set<std::string> done_ids_;          // bring one back.
+  std::function<bool(const std::string& topic)> may_run_;
+  std::map<std::string, Shelf> shelves_;  // By topic.
   std::map<std::string, Queue> queues_;
   absl::btree_set<std::pair<Key, Queue*>> heads_;  // For functions: the first waiting event of each queue.
   std::map<std::string, int> in_hosts_;            // The number of events that run or wait in each host.

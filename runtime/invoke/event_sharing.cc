@@ -31,18 +31,19 @@ std::string EventQueue::table() const {
   return is_shared() ? table_ : std::string(kSystemTable);
 }
 
-std::string EventQueue::kind() const {
+std::string EventQueue::kind(const Shelf* shelf) const {
+  if (shelf) return shelf->kind;
   return is_shared() ? kind_ : std::string(kEventKind);
 }
 
 GetItemInput EventQueue::get_of(const Event& event) const {
-  GetItemInput get = get_system_item(kind(), event.id);
+  GetItemInput get = get_system_item(kind(event.shelf), event.id);
   get.table = table();
   return get;
 }
 
 WriteInput EventQueue::removal_of(const Event& event) const {
-  DeleteItemInput gone = delete_system_item(kind(), event.id);
+  DeleteItemInput gone = delete_system_item(kind(event.shelf), event.id);
   gone.table = table();
   if (is_shared()) gone.condition = "attribute_exists(id)";
   return gone;
@@ -50,15 +51,16 @@ WriteInput EventQueue::removal_of(const Event& event) const {
 
 // False for an event that is in memory already, or has ended, and while another daemon may have this one's events.
 bool EventQueue::is_new(const EventPtr& event) {
-  if (!serving_ || done_ids_.contains(event->id) || stuck_.contains(event->id)) return false;
+  if (!is_served(*event) || done_ids_.contains(event->id) || stuck_.contains(event->id)) return false;
   if (!known_.insert(event->id).second) return false;
   event->known = &known_;
+  if (event->shelf) ++event->shelf->in_memory;
   return true;
 }
 
 // A new event waits behind those that the table has from before.
 void EventQueue::accept_logged(const std::string& function, EventPtr event) {
-  if (!is_shared() || is_loaded_) return accept(function, std::move(event));
+  if (!is_shared() || is_loaded_ || event->shelf) return accept(function, std::move(event));
   if (serving_) {
     logged_.emplace_back(function, std::move(event));
   } else {
@@ -73,7 +75,7 @@ void EventQueue::serve(bool is_mine) {
   loading_.clear();
   looked_for_.reset();
   logged_.clear();
-  if (!is_mine) return drop_waiting();
+  if (!is_mine) return drop_waiting(nullptr);
   loading_.spawn(keep_loaded());
 }
 
@@ -105,7 +107,7 @@ Async<void> EventQueue::keep_loaded() {
 }
 
 // All of it but the payloads, which are read when an event starts.
-QueryInput EventQueue::page_of_events(Item start) const {
+QueryInput EventQueue::page_of_events(Item start, const Shelf* shelf) const {
   QueryInput query;
   query.table = table();
   query.key_condition = "#kind = :kind";
@@ -114,7 +116,7 @@ QueryInput EventQueue::page_of_events(Item start) const {
        {"kind", "id", "requestId", "traceId", "group", "errors", "created", "notBefore", "function"}) {
     query.placeholders.names.emplace_back("#" + std::string(name), name);
   }
-  query.placeholders.values.set(":kind", Value(kind()));
+  query.placeholders.values.set(":kind", Value(kind(shelf)));
   query.limit = kEventsInPage;
   query.consistent = true;
   query.exclusive_start_key = std::move(start);
@@ -129,11 +131,11 @@ Async<Result<void>> EventQueue::load_shared() {
   const size_t unread = unread_;
   Item start;
   do {
-    QueryInput query = page_of_events(std::move(start));
+    QueryInput query = page_of_events(std::move(start), nullptr);
     auto page = co_await parts_.tables.query(std::move(query));
     if (!page) co_return fail(std::move(page.error()));
     for (const ItemRef& item : page->items) {
-      auto loading = load_item(item);
+      auto loading = load_item(item, nullptr);
       auto loaded = co_await loading;
       if (!loaded) co_return loaded;
     }
@@ -149,8 +151,9 @@ Async<Result<void>> EventQueue::load_shared() {
   co_return Result<void>();
 }
 
-Async<Result<void>> EventQueue::load_item(ItemRef ref) {
+Async<Result<void>> EventQueue::load_item(ItemRef ref, Shelf* shelf) {
   EventPtr event = event_of(ref);
+  event->shelf = shelf;
   if (!done_ids_.contains(event->id)) {
     // Before those that have come since.
     if (!event->created && ref.decode().find("notBefore") == nullptr) event->due = event->born;
@@ -183,21 +186,6 @@ Async<Result<void>> EventQueue::bring_along() {
     if (!removed) co_return fail(std::move(removed.error()));
   }
   co_return Result<void>();
-}
-
-// Another daemon may take over all that does not run yet. Of groups, only those whose first event runs are kept.
-void EventQueue::drop_waiting() {
-  for (auto& [function, queue] : queues_) {
-    for (const auto& [key, event] : queue.waiting) {
-      if (!event->group.empty()) queue.behind.erase(event->group);
-    }
-    for (auto& [group, events] : queue.behind) events.clear();
-    queue.behind_count = 0;
-    queue.waiting.clear();
-    queue.by_age.clear();
-    head_changed(queue);
-    parts_.scheduler.cancel(std::exchange(queue.timer, 0));
-  }
 }
 
 // Deletes the event, and writes those that its end causes, in one transaction. False if it was gone already, and

@@ -52,6 +52,9 @@ class FunctionInvoker final : public Invoker {
   Async<Result<std::string>> invoke_async(std::string function, std::string payload, std::string trace_id) override;
   Result<PreparedEvent> prepare(Delivery delivery) override;
   std::string trace_at_work() const override;
+  Async<Result<void>> load_topic(std::string topic) override { return events_.load_topic(std::move(topic)); }
+  void leave_topic(const std::string& topic) override { events_.leave_topic(topic); }
+  bool is_delivering(const std::string& topic) const override { return events_.is_working(topic); }
   FunctionPtr find(const std::string& function) const override { return parts_.functions.find(function); }
   std::map<std::string, FunctionStats> stats() const override;
 

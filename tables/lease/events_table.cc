@@ -94,6 +94,10 @@ std::string events_of(std::string_view daemon) {
   return "event/" + std::string(daemon);
 }
 
+std::string events_of_topic(std::string_view topic) {
+  return "topic-event/" + std::string(topic);
+}
+
 Async<Result<void>> note_events_of(Tables& tables, std::string daemon, std::string life) {
   PutItemInput put;
   put.table = kOwnEventsTable;

@@ -28,6 +28,8 @@ Async<Result<void>> provide_events_table(Tables& tables);
 
 // The kind of a daemon's events.
 std::string events_of(std::string_view daemon);
+// The kind of the deliveries of a FIFO topic. They are those of the daemon that serves the topic.
+std::string events_of_topic(std::string_view topic);
 
 // Notes that this daemon has events from now on. `life`: another one for each of its starts.
 Async<Result<void>> note_events_of(Tables& tables, std::string daemon, std::string life);

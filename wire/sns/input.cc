@@ -26,6 +26,8 @@ ErrorForm form_of(const Error& error) {
     case ErrorCode::kThroughputExceeded:
     case ErrorCode::kDiskFull:
       return {429, "Throttled"};
+    case ErrorCode::kUnavailable:
+      return {503, "ServiceUnavailable"};
     default:
       return {};
   }

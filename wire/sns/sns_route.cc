@@ -78,6 +78,7 @@ class QueryExchange final : public Exchange {
     } else {
       const ErrorForm form = form_of(outcome_.error());
       response.status = form.status;
+      if (form.status == 503) response.headers.emplace_back("Retry-After", "1");
       response.body = error_document(form.status, form.name, outcome_.error().message, id);
     }
     return response;
