@@ -82,7 +82,7 @@ void EventQueue::drop_waiting(const Shelf* shelf) {
   }
 }
 
-// Of groups, only those whose first event runs are kept.
+// Keeps of each group only an event that runs.
 void EventQueue::drop_waiting(Queue& queue, const std::string& function, const Shelf* shelf) {
   for (auto& [group, events] : queue.behind) {
     queue.behind_count -= std::erase_if(events, [shelf](const EventPtr& event) { return event->shelf == shelf; });

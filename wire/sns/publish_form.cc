@@ -52,7 +52,7 @@ std::string message_of(const PublishInput& input, const MessageByProtocol& by_pr
   return out;
 }
 
-// What XmlWriter has written for a text.
+// Undoes the escapes of XmlWriter.
 std::string read_text(std::string_view text) {
   constexpr std::pair<std::string_view, char> kEscapes[] = {{"&amp;", '&'},  {"&lt;", '<'},    {"&gt;", '>'},
                                                             {"&quot;", '"'}, {"&apos;", '\''}, {"&#xD;", '\r'}};
@@ -98,7 +98,6 @@ ErrorCode code_of(int status) {
 
 std::string published_fifo_topic(const HttpRequest& request) {
   if (request.method != "POST" || !is_query_request(request)) return {};
-  if (request.body.find("Action=Publish") == std::string::npos) return {};
   const auto form = sns::QueryForm::parse(request.body);
   if (!form) return {};
   const std::string action = form->text("Action");

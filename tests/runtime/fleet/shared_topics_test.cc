@@ -277,7 +277,7 @@ class SharedTopics : public testing::Test {
   // Each acknowledged message was delivered to each subscriber, in the order of its group, and sent once.
   void check_promises() {
     std::map<std::string, std::string> numbers;  // By sequence number.
-    std::vector<std::string> highest{""};        // Of those that were acknowledged, by how many.
+    std::vector<std::string> highest{""};        // The highest of so many acknowledged ones.
     for (const Acknowledged& one : acknowledged) {
       for (const char* function : {"F", "G"}) {
         EXPECT_GE(successes[function + std::string(" ") + one.message], 1u) << one.message;
