@@ -15,9 +15,10 @@ namespace freshet {
 
 namespace {
 constexpr size_t kMaxBatch = 1000;
-constexpr milliseconds kSettleRetry{200};     // When the store refused to record an outcome.
-constexpr milliseconds kBusyWait{50};         // While there is work under way, how long a take waits.
-constexpr milliseconds kPagePause{500};       // Between pages, as the sample.
+constexpr milliseconds kSettleRetry{200};  // When the store refused to record an outcome.
+constexpr milliseconds kBusyWait{50};      // While there is work under way, how long a take waits.
+constexpr milliseconds kPagePause{500};    // Between pages, as the sample.
+constexpr milliseconds kElsewherePause{100};
 constexpr milliseconds kLeastBeat{3};         // The least time between two heartbeats of a task.
 constexpr size_t kMostUnits = 1'000'000'000;  // The most cost in one take.
 constexpr double kLoggedASecond = 32;         // Transitions logged at level info; the rest at debug.
@@ -160,7 +161,11 @@ Async<void> Processor::finish() {
 }
 
 size_t Processor::slots_wanted() {
-  if (how().page_limit > 0) return slots_.empty() ? static_cast<size_t>(how().page_limit) : 0;
+  const size_t elsewhere = queue_.left_elsewhere();
+  if (how().page_limit > 0) {
+    const auto page = static_cast<size_t>(how().page_limit);
+    return slots_.empty() && elsewhere < page ? page - elsewhere : 0;
+  }
   size_t at_once = static_cast<size_t>(how().concurrency);
   size_t used = slots_.size() + downstream_.left;
   if (downstream_.concurrency) {
@@ -169,6 +174,7 @@ size_t Processor::slots_wanted() {
     at_once = downstream_.concurrency->limit();
     used = std::max(downstream_.busy, slots_.size() / 2);
   }
+  used += elsewhere;
   return used < at_once ? std::min(at_once - used, kMaxBatch) : 0;
 }
 
@@ -187,6 +193,8 @@ Async<void> Processor::pick() {
       if (wanted > 0) {
         until = std::min(until, std::max(downstream_.next(now()), downstream_.breaker.next(now())));
       }
+      // Nobody notifies this daemon when another one has ended a task.
+      if (queue_.left_elsewhere() > 0) until = std::min(until, now() + kElsewherePause);
       co_await freed_.wait(until);
       continue;
     }

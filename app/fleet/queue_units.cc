@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kQueueUnit = "queue/";
 constexpr size_t kMostNudges = 64;
 constexpr milliseconds kLookAtBusy{5};
+constexpr milliseconds kLookAtLeft{200};
 
 std::string unit_of(const std::string& queue) {
   return std::string(kQueueUnit) + queue;
@@ -220,7 +221,30 @@ bool QueueUnits::stop(const std::string& unit) {
   const std::string queue = queue_of(unit);
   wanted_.erase(queue);
   if (!FRESHET_PLANTED("fleet-queue-left-open")) parts_.queues.close(queue);
+  fleet_->set_left(left_in_work());  // Written with what this member holds from now on.
+  if (!std::exchange(reports_left_, true)) scope_.spawn(report_left());
   return true;
+}
+
+std::map<std::string, uint64_t> QueueUnits::left_in_work() const {
+  std::map<std::string, uint64_t> out;
+  for (const auto& [queue, tasks] : parts_.queues.left_in_work()) out.emplace(unit_of(queue), tasks);
+  return out;
+}
+
+// The daemon that serves the queue now waits for these tasks, as the limits are the queue's.
+Async<void> QueueUnits::report_left() {
+  std::map<std::string, uint64_t> left;
+  do {
+    co_await sleep_for(parts_.scheduler, kLookAtLeft);
+    left = left_in_work();
+    fleet_->set_left(left, true);
+  } while (!left.empty());
+  reports_left_ = false;
+}
+
+size_t QueueUnits::left_elsewhere(const std::string& queue) const {
+  return fleet_ && fleet_->core() ? fleet_->core()->left_elsewhere(unit_of(queue)) : 0;
 }
 
 // Others wait for what is under way, but no longer than for a member that has died.

@@ -85,6 +85,8 @@ class QueueUnits final : private FleetHooks {
   // URLs of the other living members.
   std::vector<std::string> others() const;
   void nudge();
+  // How many tasks of the queue daemons have in work that served it before.
+  size_t left_elsewhere(const std::string& queue) const;
   size_t served_here(const UnitKind& kind) const;  // How many of that kind this member serves.
   bool is_clock_off() const { return fleet_ && fleet_->is_clock_off(); }
   // Null until it has joined.
@@ -116,6 +118,8 @@ class QueueUnits final : private FleetHooks {
   Async<void> open(std::string queue, uint64_t number);
   Wanted* wanted(const std::string& queue, uint64_t number);
   Async<void> notify(std::string url);
+  std::map<std::string, uint64_t> left_in_work() const;
+  Async<void> report_left();
 
   QueueUnitsParts parts_;
   FleetOptions options_;
@@ -127,6 +131,7 @@ class QueueUnits final : private FleetHooks {
   uint64_t starts_ = 0;
   std::map<std::string, uint64_t> stops_;  // By unit of another kind: how often it was to stop.
   std::string join_trouble_;
+  bool reports_left_ = false;
   size_t nudges_ = 0;                      // Nudges in flight.
   std::optional<Promise<bool>> notified_;  // Set while leave() waits for the end of nudges.
   Scope scope_;                            // The last member, so that it is destroyed first.

@@ -13,7 +13,7 @@ namespace freshet {
 
 namespace {
 
-constexpr milliseconds kLookAtOwner{500};
+constexpr milliseconds kLookAtOwner{100};
 
 Async<void> work(Runner& runner, RunOrder order, std::optional<RunResult>& result, Promise<bool> over) {
   result = co_await runner.run(std::move(order.task), std::move(order.lease));
@@ -58,7 +58,9 @@ bool RunHere::is_member(const RunOrder& order) const {
   return member != fleet->view().members.end() && member->second.epoch == order.epoch;
 }
 
-// Completes once that life of the owner is over. An owner that leaves still writes heartbeats, so its runs go on.
+// Completes once that life of the owner is over, or seems to be: the runs must end before another daemon serves the
+// queue, which begins after a lease without a heartbeat and may have seen the last one earlier. By then the owner has
+// stopped by itself. One that leaves still writes heartbeats, so its runs go on.
 Async<void> RunHere::watch(std::string owner, uint64_t epoch, Promise<bool> over) const {
   for (;;) {
     co_await sleep_for(units_.scheduler(), kLookAtOwner);
@@ -66,6 +68,8 @@ Async<void> RunHere::watch(std::string owner, uint64_t epoch, Promise<bool> over
     if (!fleet || fleet->membership() != Membership::kJoined) continue;  // It does not see others then.
     const auto member = fleet->view().members.find(owner);
     if (member == fleet->view().members.end() || member->second.epoch != epoch || !fleet->is_alive(owner)) break;
+    const nanoseconds silent = units_.scheduler().clock().boot() - fleet->last_seen(owner);
+    if (silent >= member->second.lease * 5 / 6) break;
   }
   over.set(true);
 }

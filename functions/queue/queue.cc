@@ -175,6 +175,10 @@ const Pauses& Queue::pauses() const {
   return parts_->base.core.pauses;
 }
 
+size_t Queue::in_work() const {
+  return held() + parts_->base.core.claims.in_flight();
+}
+
 size_t Queue::held() const {
   return parts_->base.core.claims.leases().mine();
 }

@@ -7,6 +7,7 @@
 // waiting callers. Loop thread. Outlives every Async that it returned; services outlive it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,6 +72,11 @@ class Queue final : public TaskQueue {
   // Some of the tasks given to let_finish() have ended.
   void slots_freed();
   // True if the last processor had no task runner, so that workers pull. A processor still starts now and then.
+  // The tasks that this daemon holds, or is about to claim.
+  size_t in_work() const;
+  // In a fleet: how many tasks other daemons have in work that served the queue before. They count against its limits.
+  void set_left_elsewhere(std::function<size_t()> left) { left_elsewhere_ = std::move(left); }
+  size_t left_elsewhere() const { return left_elsewhere_ ? left_elsewhere_() : 0; }
   bool is_pulled() const;
   void set_pulled(bool pulled);
   // Until forget_drain(), notifies `signal`, which lives as long, of a drain, new settings and slots_freed().
@@ -147,6 +153,7 @@ class Queue final : public TaskQueue {
   explicit Queue(std::unique_ptr<QueueParts> parts);
 
   std::unique_ptr<QueueParts> parts_;
+  std::function<size_t()> left_elsewhere_;
 };
 
 }  // namespace freshet

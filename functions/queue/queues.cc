@@ -64,6 +64,7 @@ Async<Result<std::shared_ptr<Queue>>> Queues::open(std::string table, QueueSetti
   if (!may_open(table)) co_return fail(served_elsewhere(table));
   queues_.emplace(table, queue);
   queue->opened();
+  if (left_elsewhere_) queue->set_left_elsewhere([this, table] { return left_elsewhere(table); });
   if (metrics_) {
     queue->measure_pickup(metrics_->histogram(
         "freshet_queue_pickup_seconds", "Time from when a task was created, or its delay was over, to its first start",
@@ -94,6 +95,14 @@ void Queues::close(const std::string& table) {
   closing.mapped()->give_up();
   closed_.push_back(std::move(closing.mapped()));
   if (sweeps_.size() == 0) sweeps_.spawn(sweep());
+}
+
+std::map<std::string, size_t> Queues::left_in_work() const {
+  std::map<std::string, size_t> out;
+  for (const auto& queue : closed_) {
+    if (const size_t tasks = queue->in_work(); tasks > 0) out[queue->name()] += tasks;
+  }
+  return out;
 }
 
 // Destroys closed queues that nobody needs.

@@ -38,6 +38,13 @@ class Queues final : public TaskQueues {
   void set_create_elsewhere(CreateElsewhere create) { create_elsewhere_ = std::move(create); }
   const CreateElsewhere& create_elsewhere() const { return create_elsewhere_; }
 
+  // For the limits of a queue: how many of its tasks daemons have in work that served it before. Without it, none.
+  using LeftElsewhere = std::function<size_t(const std::string& table)>;
+  void set_left_elsewhere(LeftElsewhere left) { left_elsewhere_ = std::move(left); }
+  size_t left_elsewhere(const std::string& table) const { return left_elsewhere_ ? left_elsewhere_(table) : 0; }
+  // By table: the tasks of closed queues that this daemon has in work.
+  std::map<std::string, size_t> left_in_work() const;
+
   // Null: each task runs in this daemon. It outlives the queues.
   void set_run_sharing(RunSharing* sharing) { run_sharing_ = sharing; }
   RunSharing* run_sharing() const { return run_sharing_; }
@@ -96,6 +103,7 @@ class Queues final : public TaskQueues {
   std::map<std::string, uint64_t> opens_;  // The number of times that each table was opened.
   MayOpen may_open_;
   CreateElsewhere create_elsewhere_;
+  LeftElsewhere left_elsewhere_;
   RunSharing* run_sharing_ = nullptr;
   NamedTurns opening_{services_.scheduler};
   Scope sweeps_;  // While there are closed queues, one sweep().

@@ -89,6 +89,12 @@ void Fleet::serve_units() {
   core_->serve(is_accepted() ? serves_ : std::set<std::string>());
 }
 
+void Fleet::set_left(std::map<std::string, uint64_t> left, bool at_once) {
+  if (!core_) return;
+  core_->set_left(std::move(left));
+  if (at_once && core_->units_to_write()) kick();
+}
+
 void Fleet::ended(const std::string& unit) {
   if (!core_) return;
   core_->ended(unit);

@@ -56,6 +56,8 @@ class Fleet {
   void serve(std::set<std::string> units);
   // Nothing is under way any more for a unit that was to stop.
   void ended(const std::string& unit);
+  // As FleetCore::set_left(). `at_once`: it is written at once, and not only with what this member holds next.
+  void set_left(std::map<std::string, uint64_t> left, bool at_once = false);
   // Reads the fleet now.
   void nudge();
   // Gives up all units and announces that; waits until others can read it, until `deadline` at most. True if they can.

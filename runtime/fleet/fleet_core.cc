@@ -31,6 +31,28 @@ void FleetCore::ended(const std::string& unit) {
   ++units_rev_;
 }
 
+void FleetCore::set_left(std::map<std::string, uint64_t> left) {
+  if (left == in_work_) return;
+  in_work_ = std::move(left);
+  ++units_rev_;
+}
+
+uint64_t FleetCore::left_elsewhere(const std::string& unit) const {
+  uint64_t count = 0;
+  for (const auto& [id, units] : view_.units) {
+    const auto left = units.left.find(unit);
+    if (id == me_.id || left == units.left.end() || !is_alive(id)) continue;
+    const auto member = view_.members.find(id);
+    if (member != view_.members.end() && member->second.epoch == units.epoch) count += left->second;
+  }
+  return count;
+}
+
+BootTime FleetCore::last_seen(const std::string& member) const {
+  const auto seen = seen_.find(member);
+  return seen == seen_.end() ? BootTime{} : seen->second.since;
+}
+
 MemberBeat FleetCore::next_beat() {
   ++me_.beat;
   return me_;
@@ -44,6 +66,7 @@ std::optional<MemberUnits> FleetCore::units_to_write() const {
   if (confirmed_rev_ >= units_rev_) return std::nullopt;
   MemberUnits units{me_.id, me_.epoch, units_rev_, {serves_.begin(), serves_.end()}, {}};
   for (const auto& [unit, held] : held_) units.holds.push_back(unit);
+  units.left = in_work_;
   return units;
 }
 

@@ -71,6 +71,9 @@ class FleetCore {
   Orders leave();
   // Nothing is under way any more for a unit that was to stop.
   void ended(const std::string& unit);
+  // How many tasks this member has in work of each queue that it does not serve any more. Those of a unit are stored
+  // with the write that gives the unit up, or before.
+  void set_left(std::map<std::string, uint64_t> left);
 
   // The next heartbeat to write.
   MemberBeat next_beat();
@@ -103,6 +106,10 @@ class FleetCore {
   // call of saw().
   const MemberBeat* owner(const std::string& unit) const;
   const FleetView& view() const { return view_; }
+  // How many tasks of the queue other living members have in work who served it before. As of the newest read.
+  uint64_t left_elsewhere(const std::string& unit) const;
+  // When the newest heartbeat of another member was first seen; the epoch if none was.
+  BootTime last_seen(const std::string& member) const;
   size_t alive() const;  // Members, this one included.
   // As of the newest read. False for members that are not known.
   bool is_alive(const std::string& member) const;
@@ -136,6 +143,7 @@ class FleetCore {
   std::map<std::string, std::set<std::string>> candidates() const;
 
   MemberBeat me_;
+  std::map<std::string, uint64_t> in_work_;  // As set_left() says.
   Membership membership_ = Membership::kJoined;
   BootTime fence_at_;
   bool is_accepted_ = true;

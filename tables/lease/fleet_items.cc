@@ -78,6 +78,13 @@ MemberUnits units_in(const Item& item) {
   units.rev = number_in(item, "rev");
   units.serves = list_in(item, "serves");
   units.holds = list_in(item, "holds");
+  const Value* left = item.find("left");
+  const Map* counts = left != nullptr ? left->get_if<Map>() : nullptr;
+  if (counts == nullptr) return units;
+  for (const auto& [unit, count] : *counts) {
+    const auto* value = count.get_if<Decimal>();
+    if (value != nullptr) units.left.emplace(unit, static_cast<uint64_t>(std::max<int64_t>(value->floor_int64(), 0)));
+  }
   return units;
 }
 
@@ -102,6 +109,10 @@ Item item_of(const MemberUnits& units) {
   item.set("rev", number(units.rev));
   item.set("serves", list_of(units.serves));
   item.set("holds", list_of(units.holds));
+  if (units.left.empty()) return item;
+  Map left;
+  for (const auto& [unit, count] : units.left) left.set(unit, number(count));
+  item.set("left", Value(std::move(left)));
   return item;
 }
 

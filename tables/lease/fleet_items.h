@@ -43,6 +43,8 @@ struct MemberUnits {
   uint64_t rev = 0;                 // Rises with each change in this epoch.
   std::vector<std::string> serves;  // The units that its template allows it to serve. Sorted, as is `holds`.
   std::vector<std::string> holds;
+  // By queue's unit that the member does not hold any more: how many of its tasks the member still has in work.
+  std::map<std::string, uint64_t> left{};
   bool operator==(const MemberUnits&) const = default;
 };
 

@@ -7,6 +7,7 @@ Everything is started on free ports and stopped. An engine that is not installed
 import gzip
 import json
 import os
+import random
 import shutil
 import signal
 import struct
@@ -30,13 +31,20 @@ while process > 1:
     above.append(process)
     process = int(open(f"/proc/{{process}}/stat").read().rsplit(")", 1)[1].split()[1])
 def note(what):
-    line = json.dumps({{"task": task["taskId"], "do": what, "above": above, "at": time.monotonic()}}) + "\\n"
+    line = json.dumps({{"task": task["taskId"], "do": what, "above": above, "process": os.getpid(), "at": time.monotonic()}}) + "\\n"
     os.write(journal, line.encode())
 journal = os.open("{journal}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 note("begin")
 time.sleep(task["payload"] / 1000)
 note("end")
 """
+
+# Also writes a line each 10 ms, so that it is known how long a run went on that was killed.
+LONG_WORK = WORK.replace("time.sleep(task[\"payload\"] / 1000)\n", """until = time.monotonic() + task["payload"] / 1000
+while time.monotonic() < until:
+    time.sleep(0.01)
+    note("go on")
+""")
 
 
 def most_at_once(lines):
@@ -45,6 +53,14 @@ def most_at_once(lines):
         now += 1 if line["do"] == "begin" else -1
         most = max(most, now)
     return most
+
+
+def most_runs_at_once(lines):
+    """From the lines of LONG_WORK. A run that was killed ends with its last line."""
+    runs = {}
+    for line in lines:
+        runs.setdefault((line["task"], line["process"]), []).append(line["at"])
+    return most_at_once([{"do": what, "at": at} for times in runs.values() for what, at in (("begin", min(times)), ("end", max(times)))])
 
 
 class FleetOfQueues(EngineFleet):
@@ -285,6 +301,39 @@ class FleetOfQueues(EngineFleet):
             time.sleep(0.02)
         done = [line for line in lines() if line["task"].startswith("v-")]
         self.assertEqual(len(done), 8, "each once")
+
+    def test_the_limit_holds_through_changes_of_owner(self):
+        """The owner is killed or stopped again and again, and starts again. FRESHET_CHANGES: how often (100 in a release)."""
+        changes, seed = int(os.environ.get("FRESHET_CHANGES", "4")), int(os.environ.get("FRESHET_SEED", "1"))
+        draw = random.Random(seed)
+        journal, program = self.place / "journal", self.place / "work.py"
+        program.write_text(LONG_WORK.format(python=sys.executable, journal=journal))
+        program.chmod(0o755)
+        limits = [word for setting in ("CONCURRENCY=6", "TASK_TIMEOUT_MS=4000", "BACKOFF_BASE_MS=1", "LEASE_MS=4000", "MAX_ATTEMPTS=1000")
+                  for word in ("--set", "ProcessTasksFunction." + setting)]
+        daemons = [self.member(name, *limits, runner=f"exec:{program}") for name in "abc"]
+        names = []
+        for change in range(changes):
+            owner = self.owner(daemons)
+            self.until_fleet(owner, 3)
+            waiting = [f"t-{change}-{number}" for number in range(24)]
+            names += waiting
+            self.try_again(owner, "POST", QUEUE + "/tasks", {"tasks": [{"taskId": name, "payload": draw.randrange(20, 400)} for name in waiting]})
+            time.sleep(draw.random())
+            victim = owner if draw.random() < 0.8 else draw.choice(daemons)
+            if draw.random() < 0.6:
+                victim.kill()
+            else:
+                victim.stop()
+            time.sleep(draw.choice((0, 0, LEASE_MS / 1000)))
+            self.begin(victim)
+        owner = self.owner(daemons)
+        while any(item["taskStatus"]["S"] != "SUCCESS" for item in self.items(owner)):
+            time.sleep(0.1)
+        lines = [json.loads(line) for line in journal.read_text().splitlines()]
+        self.assertLessEqual({line["task"] for line in lines}, set(names))
+        self.assertEqual({line["task"] for line in lines if line["do"] == "end"}, set(names), "each has run")
+        self.assertLessEqual(most_runs_at_once(lines), 6, f"seed {seed}")
 
     def test_a_daemon_without_a_fleet_does_not_serve_its_queues(self):
         first = self.member("first")

@@ -260,6 +260,8 @@ class QueueModule final : public Module {
     runs_here_ = std::make_unique<RunHere>(
         *units_, [runtime = parts.runtime](const RunOrder& order) { return runner_for(order, *runtime); });
     queues_->set_run_sharing(shared_runs_.get());
+    queues_->set_left_elsewhere(
+        [this](const std::string& queue) { return units_ ? units_->left_elsewhere(queue) : 0; });
     parts.fleet_units = units_.get();
     parts.member_calls = calls_.get();
     queues_->set_create_elsewhere(create_elsewhere());

@@ -33,8 +33,8 @@ class KeptPolicy : QueuePart {
 
   NamedTurns turns_;  // One writer at a time.
   QueuePolicy of_template_;
-  // Of the stored item, as this daemon has last read or written it; 0: there is none. A daemon that served the queue
-  // before can store nothing, because each opening makes the revision rise.
+  // That of the stored item, as this daemon has last read or written it; 0: there is none. A daemon that served the
+  // queue before can store nothing, because each opening makes the revision rise.
   int64_t revision_ = 0;
 };
 

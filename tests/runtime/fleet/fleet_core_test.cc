@@ -259,5 +259,47 @@ TEST(FleetCore, ALeaderOfAnEarlierLifeLeadsNoLonger) {
   EXPECT_EQ(orders.plan->leader_epoch, 1u);
 }
 
+// The limits of a queue are for all daemons that have its tasks in work.
+TEST(FleetCore, TasksThatAFormerOwnerHasInWorkAreKnownWithTheUnitThatItGivesUp) {
+  Pair pair;
+  pair.saw(0, 10);
+  pair.write(20);
+  pair.saw(21, 30);
+  pair.core.set_left({{"u", 3}});
+  const auto units = pair.core.units_to_write();
+  ASSERT_TRUE(units);
+  EXPECT_EQ(units->left, (std::map<std::string, uint64_t>{{"u", 3}}));
+  pair.write(40);
+  pair.core.set_left({{"u", 3}});
+  EXPECT_FALSE(pair.core.units_to_write()) << "nothing has changed";
+  pair.core.set_left({});
+  ASSERT_TRUE(pair.core.units_to_write());
+  EXPECT_TRUE(pair.core.units_to_write()->left.empty());
+  EXPECT_EQ(pair.core.left_elsewhere("u"), 0u) << "its own do not count";
+}
+
+TEST(FleetCore, OnlyTheTasksOfTheLivingCount) {
+  Pair pair;
+  pair.view.units["b"].left = {{"u", 4}, {"v", 1}};
+  pair.saw(0, 10);
+  EXPECT_EQ(pair.core.left_elsewhere("u"), 4u);
+  EXPECT_EQ(pair.core.left_elsewhere("w"), 0u);
+  EXPECT_EQ(pair.core.last_seen("b"), at(10));
+  pair.view.members["b"].epoch = 2;  // It has begun anew: what it ran has ended.
+  pair.view.members["b"].beat = 1;
+  pair.saw(20, 30);
+  EXPECT_EQ(pair.core.left_elsewhere("u"), 0u);
+  pair.view.units["b"].epoch = 2;
+  pair.view.units["b"].rev = 9;
+  pair.saw(40, 50);
+  EXPECT_EQ(pair.core.left_elsewhere("u"), 4u);
+  for (int64_t now = 1'000; now <= 4'000; now += 500) {
+    ++pair.view.members["a"].beat;
+    pair.core.beat_confirmed(at(now));
+    pair.saw(now, now);
+  }
+  EXPECT_EQ(pair.core.left_elsewhere("u"), 0u) << "it is dead";
+}
+
 }  // namespace
 }  // namespace freshet
