@@ -262,7 +262,7 @@ release)
   ;;
 long)
   build release
-  FRESHET_KILLS=200 FRESHET_SEEDS=5000 unit release
+  FRESHET_KILLS=200 FRESHET_SEEDS=5000 FRESHET_CHANGES=100 unit release
   ;;
 -h | --help)
   sed -n '2,15s/^# \{0,1\}//p' "$0"

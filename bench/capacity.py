@@ -72,8 +72,11 @@ class Passing(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Type", response.getheader("Content-Type", "application/x-amz-json-1.0"))
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
-        self.wfile.write(answer)
-        self.wfile.flush()
+        try:
+            self.wfile.write(answer)
+            self.wfile.flush()
+        except BrokenPipeError:  # The daemon has given up waiting, or stops.
+            self.close_connection = True
 
     def log_message(self, *unused):
         pass

@@ -63,30 +63,6 @@ TEST_P(ProcessorTest, FillsFreeSlotsWithTheNewestWithoutABarrier) {
   EXPECT_EQ(world.http.most_in_work, 2);
 }
 
-// In a fleet: the daemon that served the queue before still has tasks in work.
-TEST_P(ProcessorTest, TasksInWorkElsewhereCountAgainstTheLimit) {
-  environment["CONCURRENCY"] = "3";
-  environment["MAX_ACTIVE_MS"] = "60000";
-  Queue& queue = start();
-  size_t elsewhere = 3;
-  queue.set_left_elsewhere([&elsewhere] { return elsewhere; });
-  create(queue, {"a", "b", "c", "d", "e", "f"});
-  world.http.duration = milliseconds(1'000);
-  Running running(world, process_tasks, environment);
-  world.pass(milliseconds(3'000));
-  EXPECT_EQ(order(), "") << "the limit is used up";
-  elsewhere = 2;
-  world.pass(milliseconds(2'500));
-  EXPECT_EQ(world.http.most_in_work, 1);
-  elsewhere = 0;
-  world.pass(milliseconds(600));
-  EXPECT_EQ(world.http.most_in_work, 3) << "nobody has to notify it";
-  world.pass(milliseconds(5'000));
-  EXPECT_EQ(order(), "f e d c b a");
-  EXPECT_EQ(world.http.most_in_work, 3);
-  world.wait(queue.release_held());
-}
-
 TEST_P(ProcessorTest, AHandlerThatRedirectsIsToldWithItsAddress) {
   Queue& queue = start();
   create(queue, {"moved"});
