@@ -133,7 +133,9 @@ Async<Result<Processor::Counts>> Processor::run() {
       leave();
       break;
     }
-    co_await finished_.wait(BootTime::max());
+    // Nobody notifies this daemon when another one has ended a task.
+    const bool looks_elsewhere = !picking_ && queue_.left_elsewhere() > 0;
+    co_await finished_.wait(looks_elsewhere ? now() + kElsewherePause : BootTime::max());
     co_await settle_ended();
   }
   if (error_) co_return fail(*error_);
@@ -175,6 +177,7 @@ size_t Processor::slots_wanted() {
     used = std::max(downstream_.busy, slots_.size() / 2);
   }
   used += elsewhere;
+  if (downstream_.concurrency && slots_.empty()) used = std::min(used, at_once - 1);  // It learns from what it starts.
   return used < at_once ? std::min(at_once - used, kMaxBatch) : 0;
 }
 
@@ -193,7 +196,6 @@ Async<void> Processor::pick() {
       if (wanted > 0) {
         until = std::min(until, std::max(downstream_.next(now()), downstream_.breaker.next(now())));
       }
-      // Nobody notifies this daemon when another one has ended a task.
       if (queue_.left_elsewhere() > 0) until = std::min(until, now() + kElsewherePause);
       co_await freed_.wait(until);
       continue;

@@ -204,9 +204,10 @@ Async<Result<void>> TopicService::write_in_fleet(std::shared_ptr<Fifo> fifo, std
     auto written = co_await tables_.transact_write(std::move(transaction));
     const bool is_still_mine = served.turn == turn;
     if (!written) {
-      served.is_ready = false;
       const bool is_unknown = written.error().code == ErrorCode::kUnknownOutcome;
-      served.may_try_again = first == 0 && is_whole && (is_unknown || is_refused(written.error()));
+      const bool is_doubtful = is_unknown || is_refused(written.error());
+      if (is_doubtful || first > 0) served.is_ready = false;  // After all other errors nothing has changed.
+      served.may_try_again = first == 0 && is_whole && is_doubtful;
       co_return fail(std::move(written.error()));
     }
     for (size_t i = first; i < last; ++i) events[i].logged();

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kQueueUnit = "queue/";
 constexpr size_t kMostNudges = 64;
 constexpr milliseconds kLookAtBusy{5};
-constexpr milliseconds kLookAtLeft{200};
+constexpr milliseconds kLookAtLeft{500};  // As often as others read, with the usual lease.
 
 std::string unit_of(const std::string& queue) {
   return std::string(kQueueUnit) + queue;

@@ -68,8 +68,11 @@ Async<void> RunHere::watch(std::string owner, uint64_t epoch, Promise<bool> over
     if (!fleet || fleet->membership() != Membership::kJoined) continue;  // It does not see others then.
     const auto member = fleet->view().members.find(owner);
     if (member == fleet->view().members.end() || member->second.epoch != epoch || !fleet->is_alive(owner)) break;
-    const nanoseconds silent = units_.scheduler().clock().boot() - fleet->last_seen(owner);
-    if (silent >= member->second.lease * 5 / 6) break;
+    const BootTime now = units_.scheduler().clock().boot();
+    const BootTime seen = fleet->last_seen(owner);
+    // This daemon may have been kept from reading: then the owner is not silent before a whole lease is over.
+    const bool is_silent = fleet->read_begun() - seen >= member->second.lease * 5 / 6;
+    if (is_silent || now - seen >= member->second.lease) break;
   }
   over.set(true);
 }

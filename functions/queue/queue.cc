@@ -175,7 +175,8 @@ const Pauses& Queue::pauses() const {
   return parts_->base.core.pauses;
 }
 
-size_t Queue::in_work() const {
+size_t Queue::in_work() {
+  if (parts_->base.core.agenda.given_up()) parts_->lease_ends.forget_others();
   return held() + parts_->base.core.claims.in_flight();
 }
 

@@ -13,7 +13,7 @@ FleetCore::FleetCore(MemberBeat me, BootTime sent) : me_(std::move(me)), fence_a
 void FleetCore::serve(std::set<std::string> units) {
   if (units == serves_) return;
   serves_ = std::move(units);
-  ++units_rev_;
+  holds_rev_ = ++units_rev_;
 }
 
 FleetCore::Orders FleetCore::leave() {
@@ -28,7 +28,7 @@ void FleetCore::ended(const std::string& unit) {
   const auto held = held_.find(unit);
   if (held == held_.end() || held->second.state != Hold::kStopping) return;
   held_.erase(held);
-  ++units_rev_;
+  holds_rev_ = ++units_rev_;
 }
 
 void FleetCore::set_left(std::map<std::string, uint64_t> left) {
@@ -73,8 +73,8 @@ std::optional<MemberUnits> FleetCore::units_to_write() const {
 FleetCore::Orders FleetCore::units_confirmed(uint64_t rev, BootTime now) {
   Orders orders;
   if (rev <= confirmed_rev_) return orders;
+  if (confirmed_rev_ < holds_rev_) confirmed_at_ = now;
   confirmed_rev_ = rev;
-  confirmed_at_ = now;
   orders.look_again = true;  // Only a read that begins now tells what others hold.
   return orders;
 }
@@ -123,7 +123,7 @@ bool FleetCore::leads() const {
 }
 
 bool FleetCore::has_let_go() const {
-  return held_.empty() && confirmed_rev_ >= units_rev_;
+  return held_.empty() && confirmed_rev_ >= holds_rev_;
 }
 
 bool FleetCore::is_serving(const std::string& unit) const {
@@ -180,7 +180,7 @@ void FleetCore::end(Membership why, Orders& orders) {
     if (held.state == Hold::kServing) orders.stop.push_back(unit);
   }
   held_.clear();
-  ++units_rev_;
+  holds_rev_ = ++units_rev_;
 }
 
 void FleetCore::give_up(std::map<std::string, Held>::iterator held, Orders& orders) {
@@ -189,7 +189,7 @@ void FleetCore::give_up(std::map<std::string, Held>::iterator held, Orders& orde
     orders.stop.push_back(held->first);
   } else if (held->second.state == Hold::kWanted) {
     held_.erase(held);
-    ++units_rev_;
+    holds_rev_ = ++units_rev_;
   }
 }
 
@@ -207,7 +207,7 @@ void FleetCore::follow_plan(Orders& orders) {
   }
   const size_t before = held_.size();
   for (const std::string& unit : wanted) held_.try_emplace(unit, Held{Hold::kWanted, units_rev_ + 1});
-  if (held_.size() != before) ++units_rev_;
+  if (held_.size() != before) holds_rev_ = ++units_rev_;
 }
 
 void FleetCore::begin_units(Orders& orders) {

@@ -110,7 +110,8 @@ class FleetCore {
   uint64_t left_elsewhere(const std::string& unit) const;
   // When the newest heartbeat of another member was first seen; the epoch if none was.
   BootTime last_seen(const std::string& member) const;
-  size_t alive() const;  // Members, this one included.
+  BootTime read_begun() const { return read_begun_; }  // When the newest read began.
+  size_t alive() const;                                // Members, this one included.
   // As of the newest read. False for members that are not known.
   bool is_alive(const std::string& member) const;
 
@@ -150,6 +151,7 @@ class FleetCore {
   std::set<std::string> serves_;
   std::map<std::string, Held> held_;
   uint64_t units_rev_ = 1;
+  uint64_t holds_rev_ = 0;  // That of the last change of what this member serves or holds.
   uint64_t confirmed_rev_ = 0;
   BootTime confirmed_at_{};  // When units of `confirmed_rev_` were confirmed.
   BootTime read_begun_{};    // When the newest read began.
