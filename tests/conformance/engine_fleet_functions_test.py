@@ -62,7 +62,7 @@ class FleetOfFunctions(EngineFleet):
         with Function() as function:
             template = function.template(self.place)
             fleet = ("--fleet", "--fleet-lease-ms", str(LEASE_MS))
-            daemons = [self.begin(self.reader(template, *fleet, name=name)) for name in "abc"]
+            daemons = [self.reader(template, *fleet, name=name).start() for name in "abc"]
             self.changes(daemons[0], function, range(1, 11))
             owner = self.runs_mapping(daemons)
             with urllib.request.urlopen(f"http://127.0.0.1:{owner.port}/metrics") as page:
@@ -100,7 +100,7 @@ class FleetOfFunctions(EngineFleet):
             writer = self.daemon("writer", "--create-tables").start()
             self.change(writer, "a", 6)
             self.end(writer)
-            daemon = self.begin(self.reader(template, "--fleet"))
+            daemon = self.reader(template, "--fleet").start()
             self.changes(daemon, function, range(7, 10))
             self.assertEqual(function.versions(), {"a": list(range(1, 10))})
 
@@ -193,7 +193,7 @@ class FleetOfFunctions(EngineFleet):
             function.fails.set()
             template = function.template(self.place)
             fleet = ("--fleet", "--fleet-lease-ms", str(LEASE_MS))
-            daemons = [self.begin(self.reader(template, *fleet, name=name)) for name in "ab"]
+            daemons = [self.reader(template, *fleet, name=name).start() for name in "ab"]
 
             def invoke(daemon, number):
                 daemon.call("POST", "/2015-03-31/functions/Seen/invocations", {"n": number, "Records": [{"n": number}]},
@@ -208,7 +208,7 @@ class FleetOfFunctions(EngineFleet):
             self.assertEqual(sorted(record["n"] for record in function.records), list(range(5)))
             self.assertIn("EVENTS_TAKEN_OVER", daemons[1].log_path.read_text())
             # Back again, it has none of them, and runs new ones.
-            again = self.begin(self.reader(template, *fleet, name="a"))
+            again = self.reader(template, *fleet, name="a").start()
             self.until_fleet(again, 2)
             invoke(again, 5)
             self.wait_for(again, lambda: len(function.records) >= 6)
