@@ -12,9 +12,10 @@ std::string ms(BootTime time) {
 }
 
 constexpr milliseconds kShortestLease{500};
-constexpr seconds kToRunner{2};            // The way of a task to its runner, without a pause of the machine.
-constexpr seconds kTravel{150};            // The way of a task to its runner, a pause of the machine included.
-constexpr milliseconds kSmallStep{1'000};  // Delays follow a step of the wall clock that is no larger.
+constexpr seconds kToRunner{2};               // The way of a task to its runner, without a pause of the machine.
+constexpr seconds kTravel{150};               // The way of a task to its runner, a pause of the machine included.
+constexpr milliseconds kSmallStep{1'000};     // Delays follow a step of the wall clock that is no larger.
+constexpr milliseconds kLongestRetry{8'000};  // BACKOFF_MAX_MS of every deployment; workers ask for less.
 constexpr size_t kLately = 40;
 constexpr milliseconds kRateWindow{5'000};
 constexpr std::chrono::hours kFar{24 * 365};
@@ -417,8 +418,12 @@ void TasksJudge::seen(const std::string& id, const std::optional<std::string>& s
     const auto& deadline = task.facts.deadline;
     const milliseconds slack = seconds(1) + wall_.ran_ahead(task.created.sent, span.answered);
     const bool hopeless = deadline && task.created.wall_answered + task.facts.delay + slack >= *deadline;
-    const bool may_be_shed = margins_ || (hopeless && task.facts.delayed) || redrives_ || !task.acknowledged ||
-                             task.facts.has_ttl || last_disturbance_ >= task.created.sent ||
+    // A failure may delay it as far. Then the next create of its key sheds it.
+    const bool retried = !task.facts.key.empty() && (task.attempts > 0 || task.touched);
+    const bool fails_too_late =
+        retried && task.earliest_deadline && span.wall_answered + kLongestRetry + slack >= *task.earliest_deadline;
+    const bool may_be_shed = margins_ || (hopeless && task.facts.delayed) || fails_too_late || redrives_ ||
+                             !task.acknowledged || task.facts.has_ttl || last_disturbance_ >= task.created.sent ||
                              (task.earliest_deadline && span.wall_answered >= *task.earliest_deadline);
     verdict_.expect(*status != "SHED" || may_be_shed, "a task is shed before its deadline", id);
     const auto& in = task.facts.deadline_in;
