@@ -71,6 +71,7 @@ UnitKind* QueueUnits::kind_of(const std::string& unit) const {
 
 Async<Result<void>> QueueUnits::deploy(std::map<std::string, QueueSettings> queues) {
   settings_ = std::move(queues);
+  ++deployments_;
   if (fleet_) fleet_->serve(units());
   const auto all = settings_;
   for (const auto& [queue, settings] : all) {
@@ -268,9 +269,11 @@ Async<void> QueueUnits::open(std::string queue, uint64_t number) {
   for (;;) {
     const auto settings = settings_.find(queue);
     if (settings == settings_.end()) co_return;
+    const uint64_t deployment = deployments_;
     std::string name = queue;
     QueueSettings with = settings->second;
     auto opened = co_await parts_.queues.open(std::move(name), std::move(with));
+    if (opened && deployment != deployments_) co_await deploy_missed(queue);
     Wanted* now = wanted(queue, number);
     if (!now) {  // Others may have served it meanwhile: a later start opens it anew.
       FRESHET_REACHED("a queue was given up while it was opened");
@@ -286,6 +289,15 @@ Async<void> QueueUnits::open(std::string queue, uint64_t number) {
     co_await sleep_for(parts_.scheduler, kRetry);
     if (!wanted(queue, number)) co_return;
   }
+}
+
+Async<void> QueueUnits::deploy_missed(const std::string& queue) {
+  FRESHET_REACHED("a queue was deployed while it was opened");
+  const auto settings = settings_.find(queue);
+  if (settings == settings_.end() || !parts_.queues.find_queue(queue)) co_return;
+  std::string name = queue;
+  QueueSettings with = settings->second;
+  static_cast<void>(co_await parts_.queues.deploy(std::move(name), std::move(with)));
 }
 
 void QueueUnits::notify_others() {

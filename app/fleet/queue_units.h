@@ -116,6 +116,8 @@ class QueueUnits final : private FleetHooks {
   void notify_others() override;
   Async<void> join();
   Async<void> open(std::string queue, uint64_t number);
+  // Deployments pass over a queue that is not open yet: it gets their settings here.
+  Async<void> deploy_missed(const std::string& queue);
   Wanted* wanted(const std::string& queue, uint64_t number);
   Async<void> notify(std::string url);
   std::map<std::string, uint64_t> left_in_work() const;
@@ -126,6 +128,7 @@ class QueueUnits final : private FleetHooks {
   CreationElsewhere creation_;
   std::unique_ptr<Fleet> fleet_;
   std::map<std::string, QueueSettings> settings_;
+  uint64_t deployments_ = 0;
   std::map<std::string, Served, std::less<>> kinds_;  // By kind.
   std::map<std::string, Wanted> wanted_;              // Queues that this member serves.
   uint64_t starts_ = 0;
