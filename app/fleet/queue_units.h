@@ -85,7 +85,7 @@ class QueueUnits final : private FleetHooks {
   // URLs of the other living members.
   std::vector<std::string> others() const;
   void nudge();
-  // How many tasks of the queue daemons have in work that served it before.
+  // How many tasks of the queue are still in work at daemons that served it before.
   size_t left_elsewhere(const std::string& queue) const;
   size_t served_here(const UnitKind& kind) const;  // How many of that kind this member serves.
   bool is_clock_off() const { return fleet_ && fleet_->is_clock_off(); }

@@ -74,7 +74,8 @@ class Queue final : public TaskQueue {
   // True if the last processor had no task runner, so that workers pull. A processor still starts now and then.
   // The tasks that this daemon holds, or is about to claim; without those of pull workers if it gave the queue up.
   size_t in_work();
-  // In a fleet: how many tasks other daemons have in work that served the queue before. They count against its limits.
+  // In a fleet: says how many tasks are still in work at daemons that served the queue before. They count against its
+  // limits.
   void set_left_elsewhere(std::function<size_t()> left) { left_elsewhere_ = std::move(left); }
   size_t left_elsewhere() const { return left_elsewhere_ ? left_elsewhere_() : 0; }
   bool is_pulled() const;

@@ -38,7 +38,8 @@ class Queues final : public TaskQueues {
   void set_create_elsewhere(CreateElsewhere create) { create_elsewhere_ = std::move(create); }
   const CreateElsewhere& create_elsewhere() const { return create_elsewhere_; }
 
-  // For the limits of a queue: how many of its tasks daemons have in work that served it before. Without it, none.
+  // Says how many tasks of a queue are still in work at daemons that served it before: they count against its limits.
+  // Without it, none are.
   using LeftElsewhere = std::function<size_t(const std::string& table)>;
   void set_left_elsewhere(LeftElsewhere left) { left_elsewhere_ = std::move(left); }
   size_t left_elsewhere(const std::string& table) const { return left_elsewhere_ ? left_elsewhere_(table) : 0; }

@@ -106,7 +106,7 @@ class FleetCore {
   // call of saw().
   const MemberBeat* owner(const std::string& unit) const;
   const FleetView& view() const { return view_; }
-  // How many tasks of the queue other living members have in work who served it before. As of the newest read.
+  // How many tasks of the queue are still in work at other living members that served it before. As of the newest read.
   uint64_t left_elsewhere(const std::string& unit) const;
   // When the newest heartbeat of another member was first seen; the epoch if none was.
   BootTime last_seen(const std::string& member) const;
