@@ -185,6 +185,9 @@ struct QueryInput {
   bool measure = false;         // Fills Page::billed_bytes and fetched_units.
   // For a PartiQL statement: the filter may use keys, and sees only the attributes that the index holds.
   bool by_statement = false;
+  // The result may lack what others have written this long ago. Own writes show as always. Stores that are not across a
+  // network ignore it, and so does a query with an `exclusive_start_key`.
+  milliseconds may_be_old{0};
 };
 
 struct ScanInput {

@@ -115,6 +115,7 @@ void OwnedTables::keep_books(const TableDefinition& wanted, const std::string& i
 
 void OwnedTables::start_over(const std::string& table) {
   recent_.forget_items(table);
+  pages_.forget(table);
   const auto kept = kept_.find(table);
   if (kept == kept_.end()) return;
   const std::string id = kept->second->table_id;
@@ -160,6 +161,7 @@ Async<Result<TableDescription>> OwnedTables::describe_table(std::string table) {
   if (is_missing()) {
     end_books(table);
     recent_.forget_table(table);
+    pages_.forget(table);
   }
   co_return described;
 }
@@ -170,6 +172,7 @@ Async<Result<TableDescription>> OwnedTables::delete_table(std::string table) {
   if (!gone) co_return gone;
   end_books(table);
   recent_.forget_table(table);
+  pages_.forget(table);
   co_return gone;
 }
 

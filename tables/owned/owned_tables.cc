@@ -527,43 +527,5 @@ Async<std::vector<Result<ReadOutput>>> OwnedTables::read_many(std::vector<GetIte
 }
 
 // Reads further pages if most items of a page turn out to have moved, but only a bounded number.
-Async<Result<Page>> OwnedTables::query(QueryInput input) {
-  if (input.index.empty() || input.count_only || !input.projection.empty() ||
-      FRESHET_PLANTED("fleet-own-writes-forgotten")) {
-    auto work = store_.query(std::move(input));
-    co_return co_await work;
-  }
-  constexpr int kMostPages = 4;
-  std::vector<std::string> tables{input.table};
-  co_await know_tables(std::move(tables));
-  recent_.expire(now());
-  const uint32_t limit = input.limit;
-  Page out;
-  for (int pages = 1;; ++pages) {
-    QueryInput sent = input;
-    const BootTime asked = now();  // The store may repeat the request for seconds.
-    auto page = co_await store_.query(std::move(sent));
-    if (!page) co_return page;
-    size_t masked = 0;
-    if (FRESHET_PLANTED("fleet-tasks-of-others-hidden")) {
-      std::erase_if(page->items, [&](const ItemRef& item) {
-        return !recent_.find(input.table, key_in(item.decode(), input.table));
-      });
-    }
-    Page right = recent_.corrected(input, std::move(*page), asked, masked);
-    for (auto& doubt : recent_.take_doubts()) scope_.spawn(look_at_lag(std::move(doubt)));
-    end_lags();
-    std::move(right.items.begin(), right.items.end(), std::back_inserter(out.items));
-    out.count += right.count;
-    out.scanned += right.scanned;
-    out.scanned_bytes += right.scanned_bytes;
-    out.billed_bytes += right.billed_bytes;
-    out.last_evaluated_key = std::move(right.last_evaluated_key);
-    const bool is_short = limit != 0 && out.items.size() < limit && masked > 0;
-    if (!is_short || out.last_evaluated_key.empty() || pages == kMostPages) co_return out;
-    input.limit = limit - static_cast<uint32_t>(out.items.size());
-    input.exclusive_start_key = out.last_evaluated_key;
-  }
-}
 
 }  // namespace freshet

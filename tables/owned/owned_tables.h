@@ -24,6 +24,7 @@
 
 #include "base/async.h"
 #include "tables/owned/kept_books.h"
+#include "tables/owned/recent_pages.h"
 #include "tables/owned/recent_writes.h"
 #include "tables/owned/waiting_line.h"
 #include "tables/tables.h"
@@ -69,7 +70,7 @@ class OwnedTables final : public Tables {
   Async<Result<Page>> query(QueryInput input) override;
   Async<Result<Page>> scan(ScanInput input) override { return store_.scan(std::move(input)); }
 
-  Async<Result<StreamPage>> read_stream(ReadStreamInput input) override { return store_.read_stream(std::move(input)); }
+  Async<Result<StreamPage>> read_stream(ReadStreamInput input) override;
   Async<Result<StreamBounds>> stream_bounds(std::string table) override { return store_.stream_bounds(table); }
   Async<Result<std::vector<ClosedStream>>> closed_streams() override { return store_.closed_streams(); }
   Async<Result<Books>> books(std::string table) override;
@@ -112,6 +113,9 @@ class OwnedTables final : public Tables {
 
   template <class Input>
   Async<Result<void>> find_room(const std::vector<Input>& inputs, Room& room);
+  // The result of a page that the engine has sent a moment ago. Empty: ask the engine.
+  std::optional<Page> known_page(const QueryInput& query);
+  void was_shown(const QueryInput& query, const Page& page);
   void know(TableDescription& description);
   void keep_books(const TableDefinition& wanted, const std::string& id);
   void end_books(const std::string& table);
@@ -147,6 +151,7 @@ class OwnedTables final : public Tables {
   const OwnedOptions options_;
   StoreTraits traits_;
   RecentWrites recent_;
+  RecentPages pages_;
   WaitingLine creates_;                                           // Those that wait for room.
   std::map<std::string, std::shared_ptr<Kept>> kept_;             // By table.
   std::map<std::pair<std::string, std::string>, BootTime> lags_;  // By table and index: when it was last far behind.

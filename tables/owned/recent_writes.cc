@@ -90,7 +90,7 @@ class IndexOrder {
   const bool forward_;
 };
 
-bool can_correct(const QueryInput& query, const IndexDefinition* index) {
+bool is_correctable(const QueryInput& query, const IndexDefinition* index) {
   return index != nullptr && !index->local && query.projection.empty() && !query.count_only &&
          index->keys.more_partition.empty() && index->keys.more_sort.empty();
 }
@@ -389,10 +389,16 @@ void RecentWrites::lags(const QueryInput& query, const KnownTable& table, const 
   doubts_.push_back({query.table, query.index, key_in(item, table.definition.keys), lag});
 }
 
+bool RecentWrites::can_correct(const QueryInput& query) const {
+  const TableDefinition* table = definition(query.table);
+  return table != nullptr && is_correctable(query, table->index(query.index));
+}
+
 Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, size_t& masked) {
   KnownTable* table = table_of(query.table);
   const IndexDefinition* index = table == nullptr ? nullptr : table->definition.index(query.index);
-  if (!can_correct(query, index) || table->entries.empty()) return page;
+  if (!is_correctable(query, index)) return page;
+  if (table->entries.empty() && (query.limit == 0 || page.items.size() <= query.limit)) return page;
   QueryInput again = query;
   again.limit = 0;
   auto remembered = at_once(memory_.query(std::move(again)));

@@ -88,6 +88,8 @@ class RecentWrites {
   // remembered items that the page contained. `now`: when the page was requested. The pages of queries with count_only
   // or a projection stay unchanged.
   Page corrected(const QueryInput& query, Page page, BootTime now, size_t& masked);
+  // False: corrected() leaves all pages of the query unchanged.
+  bool can_correct(const QueryInput& query) const;
 
   // An item that an index shows in another state than the remembered one: the index is behind, or a client has changed
   // the item. A read of the item decides.

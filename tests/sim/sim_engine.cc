@@ -282,6 +282,7 @@ Async<std::vector<Result<ReadOutput>>> SimEngine::read_many(std::vector<GetItemI
 Async<Result<Page>> SimEngine::query(QueryInput input) {
   if (!behind_ || input.index.empty()) return late_.query(std::move(input));
   if (input.consistent) return Result<Page>(invalid("Consistent reads are not supported on global secondary indexes"));
+  ++index_queries_;
   return behind_->query(std::move(input));
 }
 

@@ -73,6 +73,7 @@ class SimEngine final : public Tables {
 
   LateTables& late() { return late_; }
   uint64_t calls() const { return late_.calls(); }
+  uint64_t index_queries() const { return index_queries_; }  // Where the indexes lag.
   void set_faults(SimFaults faults) { faults_ = faults; }
   // From now on, changes of tables are carried out and answered after this delay.
   void delay_changes(nanoseconds time) { changes_take_ = time; }
@@ -120,6 +121,7 @@ class SimEngine final : public Tables {
   LateTables late_;
   uint64_t unknown_ = 0;
   uint64_t refused_edits_ = 0;
+  uint64_t index_queries_ = 0;
   Scope scope_;  // The last member, so that it is destroyed first.
 };
 

@@ -20,6 +20,8 @@ constexpr milliseconds kBuildingLook{50};
 constexpr seconds kPlacedAgain{10};  // The time after which a task that has not got its place is written again.
 constexpr size_t kMostPlacing = 10'000;
 constexpr uint32_t kScannedAtOnce = 1000;
+// How long a take on an engine passes over what others have put, where nothing tells of it.
+constexpr milliseconds kMayBeOld{250};
 constexpr seconds kBuildingLookAtEngine{2};  // Each look is a request, and building takes minutes there.
 
 IndexDefinition queue_index(std::string_view name, std::string_view partition, std::string_view sort) {
@@ -354,6 +356,31 @@ Async<Result<Page>> QueueTable::heads(std::string_view status, uint32_t limit, b
   input.exclusive_start_key = std::move(start);
   auto page = read_index(std::move(input));
   return layout_.has_places ? in_place(std::move(page)) : std::move(page);
+}
+
+Async<Result<Page>> QueueTable::next_to_take(uint32_t limit, bool forward, Item start) {
+  if (services_.tables.traits().immediate || FRESHET_PLANTED("oldest-taken")) {
+    return heads(state::kPending, limit, forward, std::move(start));
+  }
+  return heads_of_late(limit, forward, std::move(start));
+}
+
+Async<Result<Page>> QueueTable::heads_of_late(uint32_t limit, bool forward, Item start) {
+  const WallTime bound = created_bound();
+  // So that calls of the same moment are the same query.
+  const auto rounded = (bound.time_since_epoch() / kMayBeOld + 1) * kMayBeOld;
+  QueryInput input = created_by(state::kPending, WallTime(rounded));
+  input.forward = forward;
+  input.limit = limit;
+  input.exclusive_start_key = std::move(start);
+  input.may_be_old = kMayBeOld;
+  auto reading = read_index(std::move(input));
+  auto placing = layout_.has_places ? in_place(std::move(reading)) : std::move(reading);
+  auto page = co_await placing;
+  if (!page) co_return page;
+  std::erase_if(page->items,
+                [&](const ItemRef& task) { return int_of(task, attribute::kCreated, 0) > epoch_ms(bound); });
+  co_return page;
 }
 
 // Without the tasks that a client, or a daemon with the other layout, has moved to another state. Whatever is not in

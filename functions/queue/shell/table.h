@@ -54,6 +54,8 @@ class QueueTable : QueuePart {
   Async<Result<Page>> read_state(QueryInput query);
   // Reads tasks of a status from one end of the index; PENDING ones up to created_bound().
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
+  // The same for a take of PENDING tasks. On an engine, the newest tasks that others have put may be missing.
+  Async<Result<Page>> next_to_take(uint32_t limit, bool forward, Item start);
   // Tasks that are dated later than this are not served yet.
   WallTime created_bound() const;
   Async<Result<WriteOutput>> edit(EditItemInput input, std::string_view end = {});
@@ -67,6 +69,7 @@ class QueueTable : QueuePart {
   Async<Result<TableDescription>> alter(TableDefinition wanted, const std::string& lost);
   Error trouble(const std::string& what) const;
   void cannot_mend(const std::string& what);
+  Async<Result<Page>> heads_of_late(uint32_t limit, bool forward, Item start);
   Async<Result<Page>> in_place(Async<Result<Page>> reading);
   Async<Result<Page>> scan_state(QueryInput query);
   bool may_place(const ItemRef& task);

@@ -47,6 +47,8 @@ const std::vector<PlantedFault>& planted_faults() {
       {"fleet-old-position-kept", false, "a member that gets a mapping again does not read its position", "move"},
       {"fleet-position-before-work", false, "the position is stored before the function is called", "kill"},
       {"fleet-misplaced-left", false, "a task that a client put gets no place in layout fleet"},
+      {"fleet-own-writes-not-in-page", false,
+       "a take that uses the page of another one does not see what was written since"},
       {"create-overwrites", false, "a late create replaces the task that is there"},
       {"claim-not-fenced", false, "a claim does not look whether the task has moved"},
       {"settle-not-fenced", false, "a stale holder may settle"},

@@ -1,0 +1,93 @@
+// The queries of OwnedTables: corrected by what this process has written, and with pages of a moment ago.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/points.h"
+#include "tables/owned/owned_tables.h"
+
+namespace freshet {
+
+std::optional<Page> OwnedTables::known_page(const QueryInput& query) {
+  const auto* kept = pages_.find(query, now());
+  if (kept == nullptr) return std::nullopt;
+  if (FRESHET_PLANTED("fleet-own-writes-not-in-page")) return kept->page;
+  FRESHET_REACHED("a take used the page of another one");
+  size_t masked = 0;
+  Page page = recent_.corrected(query, kept->page, kept->asked, masked);
+  for (auto& doubt : recent_.take_doubts()) scope_.spawn(look_at_lag(std::move(doubt)));
+  if (page.items.size() < query.limit && !page.last_evaluated_key.empty()) return std::nullopt;
+  page.scanned_bytes = page.billed_bytes = 0;
+  return page;
+}
+
+// A page that was kept before is out of date if the index shows more by now.
+void OwnedTables::was_shown(const QueryInput& query, const Page& page) {
+  for (const ItemRef& item : page.items) {
+    if (!recent_.find(query.table, key_in(item.decode(), query.table))) pages_.shown(query, item);
+  }
+}
+
+Async<Result<Page>> OwnedTables::query(QueryInput input) {
+  if (input.index.empty() || input.count_only || !input.projection.empty() ||
+      FRESHET_PLANTED("fleet-own-writes-forgotten")) {
+    auto work = store_.query(std::move(input));
+    co_return co_await work;
+  }
+  constexpr int kMostPages = 4;
+  std::vector<std::string> tables{input.table};
+  co_await know_tables(std::move(tables));
+  recent_.expire(now());
+  const uint32_t limit = input.limit;
+  const bool keeps_page =
+      input.may_be_old.count() > 0 && limit > 0 && input.exclusive_start_key.empty() && recent_.can_correct(input);
+  if (keeps_page) {
+    if (auto known = known_page(input)) co_return std::move(*known);
+  }
+  Page out;
+  for (int pages = 1;; ++pages) {
+    QueryInput sent = input;
+    if (keeps_page && pages == 1) sent.limit = std::max(limit, RecentPages::kLeastItems);
+    const BootTime asked = now();  // The store may repeat the request for seconds.
+    auto page = co_await store_.query(std::move(sent));
+    if (!page) co_return page;
+    if (keeps_page && pages == 1) {
+      pages_.keep(input, *page, asked);
+    } else {
+      was_shown(input, *page);
+    }
+    size_t masked = 0;
+    if (FRESHET_PLANTED("fleet-tasks-of-others-hidden")) {
+      std::erase_if(page->items, [&](const ItemRef& item) {
+        return !recent_.find(input.table, key_in(item.decode(), input.table));
+      });
+    }
+    Page right = recent_.corrected(input, std::move(*page), asked, masked);
+    for (auto& doubt : recent_.take_doubts()) scope_.spawn(look_at_lag(std::move(doubt)));
+    end_lags();
+    std::move(right.items.begin(), right.items.end(), std::back_inserter(out.items));
+    out.count += right.count;
+    out.scanned += right.scanned;
+    out.scanned_bytes += right.scanned_bytes;
+    out.billed_bytes += right.billed_bytes;
+    out.last_evaluated_key = std::move(right.last_evaluated_key);
+    const bool is_short = limit != 0 && out.items.size() < limit && masked > 0;
+    if (!is_short || out.last_evaluated_key.empty() || pages == kMostPages) co_return out;
+    input.limit = limit - static_cast<uint32_t>(out.items.size());
+    input.exclusive_start_key = out.last_evaluated_key;
+  }
+}
+
+// A change by others makes the pages out of date that are kept.
+Async<Result<StreamPage>> OwnedTables::read_stream(ReadStreamInput input) {
+  const std::string table = input.table;
+  auto page = co_await store_.read_stream(std::move(input));
+  if (!page) co_return page;
+  const bool is_all_own = std::all_of(page->records.begin(), page->records.end(), [&](const ChangeRecord& record) {
+    return recent_.find(table, record.keys).has_value();
+  });
+  if (!is_all_own) pages_.forget(table);
+  co_return page;
+}
+
+}  // namespace freshet
