@@ -2,11 +2,12 @@
 """Measures the capacity that a queue on an engine consumes, as Amazon DynamoDB would bill it: write and read units of a
 task, and units a second of an idle queue.
 
-    bench/capacity.py [--tasks 1000] [--bytes 700] [--batch 1] [--idle 60] [--members 1] [--layout sample]
+    bench/capacity.py [--tasks 1000] [--bytes 700] [--batch 1] [--idle 60] [--members 1] [--layout sample] [--rate 0]
 
 A Freshet is the engine. A proxy before it asks for the consumed capacity with each request and adds it up, that of the
 indexes included. The daemons serve one queue (--fleet), for pull workers: a task of --bytes is created, taken in
-batches of --batch and completed in the same way. Idle units are those of the time after that.
+batches of --batch and completed in the same way. With --rate, tasks are created at that rate and done by an HTTP
+handler instead. Idle units are those of the time after that.
 """
 import argparse
 import collections
@@ -127,11 +128,39 @@ def work(daemon, tasks, size, batch):
         done += len(settle)
 
 
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Does each task at once."""
+
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+        self.wfile.flush()
+
+    def log_message(self, *unused):
+        pass
+
+
+def feed(daemon, tasks, size, rate):
+    began = time.monotonic()
+    for i in range(tasks):
+        time.sleep(max(0, began + i / rate - time.monotonic()))
+        daemon.call("POST", "/queues/QueueTable/tasks", {"taskId": f"t{i}", "payload": "x" * size})
+    while daemon.call("GET", "/queues/QueueTable/stats")["depth"]["SUCCESS"] < tasks:
+        time.sleep(0.1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--bytes", type=int, default=700, help="the size of a task's payload")
     parser.add_argument("--batch", type=int, default=1, help="tasks a request")
+    parser.add_argument("--rate", type=float, default=0, help="tasks a second for an HTTP handler; 0: for pull workers")
     parser.add_argument("--idle", type=float, default=60, help="seconds")
     parser.add_argument("--members", type=int, default=1)
     parser.add_argument("--layout", choices=("sample", "fleet"), default="sample", help="LAYOUT of the queue")
@@ -141,15 +170,23 @@ def main():
         engine = Daemon(place / "engine")
         meter = Meter(int(engine.url.rpartition(":")[2]))
         where = ("--store", "dynamodb", "--endpoint", f"http://127.0.0.1:{meter.server_port}", "--create-tables", "--fleet")
-        serve = ("serve", "QueueTable", "--pull", "--set", f"LAYOUT={options.layout}")
+        handler = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        handler.daemon_threads = True
+        threading.Thread(target=handler.serve_forever, daemon=True).start()
+        runner = ("--to", f"http://127.0.0.1:{handler.server_port}/") if options.rate else ("--pull",)
+        serve = ("serve", "QueueTable", *runner, "--set", f"LAYOUT={options.layout}")
         daemons = [Daemon(place / f"member{i}", *where, command=serve) for i in range(options.members)]
         time.sleep(5)  # They share the queues, and look around.
         meter.units.clear()
         began = time.monotonic()
-        work(daemons[0], options.tasks, options.bytes, options.batch)
+        if options.rate:
+            feed(daemons[0], options.tasks, options.bytes, options.rate)
+        else:
+            work(daemons[0], options.tasks, options.bytes, options.batch)
         took = time.monotonic() - began
         by_table = sorted((kind, table, units / options.tasks) for (kind, table), units in meter.units.items() if kind != "requests")
-        print(f"{options.tasks} tasks of {options.bytes} bytes, {options.batch} a request, in {took:.1f} s:")
+        how = f"{options.rate:g} a second to a handler" if options.rate else f"{options.batch} a request"
+        print(f"{options.tasks} tasks of {options.bytes} bytes, {how}, in {took:.1f} s:")
         print(f"  {meter.total('write') / options.tasks:.2f} write units and {meter.total('read') / options.tasks:.2f} read units a task")
         print("  " + ", ".join(f"{kind} {table} {units:.2f}" for kind, table, units in by_table))
         print("  requests: " + ", ".join(f"{what} {count}" for (kind, what), count in sorted(meter.units.items()) if kind == "requests"))

@@ -185,8 +185,8 @@ struct QueryInput {
   bool measure = false;         // Fills Page::billed_bytes and fetched_units.
   // For a PartiQL statement: the filter may use keys, and sees only the attributes that the index holds.
   bool by_statement = false;
-  // The result may lack what others have written this long ago. Own writes show as always. Stores that are not across a
-  // network ignore it, and so does a query with an `exclusive_start_key`.
+  // The result may lack what others have written within this time; then Page::is_old says so. Own writes show as
+  // always. Stores that are not across a network ignore it, and so does a query with an `exclusive_start_key`.
   milliseconds may_be_old{0};
 };
 
@@ -216,6 +216,7 @@ struct Page {
   uint64_t billed_bytes = 0;   // Their size as the service counts it: for an index, of what it holds.
   // For a local index that lacks some wanted attributes: read units for fetching each item from the table.
   uint64_t fetched_units = 0;
+  bool is_old = false;  // Asked for earlier (QueryInput::may_be_old).
 };
 
 // One entry of a table's change stream. Images are as complete as the stream's view needs, or better.

@@ -89,6 +89,7 @@ void OwnedTables::know(TableDescription& description) {
   TableDefinition& definition = description.definition;
   const auto kept = kept_.find(definition.name);
   if (kept != kept_.end() && kept->second->table_id != description.id) end_books(definition.name);
+  if (recent_.id(definition.name) != description.id) pages_.forget(definition.name);
   recent_.know(definition, description.id);
   const auto still = kept_.find(definition.name);
   if (still != kept_.end()) definition.books = still->second->definition;

@@ -12,22 +12,17 @@ std::optional<Page> OwnedTables::known_page(const QueryInput& query) {
   const auto* kept = pages_.find(query, now());
   if (kept == nullptr) return std::nullopt;
   if (FRESHET_PLANTED("fleet-own-writes-not-in-page")) return kept->page;
-  FRESHET_REACHED("a take used the page of another one");
   size_t masked = 0;
   Page page = recent_.corrected(query, kept->page, kept->asked, masked);
   for (auto& doubt : recent_.take_doubts()) scope_.spawn(look_at_lag(std::move(doubt)));
   if (page.items.size() < query.limit && !page.last_evaluated_key.empty()) return std::nullopt;
+  FRESHET_REACHED("a take used the page of another one");
   page.scanned_bytes = page.billed_bytes = 0;
+  page.is_old = true;
   return page;
 }
 
-// A page that was kept before is out of date if the index shows more by now.
-void OwnedTables::was_shown(const QueryInput& query, const Page& page) {
-  for (const ItemRef& item : page.items) {
-    if (!recent_.find(query.table, key_in(item.decode(), query.table))) pages_.shown(query, item);
-  }
-}
-
+// Reads further pages if most items of a page turn out to have moved: a caller that wants ten items gets ten.
 Async<Result<Page>> OwnedTables::query(QueryInput input) {
   if (input.index.empty() || input.count_only || !input.projection.empty() ||
       FRESHET_PLANTED("fleet-own-writes-forgotten")) {
@@ -47,15 +42,13 @@ Async<Result<Page>> OwnedTables::query(QueryInput input) {
   Page out;
   for (int pages = 1;; ++pages) {
     QueryInput sent = input;
-    if (keeps_page && pages == 1) sent.limit = std::max(limit, RecentPages::kLeastItems);
+    const bool is_kept = keeps_page && pages == 1;
+    if (is_kept) sent.limit = pages_.wide_limit(input.table, limit);
+    const uint64_t generation = pages_.generation(input.table);
     const BootTime asked = now();  // The store may repeat the request for seconds.
     auto page = co_await store_.query(std::move(sent));
     if (!page) co_return page;
-    if (keeps_page && pages == 1) {
-      pages_.keep(input, *page, asked);
-    } else {
-      was_shown(input, *page);
-    }
+    if (is_kept) pages_.keep(input, *page, asked, generation);
     size_t masked = 0;
     if (FRESHET_PLANTED("fleet-tasks-of-others-hidden")) {
       std::erase_if(page->items, [&](const ItemRef& item) {
@@ -76,18 +69,6 @@ Async<Result<Page>> OwnedTables::query(QueryInput input) {
     input.limit = limit - static_cast<uint32_t>(out.items.size());
     input.exclusive_start_key = out.last_evaluated_key;
   }
-}
-
-// A change by others makes the pages out of date that are kept.
-Async<Result<StreamPage>> OwnedTables::read_stream(ReadStreamInput input) {
-  const std::string table = input.table;
-  auto page = co_await store_.read_stream(std::move(input));
-  if (!page) co_return page;
-  const bool is_all_own = std::all_of(page->records.begin(), page->records.end(), [&](const ChangeRecord& record) {
-    return recent_.find(table, record.keys).has_value();
-  });
-  if (!is_all_own) pages_.forget(table);
-  co_return page;
 }
 
 }  // namespace freshet

@@ -526,6 +526,4 @@ Async<std::vector<Result<ReadOutput>>> OwnedTables::read_many(std::vector<GetIte
   co_return items;
 }
 
-// Reads further pages if most items of a page turn out to have moved, but only a bounded number.
-
 }  // namespace freshet

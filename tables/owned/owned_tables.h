@@ -70,7 +70,7 @@ class OwnedTables final : public Tables {
   Async<Result<Page>> query(QueryInput input) override;
   Async<Result<Page>> scan(ScanInput input) override { return store_.scan(std::move(input)); }
 
-  Async<Result<StreamPage>> read_stream(ReadStreamInput input) override;
+  Async<Result<StreamPage>> read_stream(ReadStreamInput input) override { return store_.read_stream(std::move(input)); }
   Async<Result<StreamBounds>> stream_bounds(std::string table) override { return store_.stream_bounds(table); }
   Async<Result<std::vector<ClosedStream>>> closed_streams() override { return store_.closed_streams(); }
   Async<Result<Books>> books(std::string table) override;
@@ -115,7 +115,6 @@ class OwnedTables final : public Tables {
   Async<Result<void>> find_room(const std::vector<Input>& inputs, Room& room);
   // The result of a page that the engine has sent a moment ago. Empty: ask the engine.
   std::optional<Page> known_page(const QueryInput& query);
-  void was_shown(const QueryInput& query, const Page& page);
   void know(TableDescription& description);
   void keep_books(const TableDefinition& wanted, const std::string& id);
   void end_books(const std::string& table);

@@ -104,6 +104,27 @@ TEST_F(EngineQueue, TasksOfClientsAreTakenAndGetWhatTheyLack) {
   EXPECT_EQ(taken->size(), 2u) << ids(taken);
 }
 
+// Takes in quick succession share a page of the index (QueryInput::may_be_old), which lacks the client's task.
+TEST_F(EngineQueue, AWaitingTakeGetsAClientsTaskAlthoughAnOlderPageLacksIt) {
+  QueueWorld& here = world(milliseconds(0));
+  QueueSettings settings;
+  settings.look_around = seconds(60);
+  Queue& queue = here.start(settings);
+  here.pass(seconds(5));
+  here.pass(milliseconds(260 - here.now_ms() % 250));  // Pages are shared within such a time.
+  EXPECT_EQ(ids(take(queue)), "") << "its page is empty";
+  here.put_pending("theirs", here.now_ms());
+  here.pass(milliseconds(50));
+  TakeInput input;
+  input.wait = seconds(30);
+  auto taking = queue.take(input);
+  here.pass(milliseconds(100));
+  EXPECT_FALSE(taking.is_ready()) << "it has the page of before";
+  here.pass(milliseconds(300));
+  ASSERT_TRUE(taking.is_ready());
+  EXPECT_EQ(ids(taking.take()), "theirs");
+}
+
 TEST_F(EngineQueue, LeasesOfADaemonThatDiedEndAtTheNextStart) {
   QueueWorld& here = world(milliseconds(300));
   QueueSettings settings;

@@ -11,7 +11,7 @@ Async<Result<FoundTasks>> TaskFinder::candidates(size_t wanted, bool urgent, Tas
   TakeChoice choice(core_, settings_, wanted, urgent, std::move(start), purpose);
   while (auto ask = choice.next(choice.by_lanes() ? now_checked() : now())) {
     const bool may_fail = ask->may_fail;
-    auto reading = read(std::move(*ask));
+    auto reading = read(std::move(*ask), purpose == TakeChoice::Purpose::kTake);
     auto page = co_await reading;
     if (!page && !may_fail) co_return fail(page.error());
     choice.came(page ? std::move(*page) : Page(), now());
@@ -31,7 +31,7 @@ Async<Result<bool>> TaskFinder::has_work() {
   }
   WorkLook look(core_);
   while (auto ask = look.next()) {
-    auto reading = read(std::move(*ask));
+    auto reading = read(std::move(*ask), false);
     auto page = co_await reading;
     if (!page) co_return fail(page.error());
     look.came(std::move(*page), now());

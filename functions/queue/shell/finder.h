@@ -34,7 +34,7 @@ class TaskFinder : QueuePart {
   Async<Result<Page>> lane_heads(std::string lane, uint32_t limit, bool newest_first, Item start);
 
  private:
-  Async<Result<Page>> read(PageAsk ask);
+  Async<Result<Page>> read(PageAsk ask, bool to_take);
   QueryInput urgent_query(std::string_view lane, const TaskWalk& walk) const;
 };
 

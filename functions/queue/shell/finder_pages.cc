@@ -14,7 +14,7 @@ WallTime deadline_of(const ItemRef& task) {
 
 }  // namespace
 
-Async<Result<Page>> TaskFinder::read(PageAsk ask) {
+Async<Result<Page>> TaskFinder::read(PageAsk ask, bool to_take) {
   const bool oldest_first = ask.from == PageAsk::From::kOldest;
   if (ask.from == PageAsk::From::kDeadline) {
     QueryInput query = urgent_query(ask.lane, ask.walk);
@@ -22,7 +22,8 @@ Async<Result<Page>> TaskFinder::read(PageAsk ask) {
     query.exclusive_start_key = std::move(ask.walk.key);
     return parts_.table.read_index(std::move(query));
   }
-  if (ask.lane.empty()) return parts_.table.next_to_take(ask.limit, oldest_first, std::move(ask.walk.key));
+  if (ask.lane.empty() && to_take) return parts_.table.next_to_take(ask.limit, oldest_first, std::move(ask.walk.key));
+  if (ask.lane.empty()) return parts_.table.heads(state::kPending, ask.limit, oldest_first, std::move(ask.walk.key));
   return lane_heads(std::move(ask.lane), ask.limit, !oldest_first, std::move(ask.walk.key));
 }
 

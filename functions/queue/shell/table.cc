@@ -1,6 +1,7 @@
 #include "functions/queue/shell/table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/limits.h"
 #include "base/points.h"
@@ -20,7 +21,7 @@ constexpr milliseconds kBuildingLook{50};
 constexpr seconds kPlacedAgain{10};  // The time after which a task that has not got its place is written again.
 constexpr size_t kMostPlacing = 10'000;
 constexpr uint32_t kScannedAtOnce = 1000;
-// How long a take on an engine passes over what others have put, where nothing tells of it.
+// A take on an engine may miss a task that others have put within this time.
 constexpr milliseconds kMayBeOld{250};
 constexpr seconds kBuildingLookAtEngine{2};  // Each look is a request, and building takes minutes there.
 
@@ -362,10 +363,10 @@ Async<Result<Page>> QueueTable::next_to_take(uint32_t limit, bool forward, Item 
   if (services_.tables.traits().immediate || FRESHET_PLANTED("oldest-taken")) {
     return heads(state::kPending, limit, forward, std::move(start));
   }
-  return heads_of_late(limit, forward, std::move(start));
+  return shared_heads(limit, forward, std::move(start));
 }
 
-Async<Result<Page>> QueueTable::heads_of_late(uint32_t limit, bool forward, Item start) {
+Async<Result<Page>> QueueTable::shared_heads(uint32_t limit, bool forward, Item start) {
   const WallTime bound = created_bound();
   // So that calls of the same moment are the same query.
   const auto rounded = (bound.time_since_epoch() / kMayBeOld + 1) * kMayBeOld;
@@ -380,7 +381,16 @@ Async<Result<Page>> QueueTable::heads_of_late(uint32_t limit, bool forward, Item
   if (!page) co_return page;
   std::erase_if(page->items,
                 [&](const ItemRef& task) { return int_of(task, attribute::kCreated, 0) > epoch_ms(bound); });
+  const bool is_short = page->items.size() < limit && page->last_evaluated_key.empty();
+  if (page->is_old && is_short && !std::exchange(looks_soon_, true)) scope_.spawn(look_soon());
   co_return page;
+}
+
+// A take that found too little in an old page may wait for a task that the index has shown since.
+Async<void> QueueTable::look_soon() {
+  co_await sleep_for(services_.scheduler, kMayBeOld);
+  looks_soon_ = false;
+  if (!core_.agenda.given_up()) parts_.takes.wake();
 }
 
 // Without the tasks that a client, or a daemon with the other layout, has moved to another state. Whatever is not in

@@ -54,7 +54,8 @@ class QueueTable : QueuePart {
   Async<Result<Page>> read_state(QueryInput query);
   // Reads tasks of a status from one end of the index; PENDING ones up to created_bound().
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
-  // The same for a take of PENDING tasks. On an engine, the newest tasks that others have put may be missing.
+  // The same for a take of PENDING tasks. On an engine it may use the page of a take of a moment ago, and then lack
+  // what others have put since.
   Async<Result<Page>> next_to_take(uint32_t limit, bool forward, Item start);
   // Tasks that are dated later than this are not served yet.
   WallTime created_bound() const;
@@ -69,7 +70,8 @@ class QueueTable : QueuePart {
   Async<Result<TableDescription>> alter(TableDefinition wanted, const std::string& lost);
   Error trouble(const std::string& what) const;
   void cannot_mend(const std::string& what);
-  Async<Result<Page>> heads_of_late(uint32_t limit, bool forward, Item start);
+  Async<Result<Page>> shared_heads(uint32_t limit, bool forward, Item start);
+  Async<void> look_soon();
   Async<Result<Page>> in_place(Async<Result<Page>> reading);
   Async<Result<Page>> scan_state(QueryInput query);
   bool may_place(const ItemRef& task);
@@ -83,6 +85,7 @@ class QueueTable : QueuePart {
   std::optional<Error> gone_;
   std::optional<Error> broken_;
   bool is_mending_ = false;
+  bool looks_soon_ = false;
   BootTime placing_swept_{};
   std::map<std::string, BootTime> placing_;  // By task: when it may be written again to get its place.
 };
