@@ -125,6 +125,27 @@ TEST_F(EngineQueue, AWaitingTakeGetsAClientsTaskAlthoughAnOlderPageLacksIt) {
   EXPECT_EQ(ids(taking.take()), "theirs");
 }
 
+TEST_F(EngineQueue, AClientsTaskStartsAProcessorAtTheNextLook) {
+  QueueWorld& here = world(milliseconds(300));
+  QueueSettings settings;
+  settings.start_topic = "Starts";
+  Queue& queue = here.start(settings);
+  here.pass(seconds(5));
+  for (int i = 0; i < 3; ++i) {
+    queue.processor_began();
+    queue.processor_ended();
+    here.pass(milliseconds(1'700));
+    const size_t before = here.topics.published.size();
+    here.put_pending("theirs" + std::to_string(i), here.now_ms());
+    here.pass(milliseconds(300) + seconds(1) + milliseconds(100));
+    EXPECT_EQ(here.topics.published.size(), before + 1) << "the index lags 300 ms, and the queue looks each second";
+    EXPECT_EQ(take(queue)->size(), 1u);
+  }
+  here.put_pending("unserved", here.now_ms());
+  here.pass(seconds(14));
+  EXPECT_EQ(here.topics.published.size(), 5u) << "no processor comes: another Start each five seconds";
+}
+
 TEST_F(EngineQueue, LeasesOfADaemonThatDiedEndAtTheNextStart) {
   QueueWorld& here = world(milliseconds(300));
   QueueSettings settings;

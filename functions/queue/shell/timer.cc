@@ -151,13 +151,16 @@ Async<void> QueueTimer::look_for_waiting() {
     const int64_t comes_ms = core_.times.dated_ahead(int_of(page->items[0], attribute::kCreated, 0));
     core_.agenda.look_by(boot() + due_in(comes_ms, wall()));
   }
-  if (parts_.takes.anyone_waits() || (!core_.agenda.has_processor() && !core_.agenda.start_is_planned())) {
-    auto head = co_await parts_.table.heads(state::kPending, 1, false, Item());
-    if (head && !head->items.empty()) {
-      parts_.takes.wake();
-      start_soon(settings_.start_retry);
-    }
-  }
+  // Where no stream shows what clients put, nobody else starts a processor for it. One that was started and has not
+  // come gets the time of a retry.
+  const bool waits_for_one = start_pending_ && boot() < *started_ + settings_.start_retry;
+  const bool at_once = !Follower::can_follow(services_.tables.traits()) && !waits_for_one;
+  const bool lacks_one = !core_.agenda.has_processor() && (at_once || !core_.agenda.start_is_planned());
+  if (!parts_.takes.anyone_waits() && !lacks_one) co_return;
+  auto head = co_await parts_.table.heads(state::kPending, 1, false, Item());
+  if (!head || head->items.empty()) co_return;
+  parts_.takes.wake();
+  start_soon(at_once ? milliseconds(0) : settings_.start_retry);
 }
 
 // Reads the first PENDING task that is dated too far ahead.
@@ -186,6 +189,7 @@ Async<void> QueueTimer::publish_start() {
   auto published = co_await services_.topics.publish(std::move(input));
   if (published) {
     started_ = boot();
+    start_pending_ = true;
     log_.debug("START_PUBLISHED", {{"queue", table_}, {"topic", settings_.start_topic}});
   } else {
     log_.warn("START_FAILED", {{"queue", table_}, {"message", published.error().message}});
@@ -194,6 +198,7 @@ Async<void> QueueTimer::publish_start() {
 
 void QueueTimer::processor_ended() {
   core_.agenda.processor_ended();
+  start_pending_ = false;
   if (!core_.agenda.has_processor()) start_soon(settings_.start_retry);
 }
 

@@ -55,6 +55,7 @@ class QueueTimer : QueuePart {
   bool tick_posted_ = false;
   BootTime due_looked_{};
   std::optional<BootTime> started_;  // When it last published `Start`.
+  bool start_pending_ = false;       // No processor has ended since.
   TimerId timer_ = 0;
 };
 
