@@ -97,6 +97,14 @@ void Queues::close(const std::string& table) {
   if (sweeps_.size() == 0) sweeps_.spawn(sweep());
 }
 
+size_t Queues::left_elsewhere(const std::string& table) const {
+  size_t left = left_elsewhere_ ? left_elsewhere_(table) : 0;
+  for (const auto& queue : closed_) {
+    if (queue->name() == table) left += queue->in_work();
+  }
+  return left;
+}
+
 std::map<std::string, size_t> Queues::left_in_work() const {
   std::map<std::string, size_t> out;
   for (const auto& queue : closed_) {

@@ -38,11 +38,12 @@ class Queues final : public TaskQueues {
   void set_create_elsewhere(CreateElsewhere create) { create_elsewhere_ = std::move(create); }
   const CreateElsewhere& create_elsewhere() const { return create_elsewhere_; }
 
-  // Says how many tasks of a queue are still in work at daemons that served it before: they count against its limits.
-  // Without it, none are.
+  // Says how many tasks of a queue are still in work at other daemons that served it before: they count against its
+  // limits. Without it, none are.
   using LeftElsewhere = std::function<size_t(const std::string& table)>;
   void set_left_elsewhere(LeftElsewhere left) { left_elsewhere_ = std::move(left); }
-  size_t left_elsewhere(const std::string& table) const { return left_elsewhere_ ? left_elsewhere_(table) : 0; }
+  // Those, and the ones that this daemon still has from when it served the queue before.
+  size_t left_elsewhere(const std::string& table) const;
   // By table: the tasks of closed queues that this daemon has in work.
   std::map<std::string, size_t> left_in_work() const;
 

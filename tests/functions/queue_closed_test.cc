@@ -118,6 +118,22 @@ TEST_P(ClosedQueue, ItIsDestroyedOnceNobodyUsesIt) {
   EXPECT_EQ(world.queues->closing(), 0u);
 }
 
+// A queue that moves away and comes back.
+TEST_P(ClosedQueue, WhatIsInWorkCountsWhenTheQueueIsOpenedAgain) {
+  auto queue = start();
+  create(*queue, {"a", "b"});
+  const auto taken = take(*queue, 2);
+  ASSERT_EQ(taken->size(), 2u);
+  world.queues->set_left_elsewhere([](const std::string&) { return size_t{1}; });
+  close();
+  const auto again = open(*world.queues);
+  EXPECT_EQ(again->left_elsewhere(), 3u) << "those of this daemon, and one that another daemon has";
+  ASSERT_TRUE(settle(*queue, Kind::kComplete, (*taken)[0]));
+  EXPECT_EQ(again->left_elsewhere(), 2u);
+  ASSERT_TRUE(settle(*queue, Kind::kRelease, (*taken)[1]));
+  EXPECT_EQ(again->left_elsewhere(), 1u);
+}
+
 TEST_P(ClosedQueue, WhatIsHeldIsSettledAfterwards) {
   auto queue = start();
   const std::weak_ptr<Queue> there = queue;
