@@ -222,6 +222,7 @@ bool QueueUnits::stop(const std::string& unit) {
   const std::string queue = queue_of(unit);
   wanted_.erase(queue);
   if (!FRESHET_PLANTED("fleet-queue-left-open")) parts_.queues.close(queue);
+  if (FRESHET_PLANTED("fleet-left-unsaid")) return true;
   fleet_->set_left(left_in_work());  // Written with what this member holds from now on.
   if (!std::exchange(reports_left_, true)) scope_.spawn(report_left());
   return true;
@@ -238,7 +239,7 @@ Async<void> QueueUnits::report_left() {
   std::map<std::string, uint64_t> left;
   do {
     co_await sleep_for(parts_.scheduler, kLookAtLeft);
-    left = left_in_work();
+    if (!FRESHET_PLANTED("fleet-left-ends-early")) left = left_in_work();
     fleet_->set_left(left, true);
   } while (!left.empty());
   reports_left_ = false;

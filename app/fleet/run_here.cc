@@ -94,7 +94,7 @@ Async<HttpResponse> RunHere::answer(std::string body) {
   {
     Scope both;  // Its end is that of the work.
     both.spawn(work(**runner, std::move(*order), result, over));
-    if (!over.is_set()) both.spawn(watch(owner, epoch, over));
+    if (!over.is_set() && !FRESHET_PLANTED("fleet-runs-outlive-their-owner")) both.spawn(watch(owner, epoch, over));
     static_cast<void>(co_await over.future());
   }
   if (result) co_return tasks::json_answer(run_result_json(*result));

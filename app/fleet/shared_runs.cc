@@ -91,6 +91,7 @@ size_t SharedRuns::running_at(const std::string& member) const {
 const MemberBeat* SharedRuns::choose(const std::string& queue, const std::set<std::string>& tried) const {
   const FleetCore* fleet = units_.core();
   if (!fleet || fleet->membership() != Membership::kJoined) return nullptr;
+  if (FRESHET_PLANTED("fleet-runs-stay-here")) return nullptr;
   if (this->running() - running_at(units_.id()) >= kMostElsewhere) return nullptr;
   const auto running = [&](const std::string& member) {
     const auto found = running_.find({queue, member});

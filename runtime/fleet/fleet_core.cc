@@ -39,6 +39,7 @@ void FleetCore::set_left(std::map<std::string, uint64_t> left) {
 
 uint64_t FleetCore::left_elsewhere(const std::string& unit) const {
   uint64_t count = 0;
+  if (FRESHET_PLANTED("fleet-left-ignored")) return count;
   for (const auto& [id, units] : view_.units) {
     const auto left = units.left.find(unit);
     if (id == me_.id || left == units.left.end() || !is_alive(id)) continue;

@@ -1,11 +1,10 @@
 #include "tests/sim/fleet/cluster.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/check.h"
+#include "tests/sim/fleet/fleet_template.h"
 #include "tests/sim/machine/sources.h"
 
 namespace freshet::fleet_sim {
@@ -20,53 +19,6 @@ constexpr milliseconds kLongestStop{20'000};
 constexpr milliseconds kAftermath{6'000};  // Requests under way at a fault may end that much later.
 constexpr uint64_t kTurnsAfterPause = 3;
 
-// A table with a stream, and a function that a program serves.
-std::string mapping_resources(int lanes) {
-  std::string text = R"(
-  ChangedTable:
-    Type: AWS::DynamoDB::Table
-    Properties:
-      TableName: @table
-      BillingMode: PAY_PER_REQUEST
-      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
-      KeySchema: [{AttributeName: id, KeyType: HASH}]
-      StreamSpecification: {StreamViewType: NEW_IMAGE}
-  WatchFunction:
-    Type: AWS::Serverless::Function
-    Properties:
-      Runtime: provided.al2023
-      CodeUri: @code
-      Handler: watch
-      Timeout: 4
-      MemorySize: 256
-      Events:
-        Change:
-          Type: DynamoDB
-          Properties:
-            Stream: !GetAtt ChangedTable.StreamArn
-            StartingPosition: TRIM_HORIZON
-            BatchSize: 10
-            ParallelizationFactor: @lanes
-)";
-  const auto set = [&text](const std::string& name, const std::string& value) {
-    text.replace(text.find(name), name.size(), value);
-  };
-  set("@table", kChangedTable);
-  set("@code", sim::sources() + "/tests/sim/machine/program/");
-  set("@lanes", std::to_string(lanes));
-  return text;
-}
-
-// The queues' template, with a mapping.
-std::string with_mapping(int lanes) {
-  std::ifstream file(sim::sources() + "/config/lifo.yaml");
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const std::string resources = "\nResources:\n";
-  const size_t at = text.find(resources);
-  FRESHET_CHECK(at != std::string::npos, "the template has resources");
-  return text.insert(at + resources.size(), mapping_resources(lanes));
-}
-
 }  // namespace
 
 Cluster::Cluster(const FleetRunPlan& plan, sim::Trace& trace, sim::Verdict& verdict, Ledger& ledger)
@@ -77,6 +29,7 @@ Cluster::Cluster(const FleetRunPlan& plan, sim::Trace& trace, sim::Verdict& verd
       random_(plan.seed * 6'364'136 + 11),
       clock_(kStart),
       network_(clock_, random_.next()),
+      runs_(verdict, plan.run_limit),
       engine_faults_(random_.next(), trace),
       outside_(clock_, waiter_),
       outside_io_(*IoThread::without_thread(clock_, outside_network_)) {
@@ -109,7 +62,7 @@ DaemonOptions Cluster::member_options(size_t index, uint16_t port) const {
     options.deploy.settings.push_back("CreateTasksFunction.QUEUE_TABLE=" + std::string(kScheduledQueue));
     options.deploy.settings.emplace_back("CreateTasksFunction.CREATE_TASKS=1");
   }
-  if (plan_.has_mapping) options.deploy.text = with_mapping(plan_.lanes);
+  if (plan_.has_mapping || plan_.has_runs) options.deploy.text = template_of(plan_);
   options.data = "/simulated/member" + std::to_string(index);
   options.listen = "127.0.0.1:" + std::to_string(port);
   options.store = "dynamodb";
@@ -157,7 +110,10 @@ void Cluster::kill_all() {
 
 void Cluster::saw_log(const std::string& node, std::string_view line) {
   const std::string event = field_of(line, "event");
-  if (event == "FLEET_JOINED") ledger_.life_begins(field_of(line, "member"), now());
+  if (event == "FLEET_JOINED") {
+    ledger_.life_begins(field_of(line, "member"), now());
+    runs_.life_begins(field_of(line, "member"), node, now());
+  }
   if (event == "FLEET_LEADER") {
     const auto [leader, is_new] = leaders_.emplace(number_of(line, "term"), node);
     verdict_.expect(is_new || leader->second == node, "one term has two leaders", leader->second + " and " + node);

@@ -14,6 +14,7 @@
 #include "tests/sim/fleet/fleet_node.h"
 #include "tests/sim/fleet/fleet_plan.h"
 #include "tests/sim/fleet/ledger.h"
+#include "tests/sim/fleet/runs_judge.h"
 #include "tests/sim/fleet/units_judge.h"
 #include "tests/sim/machine/sim_network.h"
 #include "tests/sim/machine/trace.h"
@@ -22,8 +23,6 @@
 namespace freshet::fleet_sim {
 
 inline constexpr uint16_t kEnginePort = 8000;
-inline constexpr milliseconds kFleetLease{3'000};
-
 class Cluster {
  public:
   // `plan`, `trace`, `verdict` and `ledger` outlive it.
@@ -52,6 +51,7 @@ class Cluster {
   IoThread& outside_io() { return *outside_io_; }
   const std::vector<uint16_t>& ports() const { return ports_; }
   const UnitsJudge& units() const { return units_; }
+  RunsJudge& runs() { return runs_; }
   // The times at which the function of the schedule has begun, in order.
   const std::vector<BootTime>& scheduled() const { return scheduled_; }
   SimClock& clock() { return clock_; }
@@ -98,6 +98,7 @@ class Cluster {
   void change_folder(Member& member);
   void plan_next_fault();
   void disturb(milliseconds time);
+  void shake(milliseconds time, const std::string& node = "");
   milliseconds draw(int64_t least, int64_t most);
   Member* any_up();
   Member& entry(FleetNode& node);
@@ -110,6 +111,7 @@ class Cluster {
   SimClock clock_;
   sim::SimNetwork network_;
   UnitsJudge units_{verdict_};
+  RunsJudge runs_;
   SimWaiter waiter_{clock_};
   NodeNetwork outside_network_{network_, 1};
   EngineFaults engine_faults_;

@@ -9,6 +9,8 @@ namespace {
 constexpr std::chrono::microseconds kLeastDelay{20};
 constexpr std::chrono::microseconds kMostDelay{200};
 constexpr milliseconds kLongestSpike{8'000};  // The lag of an index that is far behind.
+constexpr milliseconds kFeltFor{6'000};       // Calls of the engine fail that much later.
+constexpr milliseconds kAwake{50};            // After a pause, a member finds out what it has missed.
 constexpr std::string_view kNudge = "POST /fleet/nudge ";
 }  // namespace
 
@@ -18,6 +20,11 @@ milliseconds Cluster::draw(int64_t least, int64_t most) {
 
 void Cluster::disturb(milliseconds time) {
   disturbances_.emplace_back(now(), now() + time);
+}
+
+// For that time, the node may not know in time what others do; without a node, none may.
+void Cluster::shake(milliseconds time, const std::string& node) {
+  runs_.shaken(now(), now() + time, node);
 }
 
 void Cluster::begin_faults() {
@@ -86,6 +93,8 @@ void Cluster::make_member_fault(const std::string& name, Member& member) {
   disturb(time);
   trace_.note("   " + node.name() + " for " + std::to_string(time.count()) + " ms");
   if (name == "no-engine" || name == "no-members") shut(member, name == "no-engine", time);
+  if (name == "no-members") runs_.silenced(now(), now() + time, node.name());
+  if (name == "no-engine" || name == "pause") shake(time + kFeltFor, node.name());
   if (name == "term") stop_member(node, draw(0, 3'000));
   if (name == "move") {
     stop_member(node, draw(0, 500));
@@ -105,6 +114,7 @@ void Cluster::make_member_fault(const std::string& name, Member& member) {
   if (name == "pause") {
     node.pause_until(now() + time);
     units_.paused(node.name());
+    runs_.absent(node.name(), now() + time + kAwake);
     member.looks_at_turn = 0;
   }
   if (name == "kill" || name == "wrong-clock") {
@@ -131,6 +141,7 @@ void Cluster::make_network_fault(const std::string& name) {
     return;
   }
   disturb(time);
+  shake(time + kFeltFor);
   if (name == "cut") network_.cut_some(100 + random_.below(900));
   if (name == "freeze") network_.freeze_some(100 + random_.below(900));
   if (name == "refuse") {
@@ -164,6 +175,7 @@ void Cluster::make_engine_fault(const std::string& name) {
     return later(time, [this] { set_lags(); });
   }
   disturb(time + EngineFaults::kLongestDelay);
+  shake(time + EngineFaults::kLongestDelay);
   if (name == "throttle") rates.throttled = random_.below(4) == 0 ? 1'000 : 100 + share;
   if (name == "engine-error") rates.error_before = rates.error_after = 20 + share / 2;
   if (name == "lost-answer") rates.lost = 10 + share / 2;
@@ -177,6 +189,7 @@ void Cluster::end_faults() {
   faults_over_ = true;
   next_fault_ = BootTime::max();
   disturb(seconds(1));
+  shake(seconds(1));
   network_.refuse_connections(0);
   network_.set_delay(kLeastDelay, kMostDelay);
   network_.lose(nullptr);

@@ -27,7 +27,8 @@ milliseconds draw_patience(const FleetStage& stage, Random& random) {
   return !stage.calm && random.below(3) == 0 ? milliseconds(15'000) : kPatience;
 }
 
-// Sent until it is answered, at one member after the other.
+}  // namespace
+
 Async<void> create_task(FleetStage& stage, Random& random, std::string queue, std::string id) {
   stage.ledger.create_sent(queue, id, stage.caller.now());
   for (int tries = 0; tries < 60 && !stage.verdict.is_broken(); ++tries) {
@@ -47,8 +48,6 @@ Async<void> create_task(FleetStage& stage, Random& random, std::string queue, st
     co_await pause_for(stage, random, milliseconds(20), milliseconds(400));
   }
 }
-
-}  // namespace
 
 Async<void> pause_for(FleetStage& stage, Random& random, milliseconds least, milliseconds most) {
   const auto time = draw_ms(random, least.count(), most.count());
@@ -81,6 +80,18 @@ Async<void> create_tasks(FleetStage& stage, Random random, std::string name) {
     co_await create_task(stage, random, std::move(queue), std::move(id));
     const bool rests = random.below(20) == 0;
     co_await pause_for(stage, random, milliseconds(1), milliseconds(rests ? 2'000 : 150));
+  }
+  --stage.creators;
+}
+
+Async<void> create_runs(FleetStage& stage, Random random) {
+  ++stage.creators;
+  for (int number = 1; !stage.calm && !stage.verdict.is_broken(); ++number) {
+    std::string queue = kRunQueue;
+    std::string id = "run-" + std::to_string(number);
+    co_await create_task(stage, random, std::move(queue), std::move(id));
+    const bool rests = random.below(40) == 0;
+    co_await pause_for(stage, random, milliseconds(1), milliseconds(rests ? 3'000 : 120));
   }
   --stage.creators;
 }

@@ -38,7 +38,11 @@ Async<void> pause_for(FleetStage& stage, Random& random, milliseconds least, mil
 
 // The engine's tables of the queues that the members' template has not.
 Async<void> make_tables(FleetStage& stage);
+// Sent until it is answered, at one member after the other.
+Async<void> create_task(FleetStage& stage, Random& random, std::string queue, std::string id);
 Async<void> create_tasks(FleetStage& stage, Random random, std::string name);
+// Creates tasks of the queue that all members share.
+Async<void> create_runs(FleetStage& stage, Random random);
 // Puts tasks into the engine's tables, as SDK clients do.
 Async<void> put_tasks(FleetStage& stage, Random random, std::string name);
 Async<void> work_on_tasks(FleetStage& stage, Random random, std::string name);

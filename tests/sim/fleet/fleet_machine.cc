@@ -9,6 +9,8 @@
 #include "tests/sim/fleet/cluster.h"
 #include "tests/sim/fleet/exams.h"
 #include "tests/sim/fleet/fleet_clients.h"
+#include "tests/sim/fleet/run_exams.h"
+#include "tests/sim/fleet/run_programs.h"
 #include "tests/sim/fleet/write_exams.h"
 #include "tests/sim/machine/points.h"
 #include "tests/sim/machine/quick_json.h"
@@ -24,6 +26,7 @@ constexpr milliseconds kLongestRest{180'000};
 constexpr milliseconds kRecount{700'000};  // Owners count their tables every ten minutes.
 constexpr milliseconds kLongestHealing{30'000};
 constexpr milliseconds kJudgePatience{3'000};
+constexpr milliseconds kLookAtLimit{50};
 
 // To within one.
 bool are_shares_equal(const std::map<std::string, std::string>& owners, size_t members) {
@@ -70,6 +73,8 @@ class FleetMachine {
     result.seen = trace_.seen();
     for (const auto& [point, times] : sim::take_reached()) result.seen["point " + point] += times;
     result.seen["order checks"] += ledger_.order_checks();
+    if (cluster_.runs().checks() > 0) result.seen["limit checks through a change of owner"] += cluster_.runs().checks();
+    result.operations += programs_.begun();
     result.last = trace_.last();
     return result;
   }
@@ -97,6 +102,9 @@ class FleetMachine {
       if (text_in(event, "event").empty()) changes_.done(event);
     };
     play.lost_event = [] {};
+    play.runs = [this, name = member.name()](ProcessSpec spec, Scheduler& scheduler) {
+      return programs_.run(name, std::move(spec), scheduler);
+    };
   }
 
   void begin_clients() {
@@ -104,6 +112,10 @@ class FleetMachine {
     if (plan_.has_mapping) {
       clients_.spawn(change_items(stage_, Random(plan_.seed * 17 + 3)));
       clients_.spawn(watch_positions(stage_, Random(plan_.seed * 19 + 3)));
+    }
+    if (plan_.has_runs) {
+      clients_.spawn(create_runs(stage_, Random(plan_.seed * 29 + 3)));
+      clients_.spawn(watch_limit());
     }
     if (plan_.has_events) clients_.spawn(send_events(stage_, Random(plan_.seed * 23 + 3)));
     for (int i = 0; i < plan_.creators; ++i) clients_.spawn(create_tasks(stage_, fork(), "c" + std::to_string(i)));
@@ -131,6 +143,10 @@ class FleetMachine {
   void judge_order() {
     std::map<std::string, StoredTask> all;
     for (const auto& [queue, items] : items_) all.insert(items.begin(), items.end());
+    for (const auto& [id, item] : items_[kRunQueue]) {
+      verdict_.expect(item.status == "SUCCESS" && cluster_.runs().is_done(id), "a task of programs is not done at rest",
+                      id + ": " + item.status);
+    }
     ledger_.judge_end(all);
     ledger_.judge_order(all, [this](const std::string& queue, BootTime from, BootTime to) {
       // Until all members have read who serves a queue now, one of them may write a new task itself. The owner finds
@@ -138,6 +154,13 @@ class FleetMachine {
       const BootTime known = from - kFleetLease / 3;
       return cluster_.units().one_owner("queue/" + queue, known, to) && cluster_.was_calm(from, to);
     });
+  }
+
+  Async<void> watch_limit() {
+    while (!verdict_.is_broken()) {
+      cluster_.runs().look(cluster_.now());
+      co_await sleep_for(cluster_.outside(), kLookAtLimit);
+    }
   }
 
   Async<void> judge(bool& rested) {
@@ -172,6 +195,7 @@ class FleetMachine {
     co_await watch_schedule(exam);
     co_await watch_mapping(exam);
     co_await watch_events(exam);
+    co_await watch_runs(exam, programs_);
     co_await fail_writes(exam);
     const bool still = co_await is_done();
     if (!still && !verdict_.is_broken()) co_return verdict_.broken("a task comes back", unrested_);
@@ -184,7 +208,7 @@ class FleetMachine {
     if (unrested_.empty()) unrested_ = events_.unrun();
     if (!unrested_.empty()) co_return false;
     items_.clear();
-    for (const std::string& queue : plan_.queues) {
+    for (const std::string& queue : plan_.judged_queues()) {
       const bool scanned = co_await scan_table(stage_, queue, items_[queue]);
       if (!scanned) {
         unrested_ = "no scan of " + queue;
@@ -200,7 +224,7 @@ class FleetMachine {
   }
 
   Async<bool> are_books_right() {
-    for (const std::string& queue : plan_.queues) {
+    for (const std::string& queue : plan_.judged_queues()) {
       std::map<std::string, int64_t> counted;
       for (const auto& [id, item] : items_[queue]) ++counted[item.status];
       std::string path = "/queues/" + queue + "/stats";
@@ -243,7 +267,7 @@ class FleetMachine {
       std::string trouble = co_await trouble_of(port, owners);
       if (!trouble.empty()) co_return trouble;
     }
-    for (const std::string& queue : plan_.queues) {
+    for (const std::string& queue : plan_.judged_queues()) {
       if (!owners.contains("queue/" + queue)) co_return queue + " has no owner";
       if (cluster_.units().owner("queue/" + queue).empty()) co_return "nobody serves " + queue;
     }
@@ -269,6 +293,8 @@ class FleetMachine {
   Ledger ledger_{verdict_};
   bool calm_ = false;
   Cluster cluster_;
+  RunPrograms programs_{cluster_.runs(), cluster_.clock(), trace_, Random(plan_.seed * 37 + 5),
+                        calm_,           plan_.run_timeout};
   std::unique_ptr<HttpClient> http_;
   FleetCaller caller_;
   ChangesJudge changes_{verdict_, cluster_.units()};

@@ -43,6 +43,9 @@ constexpr FaultKind kKinds[] = {
 constexpr FaultKind kSlowEngine = {"slow-engine", 15, 30, 200};
 constexpr FaultKind kDeploy = {"deploy", 50, 50, 200};
 
+// Faults that change the owners of queues, and concern one member at a time.
+const std::set<std::string> kOfOneMember = {"kill", "term", "move", "pause", "no-engine", "no-members", "nudge-lost"};
+
 // The kind of a run: a mixture of everything, or one thing alone.
 enum class Mood { kMixed, kCalm, kMoves, kOneFault };
 
@@ -90,7 +93,37 @@ void draw_slow_engine(FleetRunPlan& plan, Mood mood, const std::set<std::string>
   if (drawn && deploys && !without.contains(kDeploy.name)) plan.faults[kDeploy.name] = deploy_rate;
 }
 
+// Drawn apart from all else. In half of them every daemon reaches the engine, so that the limit is judged at each
+// moment.
+void draw_runs(FleetRunPlan& plan, Mood mood, const std::set<std::string>& without) {
+  Random random(plan.seed * 4'768'777'513'237'032'717 + 31);
+  plan.has_runs = random.below(4) == 0 && !without.contains("runs");
+  plan.run_limit = draw_between(random, 2, 6);
+  plan.run_timeout = milliseconds(random.below(2) == 0 ? 3'000 : 7'000);
+  plan.run_active = milliseconds(random.below(2) == 0 ? 60'000 : 4'000);
+  const bool is_of_one = random.below(2) == 0 && mood != Mood::kCalm;
+  if (!plan.has_runs || !is_of_one) return;
+  plan.faults.clear();
+  for (const FaultKind& kind : kKinds) {
+    const bool drawn = kOfOneMember.contains(kind.name) && random.below(3) > 0;
+    const int rate = draw_between(random, kind.least, 2 * kind.most);
+    if (drawn && !without.contains(kind.name)) plan.faults[kind.name] = rate;
+  }
+}
+
 }  // namespace
+
+bool FleetRunPlan::has(const std::string& what) const {
+  if (what == "lag") return !lags.empty();
+  if (what == "runs") return has_runs;
+  return faults.contains(what);
+}
+
+std::vector<std::string> FleetRunPlan::judged_queues() const {
+  std::vector<std::string> all = queues;
+  if (has_runs) all.emplace_back(kRunQueue);
+  return all;
+}
 
 FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without) {
   Random random(seed * 2'654'435'761 + 29);
@@ -111,6 +144,7 @@ FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without
   if (without.contains("lag")) plan.lags.clear();
   draw_faults(plan, mood, random, without);
   draw_slow_engine(plan, mood, without);
+  draw_runs(plan, mood, without);
   if (plan.lags.empty()) plan.faults.erase("index-lag");
   // Drawn apart from all else, too.
   plan.has_schedule = Random(seed * 6'364'136'223'846'793 + 11).below(4) == 0;
@@ -131,6 +165,10 @@ std::string to_string(const FleetRunPlan& plan) {
   if (plan.has_mapping) out += " mapping with " + std::to_string(plan.lanes) + " lanes";
   if (plan.has_events) out += " events";
   if (plan.is_sparse) out += " sparse";
+  if (plan.has_runs) {
+    out += " runs limit " + std::to_string(plan.run_limit) + " timeout " + std::to_string(plan.run_timeout.count()) +
+           " active " + std::to_string(plan.run_active.count());
+  }
   for (const milliseconds lag : plan.lags) out += " lag " + std::to_string(lag.count());
   for (const auto& [name, rate] : plan.faults) out += " " + name + " " + std::to_string(rate);
   return out;

@@ -16,6 +16,8 @@ inline constexpr milliseconds kSchedulePeriod{10'000};
 inline constexpr const char* kChangedTable = "Changes";
 inline constexpr const char* kChangedFunction = "WatchFunction";
 inline constexpr const char* kMappingUnit = "mapping/WatchFunctionChange";
+inline constexpr const char* kRunQueue = "Runs";
+inline constexpr milliseconds kFleetLease{3'000};
 
 struct FleetRunPlan {
   uint64_t seed = 0;
@@ -24,17 +26,24 @@ struct FleetRunPlan {
   int creators = 1;
   int putters = 0;  // Clients that put tasks into the tables by themselves.
   int workers = 1;
-  bool has_schedule = false;       // The template has a schedule, which puts tasks into a queue of its own.
-  bool has_mapping = false;        // The changes of a table drive a function.
-  int lanes = 1;                   // Its parallelization factor.
-  bool has_events = false;         // Clients invoke that function asynchronously.
-  bool is_sparse = false;          // The first queue has layout `fleet`.
-  milliseconds length{20'000};     // Until the last fault.
-  std::vector<milliseconds> lags;  // A lag for each class of the engine's indexes; empty: they show a write at once.
+  bool has_schedule = false;  // The template has a schedule, which puts tasks into a queue of its own.
+  bool has_mapping = false;   // The changes of a table drive a function.
+  int lanes = 1;              // Its parallelization factor.
+  bool has_events = false;    // Clients invoke that function asynchronously.
+  bool is_sparse = false;     // The first queue has layout `fleet`.
+  bool has_runs = false;      // There is a further queue, whose tasks are done by programs on all members.
+  int run_limit = 3;          // How many of them may be in work at once.
+  milliseconds run_timeout{3'000};
+  milliseconds run_active{60'000};  // A processor goes on for so long.
+  milliseconds length{20'000};      // Until the last fault.
+  std::vector<milliseconds> lags;   // A lag for each class of the engine's indexes; empty: they show a write at once.
   // By name, in a thousand seconds of simulated time.
   std::map<std::string, int> faults;
 
-  bool has(const std::string& fault) const { return fault == "lag" ? !lags.empty() : faults.contains(fault); }
+  // `what`: a fault, or a part of the plan ("lag", "runs").
+  bool has(const std::string& what) const;
+  // All queues but that of the schedule.
+  std::vector<std::string> judged_queues() const;
 };
 
 // `without`: faults that are left out; all else stays as the seed has it.

@@ -136,6 +136,10 @@ std::unique_ptr<Program> SimPrograms::start(ProcessSpec spec, ProgramWatcher& wa
 }
 
 Async<Result<ProcessResult>> SimPrograms::run(ProcessSpec spec) {
+  if (play_.runs) {
+    auto running = play_.runs(std::move(spec), scheduler_);
+    co_return co_await running;
+  }
   const bool calm = play_.calm();
   const Fate fate = calm ? Fate::kWell : draw_fate(play_.random);
   play_.saw("program " + std::to_string(static_cast<int>(fate)));

@@ -25,6 +25,8 @@ struct ProgramPlay {
   std::function<void()> lost_event;
   bool daemon_ends = false;  // The daemon ends with its programs, so no attempt is counted for their requests.
   std::function<void(const std::string& what)> saw;
+  // If it is set, it does what a program for a task does, instead of what is here.
+  std::function<Async<Result<ProcessResult>>(ProcessSpec spec, Scheduler& scheduler)> runs;
   // The loop and the client of programs that outlive the daemon.
   Scheduler* outside = nullptr;
   HttpClient* http = nullptr;
