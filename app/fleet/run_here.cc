@@ -70,9 +70,12 @@ Async<void> RunHere::watch(std::string owner, uint64_t epoch, Promise<bool> over
     if (member == fleet->view().members.end() || member->second.epoch != epoch || !fleet->is_alive(owner)) break;
     const BootTime now = units_.scheduler().clock().boot();
     const BootTime seen = fleet->last_seen(owner);
+    const nanoseconds lease = member->second.lease;
+    const nanoseconds silence = lease * 3 / 4;
     // This daemon may have been kept from reading: then the owner is not silent before a whole lease is over.
-    const bool is_silent = fleet->read_begun() - seen >= member->second.lease * 5 / 6;
-    if (is_silent || now - seen >= member->second.lease) break;
+    if (fleet->read_begun() - seen >= silence || now - seen >= lease) break;
+    // Only a read that begins now tells; the next one by itself may come too late.
+    if (now - seen >= silence) units_.nudge();
   }
   over.set(true);
 }

@@ -348,6 +348,18 @@ TEST_F(RunHereTest, ARunEndsWithTheDaemonThatAskedForIt) {
   EXPECT_EQ(answer().status, 500);
 }
 
+// Another daemon serves the queue a lease after the last heartbeat, and may have seen it half a second earlier.
+TEST_F(RunHereTest, ARunEndsBeforeAnotherDaemonServesTheQueue) {
+  ask_for("a");
+  world.pass(seconds(1));
+  owner.reset();
+  const BootTime seen = units->core()->last_seen("owner");
+  const auto silent = [&] { return world.clock.boot() - seen; };
+  while (runner.in_work > 0 && silent() < seconds(4)) world.pass(milliseconds(10));
+  EXPECT_GE(silent(), milliseconds(2'000)) << "until then it may be alive";
+  EXPECT_LE(silent(), milliseconds(2'400));
+}
+
 TEST_F(RunHereTest, ARunEndsWhenTheDaemonThatAskedForItHangsUp) {
   ask_for("a");
   world.pass(seconds(1));

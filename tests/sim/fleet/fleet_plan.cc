@@ -100,7 +100,8 @@ void draw_runs(FleetRunPlan& plan, Mood mood, const std::set<std::string>& witho
   plan.has_runs = random.below(4) == 0 && !without.contains("runs");
   plan.run_limit = draw_between(random, 2, 6);
   plan.run_timeout = milliseconds(random.below(2) == 0 ? 3'000 : 7'000);
-  plan.run_active = milliseconds(random.below(2) == 0 ? 60'000 : 4'000);
+  const uint64_t active = random.below(4);
+  plan.run_active = milliseconds(active == 0 ? 60'000 : active == 1 ? 4'000 : 1'000);
   const bool is_of_one = random.below(2) == 0 && mood != Mood::kCalm;
   if (!plan.has_runs || !is_of_one) return;
   plan.faults.clear();
