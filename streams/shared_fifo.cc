@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/points.h"
 #include "streams/system_table.h"
 #include "tables/lease/events_table.h"
 
@@ -39,6 +40,7 @@ PutItemInput put_claim(const std::string& topic, const FifoClaim& next, const Fi
   put.item.set("last", Value::number(static_cast<int64_t>(next.last)));
   put.item.set("parts", Value::number(static_cast<int64_t>(next.parts)));
   put.cause = Cause::kQueue;
+  if (FRESHET_PLANTED("fleet-topic-claim-unconditional")) return put;
   if (seen.owner.empty()) {
     put.only_new = true;
     return put;

@@ -9,6 +9,7 @@
 
 #include "base/let_others_in.h"
 #include "base/limits.h"
+#include "base/points.h"
 #include "streams/system_table.h"
 #include "streams/topic_fan_out.h"
 #include "streams/topic_service.h"
@@ -112,7 +113,7 @@ Async<Result<void>> TopicService::make_ready(std::string name, std::shared_ptr<F
     auto reading = read_sent(name, fifo, turn);
     done = co_await reading;
   }
-  if (done) {
+  if (done && !FRESHET_PLANTED("fleet-waiting-messages-left")) {
     auto loading = queue_.load_topic(name);
     done = co_await loading;
   }
@@ -133,7 +134,8 @@ Async<Result<void>> TopicService::claim(std::string name, std::shared_ptr<Fifo> 
     if (!is_mine(name, *fifo, turn)) co_return not_served(name);
     const FifoClaim seen = *record ? claim_of(record->decode()) : FifoClaim{};
     // The daemon may have served the topic before it was in a fleet.
-    const FifoClaim next{random_.uuid(), std::max(seen.last, fifo->record.last), 0};
+    FifoClaim next{random_.uuid(), std::max(seen.last, fifo->record.last), 0};
+    if (FRESHET_PLANTED("fleet-numbers-begin-anew")) next.last = fifo->record.last;
     PutItemInput put = put_claim(name, next, seen);
     auto written = co_await tables_.put_item(std::move(put));
     if (written) {
@@ -148,6 +150,7 @@ Async<Result<void>> TopicService::claim(std::string name, std::shared_ptr<Fifo> 
 }
 
 Async<Result<void>> TopicService::read_sent(std::string name, std::shared_ptr<Fifo> fifo, uint64_t turn) {
+  if (FRESHET_PLANTED("fleet-sent-unread")) co_return Result<void>();
   SentLately sent;
   Item start;
   do {

@@ -62,7 +62,7 @@ DaemonOptions Cluster::member_options(size_t index, uint16_t port) const {
     options.deploy.settings.push_back("CreateTasksFunction.QUEUE_TABLE=" + std::string(kScheduledQueue));
     options.deploy.settings.emplace_back("CreateTasksFunction.CREATE_TASKS=1");
   }
-  if (plan_.has_mapping || plan_.has_runs) options.deploy.text = template_of(plan_);
+  options.deploy.text = template_of(plan_);
   options.data = "/simulated/member" + std::to_string(index);
   options.listen = "127.0.0.1:" + std::to_string(port);
   options.store = "dynamodb";

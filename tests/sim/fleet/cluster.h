@@ -30,6 +30,8 @@ class Cluster {
 
   // Called with each member, before its first life. Set it before begin().
   std::function<void(FleetNode& member)> prepare = [](FleetNode&) {};
+  // A member stands still for that time, or does not reach the engine.
+  std::function<void(const std::string& node, milliseconds time)> cut_off = [](const std::string&, milliseconds) {};
   void begin();
   void kill_all();
   // Everything that is to be done at this moment, or a jump to the next one.

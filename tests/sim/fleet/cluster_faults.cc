@@ -94,7 +94,10 @@ void Cluster::make_member_fault(const std::string& name, Member& member) {
   trace_.note("   " + node.name() + " for " + std::to_string(time.count()) + " ms");
   if (name == "no-engine" || name == "no-members") shut(member, name == "no-engine", time);
   if (name == "no-members") runs_.silenced(now(), now() + time, node.name());
-  if (name == "no-engine" || name == "pause") shake(time + kFeltFor, node.name());
+  if (name == "no-engine" || name == "pause") {
+    shake(time + kFeltFor, node.name());
+    cut_off(node.name(), time);
+  }
   if (name == "term") stop_member(node, draw(0, 3'000));
   if (name == "move") {
     stop_member(node, draw(0, 500));

@@ -32,6 +32,7 @@ Async<Reply> FleetCaller::call(uint16_t port, HttpRequest request, std::string w
   }
   reply.status = answer->status;
   reply.body = sim::parse_json(answer->body);
+  reply.text = answer->body;
   trace_.saw(what + " " + std::to_string(reply.status));
   trace_.note("< " + number + " " + std::to_string(reply.status) + " " + answer->body.substr(0, kShown));
   co_return reply;
@@ -61,6 +62,17 @@ Async<Reply> FleetCaller::invoke(uint16_t port, std::string function, nlohmann::
   request.headers = {{"X-Amz-Invocation-Type", "Event"}};
   request.body = sim::text_of_json(event);
   return call(port, std::move(request), "Invoke", patience);
+}
+
+Async<Reply> FleetCaller::publish(uint16_t port, std::string topic, std::string id, std::string group,
+                                  milliseconds patience) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/";
+  request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
+  request.body = "Action=Publish&Version=2010-03-31&TopicArn=" + topic + "&Message=" + id + "&MessageGroupId=" + group +
+                 "&MessageDeduplicationId=" + id;
+  return call(port, std::move(request), "Publish", patience);
 }
 
 Async<Reply> FleetCaller::store(uint16_t port, std::string operation, nlohmann::json input, milliseconds patience) {

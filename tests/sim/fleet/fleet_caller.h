@@ -14,6 +14,7 @@ struct Reply {
   int status = 0;  // 0: no answer.
   bool never_sent = false;
   nlohmann::json body;
+  std::string text;  // The body as it came.
   BootTime sent{};
   BootTime answered{};
   bool ok() const { return status >= 200 && status < 300; }
@@ -34,6 +35,8 @@ class FleetCaller {
   Async<Reply> get(uint16_t port, std::string path, milliseconds patience);
   // Invokes a function asynchronously.
   Async<Reply> invoke(uint16_t port, std::string function, nlohmann::json event, milliseconds patience);
+  // Publishes to a FIFO topic.
+  Async<Reply> publish(uint16_t port, std::string topic, std::string id, std::string group, milliseconds patience);
   // An operation of the item store at the engine.
   Async<Reply> store(uint16_t port, std::string operation, nlohmann::json input, milliseconds patience);
 

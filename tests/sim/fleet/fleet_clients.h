@@ -13,6 +13,7 @@
 #include "tests/sim/fleet/fleet_caller.h"
 #include "tests/sim/fleet/fleet_plan.h"
 #include "tests/sim/fleet/ledger.h"
+#include "tests/sim/fleet/topic_judge.h"
 #include "tests/sim/machine/verdict.h"
 
 namespace freshet::fleet_sim {
@@ -25,12 +26,14 @@ struct FleetStage {
   Ledger& ledger;
   ChangesJudge& changes;
   EventsJudge& events;
+  TopicJudge& topic;
   const uint16_t engine;               // Its port.
   const std::vector<uint16_t>& ports;  // All members', dead or alive.
   const bool& calm;                    // Nothing new is created, and workers do their work well.
   int creators = 0;                    // That have not ended.
   bool resting = false;                // Workers take nothing.
   uint64_t operations = 0;
+  uint64_t calls = 0;                            // Publishes.
   std::map<std::string, int64_t> versions = {};  // By item: the last one that was written.
 };
 

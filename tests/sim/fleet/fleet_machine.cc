@@ -11,6 +11,8 @@
 #include "tests/sim/fleet/fleet_clients.h"
 #include "tests/sim/fleet/run_exams.h"
 #include "tests/sim/fleet/run_programs.h"
+#include "tests/sim/fleet/topic_clients.h"
+#include "tests/sim/fleet/topic_exams.h"
 #include "tests/sim/fleet/write_exams.h"
 #include "tests/sim/machine/points.h"
 #include "tests/sim/machine/quick_json.h"
@@ -47,8 +49,12 @@ class FleetMachine {
         cluster_(plan, trace_, verdict_, ledger_),
         http_(make_http_client({}, {&cluster_.outside_io()}, cluster_.clock(), cluster_.outside(), cluster_.outside())),
         caller_(*http_, cluster_.outside(), trace_),
-        stage_{caller_, plan_, verdict_, ledger_, changes_, events_, kEnginePort, cluster_.ports(), calm_} {
+        stage_{caller_, plan_, verdict_, ledger_, changes_, events_, topic_, kEnginePort, cluster_.ports(), calm_} {
     cluster_.prepare = [this](FleetNode& member) { play_programs(member); };
+    cluster_.cut_off = [this](const std::string& node, milliseconds time) {
+      topic_.shaken(cluster_.now(), cluster_.now() + time, node);
+    };
+    for (int i = 0; plan.has_topic && i < plan.subscribers; ++i) topic_.subscribed(kSubscribers[i]);
   }
   ~FleetMachine() { cluster_.kill_all(); }  // Its programs use the client.
 
@@ -95,13 +101,14 @@ class FleetMachine {
       ++stage_.operations;
       const auto event = sim::parse_json(input);
       if (const std::string id = text_in(event, "event"); !id.empty()) return events_.started(id);
+      if (topic_.started(name, event, cluster_.now())) return trace_.saw("a message begins");
       changes_.started(name, event, cluster_.now());
     };
     play.answers = [this](const std::string& input, const std::string&) {
       const auto event = sim::parse_json(input);
-      if (text_in(event, "event").empty()) changes_.done(event);
+      if (text_in(event, "event").empty() && !TopicJudge::is_message(event)) changes_.done(event);
     };
-    play.lost_event = [] {};
+    play.lost_event = [this, name = member.name()] { topic_.lost_event(name, cluster_.now()); };
     play.runs = [this, name = member.name()](ProcessSpec spec, Scheduler& scheduler) {
       return programs_.run(name, std::move(spec), scheduler);
     };
@@ -116,6 +123,10 @@ class FleetMachine {
     if (plan_.has_runs) {
       clients_.spawn(create_runs(stage_, Random(plan_.seed * 29 + 3)));
       clients_.spawn(watch_limit());
+    }
+    for (int i = 0; plan_.has_topic && i < plan_.publishers; ++i) {
+      clients_.spawn(
+          publish_messages(stage_, Random(plan_.seed * 41 + 3 + static_cast<uint64_t>(i)), "g" + std::to_string(i)));
     }
     if (plan_.has_events) clients_.spawn(send_events(stage_, Random(plan_.seed * 23 + 3)));
     for (int i = 0; i < plan_.creators; ++i) clients_.spawn(create_tasks(stage_, fork(), "c" + std::to_string(i)));
@@ -195,6 +206,7 @@ class FleetMachine {
     co_await watch_schedule(exam);
     co_await watch_mapping(exam);
     co_await watch_events(exam);
+    co_await watch_topic(exam);
     co_await watch_runs(exam, programs_);
     co_await fail_writes(exam);
     const bool still = co_await is_done();
@@ -206,6 +218,7 @@ class FleetMachine {
   Async<bool> is_done() {
     unrested_ = changes_.unprocessed();
     if (unrested_.empty()) unrested_ = events_.unrun();
+    if (unrested_.empty()) unrested_ = topic_.undelivered();
     if (!unrested_.empty()) co_return false;
     items_.clear();
     for (const std::string& queue : plan_.judged_queues()) {
@@ -299,6 +312,7 @@ class FleetMachine {
   FleetCaller caller_;
   ChangesJudge changes_{verdict_, cluster_.units()};
   EventsJudge events_{verdict_};
+  TopicJudge topic_{verdict_, cluster_.units()};
   FleetStage stage_;
   Random judge_random_{random_.next()};
   std::map<std::string, std::map<std::string, StoredTask>> items_;  // By queue, as scanned last.

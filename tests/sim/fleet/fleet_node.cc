@@ -65,7 +65,9 @@ void FleetNode::kill() {
   files.crash_at(files.calls());  // Nothing that its destruction does reaches the disk.
   network_.vanish(number_, port_);
   world_.forget_io();
+  world_.programs().daemon_ends = true;  // No attempt is counted for what its programs have asked for.
   daemon_.reset();
+  world_.programs().daemon_ends = false;
   files.restart_process();
   stopping_ = false;
 }

@@ -117,6 +117,7 @@ void draw_runs(FleetRunPlan& plan, Mood mood, const std::set<std::string>& witho
 bool FleetRunPlan::has(const std::string& what) const {
   if (what == "lag") return !lags.empty();
   if (what == "runs") return has_runs;
+  if (what == "topic") return has_topic;
   return faults.contains(what);
 }
 
@@ -148,6 +149,10 @@ FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without
   draw_runs(plan, mood, without);
   if (plan.lags.empty()) plan.faults.erase("index-lag");
   // Drawn apart from all else, too.
+  Random topic(seed * 3'202'034'522'624'059'733 + 37);
+  plan.has_topic = topic.below(5) == 0 && !without.contains("topic");
+  plan.subscribers = draw_between(topic, 1, 2);
+  plan.publishers = draw_between(topic, 1, 2);
   plan.has_schedule = Random(seed * 6'364'136'223'846'793 + 11).below(4) == 0;
   Random mapping(seed * 3'935'559'000'370'003 + 13);
   plan.has_mapping = mapping.below(4) == 0;
@@ -166,6 +171,10 @@ std::string to_string(const FleetRunPlan& plan) {
   if (plan.has_mapping) out += " mapping with " + std::to_string(plan.lanes) + " lanes";
   if (plan.has_events) out += " events";
   if (plan.is_sparse) out += " sparse";
+  if (plan.has_topic) {
+    out += " topic with " + std::to_string(plan.subscribers) + " subscribers, " + std::to_string(plan.publishers) +
+           " publishers";
+  }
   if (plan.has_runs) {
     out += " runs limit " + std::to_string(plan.run_limit) + " timeout " + std::to_string(plan.run_timeout.count()) +
            " active " + std::to_string(plan.run_active.count());

@@ -17,6 +17,9 @@ inline constexpr const char* kChangedTable = "Changes";
 inline constexpr const char* kChangedFunction = "WatchFunction";
 inline constexpr const char* kMappingUnit = "mapping/WatchFunctionChange";
 inline constexpr const char* kRunQueue = "Runs";
+inline constexpr const char* kTopic = "Orders.fifo";
+inline constexpr const char* kTopicUnit = "topic/Orders.fifo";
+inline constexpr const char* kSubscribers[] = {"OrderFunction", "LedgerFunction"};
 inline constexpr milliseconds kFleetLease{3'000};
 
 struct FleetRunPlan {
@@ -40,7 +43,10 @@ struct FleetRunPlan {
   // By name, in a thousand seconds of simulated time.
   std::map<std::string, int> faults;
 
-  // `what`: a fault, or a part of the plan ("lag", "runs").
+  bool has_topic = false;  // There is a FIFO topic.
+  int subscribers = 1;     // The functions that get its messages.
+  int publishers = 1;
+  // `what`: a fault, or a part of the plan ("lag", "runs", "topic").
   bool has(const std::string& what) const;
   // All queues but that of the schedule.
   std::vector<std::string> judged_queues() const;

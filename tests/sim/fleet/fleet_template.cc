@@ -39,6 +39,25 @@ constexpr const char* kMapping = R"(
             ParallelizationFactor: @lanes
 )";
 
+constexpr const char* kOrders = R"(
+  OrderTopic: {Type: AWS::SNS::Topic, Properties: {TopicName: @topic, FifoTopic: true}}
+)";
+
+constexpr const char* kSubscriber = R"(
+  @function:
+    Type: AWS::Serverless::Function
+    Properties:
+      FunctionName: @name
+      Runtime: provided.al2023
+      CodeUri: @code
+      Handler: order
+      Timeout: 4
+      MemorySize: 256
+      EventInvokeConfig: {MaximumEventAgeInSeconds: 21600, MaximumRetryAttempts: 2}
+      Events:
+        Ordered: {Type: SNS, Properties: {Topic: !Ref OrderTopic}}
+)";
+
 // A queue whose tasks are done by programs, on all members.
 constexpr const char* kRuns = R"(
   RunTable:
@@ -99,6 +118,12 @@ std::string resources_of(const FleetRunPlan& plan) {
                              {"code", sim::sources() + "/tests/sim/machine/program/"},
                              {"lanes", std::to_string(plan.lanes)}});
   }
+  if (plan.has_topic) out += filled(kOrders, {{"topic", kTopic}});
+  for (int i = 0; plan.has_topic && i < plan.subscribers; ++i) {
+    out += filled(kSubscriber, {{"function", kSubscribers[i]},
+                                {"name", kSubscribers[i]},
+                                {"code", sim::sources() + "/tests/sim/machine/program/"}});
+  }
   if (plan.has_runs) {
     out += filled(kRuns, {{"queue", kRunQueue},
                           {"limit", std::to_string(plan.run_limit)},
@@ -111,12 +136,14 @@ std::string resources_of(const FleetRunPlan& plan) {
 }  // namespace
 
 std::string template_of(const FleetRunPlan& plan) {
+  const std::string further = resources_of(plan);
+  if (further.empty()) return {};
   std::ifstream file(sim::sources() + "/config/lifo.yaml");
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::string resources = "\nResources:\n";
   const size_t at = text.find(resources);
   FRESHET_CHECK(at != std::string::npos, "the template has resources");
-  return text.insert(at + resources.size(), resources_of(plan));
+  return text.insert(at + resources.size(), further);
 }
 
 }  // namespace freshet::fleet_sim

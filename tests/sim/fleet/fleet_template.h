@@ -7,7 +7,7 @@
 
 namespace freshet::fleet_sim {
 
-// config/lifo.yaml, with what the plan has besides.
+// config/lifo.yaml, with what the plan has besides. Empty if that is nothing.
 std::string template_of(const FleetRunPlan& plan);
 
 }  // namespace freshet::fleet_sim
