@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/served_elsewhere.h"
 #include "functions/queue/shell/parts.h"
@@ -50,7 +51,7 @@ bool is_same(const QueuePolicy& stored, const QueuePolicy& mine) {
 
 Async<Result<void>> KeptPolicy::load() {
   of_template_ = parts_.policy.policy();
-  if (!base_.in_fleet) co_return Result<void>();
+  if (!base_.in_fleet || FRESHET_PLANTED("fleet-policy-unread")) co_return Result<void>();
   QueuePolicy changes;
   QueuePolicy of_template;
   const auto revision = co_await read(&changes, &of_template);
@@ -121,6 +122,7 @@ Async<void> KeptPolicy::keep_at_last() {
 
 Async<Result<void>> KeptPolicy::store_policy(QueuePolicy policy) {
   QueuePolicy changes = policy_differences(of_template_, policy);
+  if (FRESHET_PLANTED("fleet-policy-unstored")) co_return Result<void>();
   if (changes.empty() && revision_ == 0) co_return Result<void>();
   auto stored = co_await store(std::move(changes));
   if (!stored) co_return stored;
@@ -155,7 +157,8 @@ Async<Result<void>> KeptPolicy::store(QueuePolicy changes) {
     put.item.set(kPolicyChanges, as_value(changes));
     put.item.set(kRevision, Value::number(seen + 1));
     put.condition = seen == 0 ? "attribute_not_exists(revision)" : "revision = :r";
-    if (seen != 0) put.placeholders.values.set(":r", Value::number(seen));
+    if (FRESHET_PLANTED("fleet-policy-unconditional")) put.condition.clear();
+    if (seen != 0 && !put.condition.empty()) put.placeholders.values.set(":r", Value::number(seen));
     put.cause = Cause::kQueue;
     const auto written = co_await services_.tables.put_item(std::move(put));
     if (written) {

@@ -61,6 +61,7 @@ class Cluster {
   size_t members() const { return members_.size(); }
   FleetNode& member(size_t index) { return *members_[index].node; }
   FleetNode* member_named(const std::string& name);
+  FleetNode& member_at(uint16_t port) { return *members_[static_cast<size_t>(port - ports_.front())].node; }
   void kill_member(FleetNode& node, milliseconds until_restart);
   void stop_member(FleetNode& node, milliseconds until_restart);
   // Kills it, and it comes again, at once, with a wall clock that is off by that.

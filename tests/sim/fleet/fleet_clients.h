@@ -13,6 +13,7 @@
 #include "tests/sim/fleet/fleet_caller.h"
 #include "tests/sim/fleet/fleet_plan.h"
 #include "tests/sim/fleet/ledger.h"
+#include "tests/sim/fleet/policy_judge.h"
 #include "tests/sim/fleet/topic_judge.h"
 #include "tests/sim/machine/verdict.h"
 
@@ -27,6 +28,7 @@ struct FleetStage {
   ChangesJudge& changes;
   EventsJudge& events;
   TopicJudge& topic;
+  PolicyJudge& policies;
   const uint16_t engine;               // Its port.
   const std::vector<uint16_t>& ports;  // All members', dead or alive.
   const bool& calm;                    // Nothing new is created, and workers do their work well.
@@ -34,6 +36,7 @@ struct FleetStage {
   bool resting = false;                // Workers take nothing.
   uint64_t operations = 0;
   uint64_t calls = 0;                            // Publishes.
+  uint64_t policy_changes = 0;                   // That were sent.
   std::map<std::string, int64_t> versions = {};  // By item: the last one that was written.
 };
 

@@ -9,6 +9,8 @@
 #include "tests/sim/fleet/cluster.h"
 #include "tests/sim/fleet/exams.h"
 #include "tests/sim/fleet/fleet_clients.h"
+#include "tests/sim/fleet/policy_clients.h"
+#include "tests/sim/fleet/policy_exams.h"
 #include "tests/sim/fleet/run_exams.h"
 #include "tests/sim/fleet/run_programs.h"
 #include "tests/sim/fleet/topic_clients.h"
@@ -49,10 +51,12 @@ class FleetMachine {
         cluster_(plan, trace_, verdict_, ledger_),
         http_(make_http_client({}, {&cluster_.outside_io()}, cluster_.clock(), cluster_.outside(), cluster_.outside())),
         caller_(*http_, cluster_.outside(), trace_),
-        stage_{caller_, plan_, verdict_, ledger_, changes_, events_, topic_, kEnginePort, cluster_.ports(), calm_} {
+        stage_{caller_, plan_,     verdict_,    ledger_,          changes_, events_,
+               topic_,  policies_, kEnginePort, cluster_.ports(), calm_} {
     cluster_.prepare = [this](FleetNode& member) { play_programs(member); };
     cluster_.cut_off = [this](const std::string& node, milliseconds time) {
       topic_.shaken(cluster_.now(), cluster_.now() + time, node);
+      policies_.shaken(cluster_.now(), cluster_.now() + time);
     };
     for (int i = 0; plan.has_topic && i < plan.subscribers; ++i) topic_.subscribed(kSubscribers[i]);
   }
@@ -80,6 +84,7 @@ class FleetMachine {
     for (const auto& [point, times] : sim::take_reached()) result.seen["point " + point] += times;
     result.seen["order checks"] += ledger_.order_checks();
     if (cluster_.runs().checks() > 0) result.seen["limit checks through a change of owner"] += cluster_.runs().checks();
+    if (policies_.checks() > 0) result.seen["policy checks"] += policies_.checks();
     result.operations += programs_.begun();
     result.last = trace_.last();
     return result;
@@ -127,6 +132,10 @@ class FleetMachine {
     for (int i = 0; plan_.has_topic && i < plan_.publishers; ++i) {
       clients_.spawn(
           publish_messages(stage_, Random(plan_.seed * 41 + 3 + static_cast<uint64_t>(i)), "g" + std::to_string(i)));
+    }
+    if (plan_.has_policies) {
+      clients_.spawn(change_policies(stage_, Random(plan_.seed * 43 + 3)));
+      clients_.spawn(read_policies(stage_, Random(plan_.seed * 47 + 3)));
     }
     if (plan_.has_events) clients_.spawn(send_events(stage_, Random(plan_.seed * 23 + 3)));
     for (int i = 0; i < plan_.creators; ++i) clients_.spawn(create_tasks(stage_, fork(), "c" + std::to_string(i)));
@@ -207,6 +216,7 @@ class FleetMachine {
     co_await watch_mapping(exam);
     co_await watch_events(exam);
     co_await watch_topic(exam);
+    co_await watch_policies(exam);
     co_await watch_runs(exam, programs_);
     co_await fail_writes(exam);
     const bool still = co_await is_done();
@@ -313,6 +323,7 @@ class FleetMachine {
   ChangesJudge changes_{verdict_, cluster_.units()};
   EventsJudge events_{verdict_};
   TopicJudge topic_{verdict_, cluster_.units()};
+  PolicyJudge policies_{verdict_};
   FleetStage stage_;
   Random judge_random_{random_.next()};
   std::map<std::string, std::map<std::string, StoredTask>> items_;  // By queue, as scanned last.

@@ -118,6 +118,7 @@ bool FleetRunPlan::has(const std::string& what) const {
   if (what == "lag") return !lags.empty();
   if (what == "runs") return has_runs;
   if (what == "topic") return has_topic;
+  if (what == "policies") return has_policies;
   return faults.contains(what);
 }
 
@@ -153,6 +154,7 @@ FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without
   plan.has_topic = topic.below(5) == 0 && !without.contains("topic");
   plan.subscribers = draw_between(topic, 1, 2);
   plan.publishers = draw_between(topic, 1, 2);
+  plan.has_policies = Random(seed * 4'292'484'099'903'637'661 + 41).below(5) == 0 && !without.contains("policies");
   plan.has_schedule = Random(seed * 6'364'136'223'846'793 + 11).below(4) == 0;
   Random mapping(seed * 3'935'559'000'370'003 + 13);
   plan.has_mapping = mapping.below(4) == 0;
@@ -171,6 +173,7 @@ std::string to_string(const FleetRunPlan& plan) {
   if (plan.has_mapping) out += " mapping with " + std::to_string(plan.lanes) + " lanes";
   if (plan.has_events) out += " events";
   if (plan.is_sparse) out += " sparse";
+  if (plan.has_policies) out += " policies";
   if (plan.has_topic) {
     out += " topic with " + std::to_string(plan.subscribers) + " subscribers, " + std::to_string(plan.publishers) +
            " publishers";

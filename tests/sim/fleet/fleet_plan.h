@@ -46,7 +46,8 @@ struct FleetRunPlan {
   bool has_topic = false;  // There is a FIFO topic.
   int subscribers = 1;     // The functions that get its messages.
   int publishers = 1;
-  // `what`: a fault, or a part of the plan ("lag", "runs", "topic").
+  bool has_policies = false;  // Clients change the queues' policies.
+  // `what`: a fault, or a part of the plan ("lag", "runs", "topic", "policies").
   bool has(const std::string& what) const;
   // All queues but that of the schedule.
   std::vector<std::string> judged_queues() const;
