@@ -163,6 +163,7 @@ void Cluster::look_at_ends() {
     verdict_.expect(was_asked || !node.refusal().empty(), "a member ends by itself", node.name());
     trace_.saw(was_asked ? "member stopped" : "member refused");
     units_.died(node.name(), now());
+    life_ended(node.name());
     node.kill();
     const auto wait = was_asked ? member.restart_in : draw(100, 1'000);
     restart_later(member, wait);
@@ -265,6 +266,7 @@ void Cluster::kill_member(FleetNode& node, milliseconds until_restart) {
   trace_.note("!! kill " + node.name());
   Member& member = entry(node);
   units_.died(node.name(), now());
+  life_ended(node.name());
   member.looks_at_turn.reset();
   node.kill();
   restart_later(member, until_restart);

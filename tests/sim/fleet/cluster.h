@@ -32,6 +32,7 @@ class Cluster {
   std::function<void(FleetNode& member)> prepare = [](FleetNode&) {};
   // A member stands still for that time, or does not reach the engine.
   std::function<void(const std::string& node, milliseconds time)> cut_off = [](const std::string&, milliseconds) {};
+  std::function<void(const std::string& node)> life_ended = [](const std::string&) {};
   void begin();
   void kill_all();
   // Everything that is to be done at this moment, or a jump to the next one.

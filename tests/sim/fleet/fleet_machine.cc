@@ -58,6 +58,7 @@ class FleetMachine {
       topic_.shaken(cluster_.now(), cluster_.now() + time, node);
       policies_.shaken(cluster_.now(), cluster_.now() + time);
     };
+    cluster_.life_ended = [this](const std::string& node) { topic_.life_ended(node); };
     for (int i = 0; plan.has_topic && i < plan.subscribers; ++i) topic_.subscribed(kSubscribers[i]);
   }
   ~FleetMachine() { cluster_.kill_all(); }  // Its programs use the client.
@@ -109,9 +110,10 @@ class FleetMachine {
       if (topic_.started(name, event, cluster_.now())) return trace_.saw("a message begins");
       changes_.started(name, event, cluster_.now());
     };
-    play.answers = [this](const std::string& input, const std::string&) {
+    play.answers = [this, name = member.name()](const std::string& input, const std::string&) {
       const auto event = sim::parse_json(input);
-      if (text_in(event, "event").empty() && !TopicJudge::is_message(event)) changes_.done(event);
+      if (TopicJudge::is_message(event)) return topic_.done(name, event);
+      if (text_in(event, "event").empty()) changes_.done(event);
     };
     play.lost_event = [this, name = member.name()] { topic_.lost_event(name, cluster_.now()); };
     play.runs = [this, name = member.name()](ProcessSpec spec, Scheduler& scheduler) {

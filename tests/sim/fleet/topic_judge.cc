@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kAttempts = 3;  // MaximumRetryAttempts is 2.
+constexpr size_t kAttempts = 3;  // MaximumRetryAttempts is 2.
 // A delivery under way goes on after a daemon has given up its topic. The function may take its timeout for it.
 constexpr milliseconds kLastDelivery{15'000};
 
@@ -60,7 +60,7 @@ void TopicJudge::lost_event(const std::string& node, BootTime now) {
 }
 
 bool TopicJudge::may_be_given_up(const Message& message) const {
-  return lost_ - message.lost_before >= kAttempts;
+  return lost_ - message.lost_before >= static_cast<int>(kAttempts);
 }
 
 bool TopicJudge::is_late(const std::string& node, BootTime now) const {
@@ -68,6 +68,46 @@ bool TopicJudge::is_late(const std::string& node, BootTime now) const {
   return std::any_of(shakes_.begin(), shakes_.end(), [&](const Shake& shake) {
     return shake.node == node && shake.from <= now && shake.to + kLastDelivery >= now;
   });
+}
+
+void TopicJudge::shaken(BootTime from, BootTime to, const std::string& node) {
+  shakes_.push_back({from, to, node});
+  std::erase_if(before_, [&](const auto& entry) { return entry.first.node == node; });
+  for (const auto& [place, id] : under_way_) {
+    if (place.node == node) before_[place] = id;
+  }
+}
+
+void TopicJudge::life_ended(const std::string& node) {
+  std::erase_if(before_, [&](const auto& entry) { return entry.first.node == node; });
+  std::erase_if(under_way_, [&](const auto& entry) { return entry.first.node == node; });
+}
+
+// One delivery may have been under way without having reached the function.
+void TopicJudge::judge_late(const Place& place, const std::string& id) {
+  const auto [before, is_new] = before_.try_emplace(place, id);
+  if (before->second == id) return;
+  const auto starts = messages_.at(before->second).starts.find(place.function);
+  const bool may_be_over = starts != messages_.at(before->second).starts.end() && starts->second >= kAttempts;
+  verdict_.expect(may_be_over, "a daemon that stood still begins to deliver for a topic that is not its own any more",
+                  place.node + " delivers " + id + " after " + before->second);
+}
+
+std::string TopicJudge::function_of(const Json& record) const {
+  const std::string arn = record.value("EventSubscriptionArn", std::string());
+  for (const auto& [function, groups] : groups_) {
+    if (arn.find(":" + function) != std::string::npos) return function;
+  }
+  return {};
+}
+
+void TopicJudge::done(const std::string& node, const Json& event) {
+  const Json& record = event["Records"].front();
+  const std::string id = record["Sns"].value("Message", std::string());
+  const auto message = messages_.find(id);
+  if (message == messages_.end()) return;
+  const auto found = under_way_.find({node, function_of(record), message->second.group});
+  if (found != under_way_.end() && found->second == id) under_way_.erase(found);
 }
 
 bool TopicJudge::is_message(const Json& event) {
@@ -82,20 +122,23 @@ bool TopicJudge::started(const std::string& node, const Json& event, BootTime no
   const Json& record = event["Records"].front();
   const Json& sns = record["Sns"];
   const std::string id = sns.value("Message", std::string());
-  const std::string arn = record.value("EventSubscriptionArn", std::string());
-  const auto function = std::find_if(groups_.begin(), groups_.end(), [&](const auto& entry) {
-    return arn.find(":" + entry.first) != std::string::npos;
-  });
+  const std::string function = function_of(record);
   const auto found = messages_.find(id);
-  verdict_.expect(found != messages_.end() && function != groups_.end(), "a message comes that nobody has sent",
-                  id + " " + arn);
-  if (found == messages_.end() || function == groups_.end()) return true;
+  const bool is_known = found != messages_.end() && !function.empty();
+  verdict_.expect(is_known, "a message comes that nobody has sent", id);
+  if (!is_known) return true;
   verdict_.expect(units_.served_since(node, kTopicUnit, now - kLastDelivery),
                   "a message is delivered by another daemon", node + " does not serve " + kTopicUnit);
   Message& message = found->second;
   set_number(id, message, sns.value("SequenceNumber", std::string()));
-  ++message.starts[function->first];
-  if (!is_late(node, now)) judge_order(function->first, node, message, id);
+  ++message.starts[function];
+  const Place place{node, function, message.group};
+  if (is_late(node, now)) {
+    judge_late(place, id);
+  } else {
+    judge_order(function, node, message, id);
+  }
+  under_way_[place] = id;
   return true;
 }
 

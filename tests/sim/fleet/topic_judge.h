@@ -29,12 +29,16 @@ class TopicJudge {
   void accepted(const std::string& id, const std::string& number, BootTime answered);
   // A program of the node has given up its request for an event, so its daemon may count an attempt that never begins.
   void lost_event(const std::string& node, BootTime now);
-  // The node stands still until then, or is cut off: what it was delivering goes on later, beside the next owner's.
-  void shaken(BootTime from, BootTime to, const std::string& node) { shakes_.push_back({from, to, node}); }
+  // The node stands still until then, or is cut off: what it was delivering goes on later, beside the next owner's, but
+  // it begins nothing else before it knows that the topic is still its own.
+  void shaken(BootTime from, BootTime to, const std::string& node);
+  void life_ended(const std::string& node);
 
   static bool is_message(const nlohmann::json& event);
   // A function begins with that event on the node. False if it is no message of a topic.
   bool started(const std::string& node, const nlohmann::json& event, BootTime now);
+  // The function is about to answer that it has done its work.
+  void done(const std::string& node, const nlohmann::json& event);
 
   // Empty: each accepted message has been delivered to each subscription, or was given up.
   std::string undelivered() const;
@@ -62,6 +66,16 @@ class TopicJudge {
     std::string node;
   };
 
+  struct Place {
+    std::string node;
+    std::string function;
+    std::string group;
+    auto operator<=>(const Place&) const = default;
+  };
+  using UnderWay = std::map<Place, std::string>;  // The id of the message that begun last, unless it is done.
+
+  std::string function_of(const nlohmann::json& record) const;  // Empty if it is none of the subscribers.
+  void judge_late(const Place& place, const std::string& id);
   void set_number(const std::string& id, Message& message, const std::string& number);
   bool may_be_given_up(const Message& message) const;
   bool is_late(const std::string& node, BootTime now) const;
@@ -73,6 +87,8 @@ class TopicJudge {
   std::map<std::string, std::string> ids_;                      // By number.
   std::map<std::string, std::map<std::string, Group>> groups_;  // By function, and name.
   std::vector<Shake> shakes_;
+  UnderWay under_way_;
+  UnderWay before_;      // When the node was cut off last.
   std::string highest_;  // The highest number that an answer gave, and when.
   BootTime highest_at_{};
   int lost_ = 0;
