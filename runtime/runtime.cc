@@ -6,21 +6,9 @@
 #include <map>
 #include <set>
 
-#include "base/turns.h"
 #include "runtime/account_record.h"
-#include "runtime/invoke/codec.h"
-#include "runtime/invoke/destinations.h"
-#include "runtime/invoke/event_source_mappings.h"
-#include "runtime/invoke/function_invoker.h"
-#include "runtime/invoke/function_registry.h"
-#include "runtime/invoke/http_host.h"
-#include "runtime/invoke/native_host.h"
-#include "runtime/invoke/schedules.h"
-#include "streams/shards/engine_streams.h"
-#include "streams/stream_reader.h"
+#include "runtime/runtime_parts.h"
 #include "streams/system_table.h"
-#include "streams/topic_service.h"
-#include "tables/traits.h"
 
 namespace freshet {
 
@@ -33,7 +21,8 @@ constexpr seconds kEndpointMaxAge{3600};
 constexpr nanoseconds kDrainLook = milliseconds(5);
 constexpr nanoseconds kLongestClaim = seconds(2);
 
-// The endpoint of a subscription's messages; or, while it is pending, of the request to confirm it.
+}  // namespace
+
 FunctionDefinition endpoint_of(const SubscriptionDefinition& subscription, std::string target) {
   FunctionDefinition endpoint;
   endpoint.name = std::move(target);
@@ -45,109 +34,6 @@ FunctionDefinition endpoint_of(const SubscriptionDefinition& subscription, std::
   endpoint.async.max_retries = 0;
   return endpoint;
 }
-
-// Null: the tables are not in a remote engine, or its streams may not be read.
-EngineStreams* engine_streams_of(Tables& tables) {
-  auto* engine = dynamic_cast<HasEngineStreams*>(&tables);
-  return engine ? engine->engine_streams() : nullptr;
-}
-
-}  // namespace
-
-struct Runtime::Parts {
-  Parts(RuntimePorts p, RuntimeOptions o)
-      : ports(p),
-        options(std::move(o)),
-        own_wall(ports.scheduler.clock()),
-        wall(ports.wall ? *ports.wall : own_wall),
-        functions(ports.tables, ports.scheduler, ports.natives),
-        native_host(ports.natives, services, ports.tracer),
-        http_host(ports.tables, ports.http, ports.scheduler.clock()),
-        endpoint_host(ports.tables, ports.http),
-        process_host({ports.tables, ports.scheduler, ports.spawner, ports.runtime_api, options.processes, options.log,
-                      options.on_code_left}),
-        invoker(
-            {ports.tables,
-             ports.scheduler,
-             ports.random,
-             functions,
-             {{"native", &native_host}, {"http", &http_host}, {"endpoint", &endpoint_host}, {"process", &process_host}},
-             options.account,
-             options.invoker,
-             options.log,
-             wall,
-             ports.tracer}),
-        topics(ports.tables, ports.scheduler, ports.random, wall, invoker, options.account),
-        services{ports.tables, topics, ports.scheduler, ports.random, ports.http, ports.spawner, &invoker},
-        destinations(invoker, topics),
-        streams(ports.tables, ports.scheduler.clock(), options.account),
-        mappings({ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log, wall},
-                 functions, ports.random, engine_streams_of(ports.tables)),
-        schedules({ports.tables, ports.scheduler, ports.random, invoker, options.account, options.log, wall}) {
-    invoker.events().set_destinations(destinations);
-  }
-  ~Parts() { end_all(); }  // Handlers may use any of the other members.
-
-  void end_all() {
-    schedules.end_all();
-    mappings.end_all();
-    invoker.end_all();
-    process_host.end_all();
-  }
-
-  // A definition was removed: its processes end, and its code may be unused once that is durable. After a crash before
-  // that, the definition is back and must find its code.
-  void left(const FunctionDefinition& before) {
-    process_host.forget(before.name);
-    if (before.code.empty()) return;
-    leaving.insert(before.code);
-    ports.scheduler.post([this, folder = before.code, alive = std::weak_ptr(alive)] {
-      if (alive.lock()) reporting.spawn(report_left(folder));
-    });
-  }
-  Async<void> report_left(std::string folder) {
-    const auto durable = co_await ports.tables.durable();
-    leaving.erase(leaving.find(folder));
-    if (durable && options.on_code_left) options.on_code_left(folder);
-  }
-
-  // The function, or that version of it, was removed: events that wait for it are given up.
-  void gone(const FunctionPtr& function) {
-    invoker.events().forget(function);
-    left(*function);
-  }
-
-  bool busy() const;
-  void remove_endpoints(const std::string& subscription_arn) {
-    for (const std::string& target : {subscription_arn, confirmation_target(subscription_arn)}) {
-      functions.remove_endpoint(target);
-      invoker.events().endpoint_gone(target);
-    }
-  }
-
-  const RuntimePorts ports;
-  const RuntimeOptions options;
-  WallGuard own_wall;
-  WallGuard& wall;
-  FunctionRegistry functions;
-  NativeHost native_host;
-  HttpHost http_host;
-  EndpointHost endpoint_host;
-  ProcessHost process_host;
-  FunctionInvoker invoker;
-  TopicService topics;
-  Services services;
-  Destinations destinations;
-  StreamReader streams;
-  EventSourceMappings mappings;
-  Schedules schedules;
-  std::multiset<std::string> leaving;  // Folders of code that were left, until that is durable.
-  const std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // For work that is posted.
-  Scope reporting;                          // Destroyed before the members that it works on, as are these.
-  Turns endpoint_changes{ports.scheduler};  // Serialises changes of subscriptions, and of the functions for their
-                                            // endpoints.
-  Detached detached{ports.scheduler};
-};
 
 bool Runtime::Parts::busy() const {
   return invoker.busy() || mappings.busy();
@@ -308,11 +194,13 @@ std::vector<FunctionDefinition> Runtime::versions(const std::string& name) const
 }
 
 Async<Result<void>> Runtime::put_topic(TopicDefinition topic) {
-  return parts_->topics.put_topic(std::move(topic));
+  return parts_->for_client<void>(topic_named(topic.name), [this, topic] { return parts_->topics.put_topic(topic); });
 }
 
 Async<Result<void>> Runtime::remove_topic(std::string name) {
-  return parts_->endpoint_changes.run<Result<void>>([this, name = std::move(name)] { return remove_topic_now(name); });
+  return parts_->for_client<void>(topic_named(name), [this, name] {
+    return parts_->endpoint_changes.run<Result<void>>([this, name] { return remove_topic_now(name); });
+  });
 }
 
 Async<Result<void>> Runtime::remove_topic_now(std::string name) {
@@ -323,8 +211,12 @@ Async<Result<void>> Runtime::remove_topic_now(std::string name) {
 }
 
 Async<Result<std::string>> Runtime::subscribe(SubscriptionDefinition subscription) {
-  return parts_->endpoint_changes.run<Result<std::string>>(
-      [this, subscription = std::move(subscription)] { return subscribe_now(subscription); });
+  SubscriptionDefinition named = subscription;
+  named.topic = topic_name(named.topic);
+  return parts_->for_client<std::string>(subscription_named(parts_->topics.arn_of(named)), [this, subscription] {
+    return parts_->endpoint_changes.run<Result<std::string>>(
+        [this, subscription] { return subscribe_now(subscription); });
+  });
 }
 
 Async<Result<std::string>> Runtime::subscribe_now(SubscriptionDefinition subscription) {
@@ -338,8 +230,9 @@ Async<Result<std::string>> Runtime::subscribe_now(SubscriptionDefinition subscri
 }
 
 Async<Result<void>> Runtime::unsubscribe(std::string subscription_arn) {
-  return parts_->endpoint_changes.run<Result<void>>(
-      [this, arn = std::move(subscription_arn)] { return unsubscribe_now(arn); });
+  return parts_->for_client<void>(subscription_named(subscription_arn), [this, arn = subscription_arn] {
+    return parts_->endpoint_changes.run<Result<void>>([this, arn] { return unsubscribe_now(arn); });
+  });
 }
 
 Async<Result<void>> Runtime::unsubscribe_now(std::string subscription_arn) {
@@ -351,10 +244,10 @@ Async<Result<void>> Runtime::unsubscribe_now(std::string subscription_arn) {
 
 Async<Result<SubscriptionState>> Runtime::request_subscription(SubscriptionDefinition asked,
                                                                ChangeSubscription configure, std::string server) {
-  return parts_->endpoint_changes.run<Result<SubscriptionState>>(
-      [this, asked = std::move(asked), configure = std::move(configure), server = std::move(server)] {
-        return request_subscription_now(asked, configure, server);
-      });
+  return parts_->for_client<SubscriptionState>(subscription_named(""), [this, asked, configure, server] {
+    return parts_->endpoint_changes.run<Result<SubscriptionState>>(
+        [this, asked, configure, server] { return request_subscription_now(asked, configure, server); });
+  });
 }
 
 Async<Result<SubscriptionState>> Runtime::request_subscription_now(SubscriptionDefinition asked,
@@ -371,10 +264,10 @@ Async<Result<SubscriptionState>> Runtime::request_subscription_now(SubscriptionD
 
 Async<Result<SubscriptionState>> Runtime::confirm_subscription(std::string topic, std::string token,
                                                                bool authenticated) {
-  return parts_->endpoint_changes.run<Result<SubscriptionState>>(
-      [this, topic = std::move(topic), token = std::move(token), authenticated] {
-        return confirm_subscription_now(topic, token, authenticated);
-      });
+  return parts_->for_client<SubscriptionState>(subscription_named(""), [this, topic, token, authenticated] {
+    return parts_->endpoint_changes.run<Result<SubscriptionState>>(
+        [this, topic, token, authenticated] { return confirm_subscription_now(topic, token, authenticated); });
+  });
 }
 
 Async<Result<SubscriptionState>> Runtime::confirm_subscription_now(std::string topic, std::string token,

@@ -27,13 +27,15 @@
 #include "runtime/ports.h"
 #include "runtime/trace/tracer.h"
 #include "streams/arn.h"
+#include "streams/definition_writer.h"
 #include "streams/subscription.h"
 #include "tables/tables.h"
 
 namespace freshet {
 
-class TopicFleet;    // streams/topic_fleet.h
-class TopicService;  // streams/topic_service.h
+struct DefinitionSharing;  // runtime/definitions/shared_definitions.h
+class TopicFleet;          // streams/topic_fleet.h
+class TopicService;        // streams/topic_service.h
 
 struct RuntimeOptions {
   Account account;
@@ -91,6 +93,15 @@ class Runtime {
   // The FIFO topics are those of a fleet: see TopicService::share() and serve(). Call it after share_events(), before
   // start().
   void share_topics(TopicFleet& fleet);
+  // The definitions of clients are those of a fleet, see SharedDefinitions. Call it before start(), and the next one
+  // after it, and after each deployment: then this daemon has all that the fleet has.
+  void share_definitions(DefinitionSharing sharing);
+  Async<Result<void>> follow_definitions();
+  // In a fleet: somebody has read this version.
+  void definitions_are_at(uint64_t version);
+  uint64_t definitions_version() const;
+  // kValidation if this is a fleet, and the template defines that: then clients may not change it.
+  Async<Result<void>> check_is_of_clients(DefinitionName what);
   // Creates the system table if it does not exist, loads its content, and continues with it. Call it once, first.
   // kValidation if the content was made for another account or region.
   Async<Result<void>> start();
@@ -124,6 +135,10 @@ class Runtime {
   Async<Result<void>> remove_topic(std::string name);                         // Also removes its subscriptions.
   Async<Result<std::string>> subscribe(SubscriptionDefinition subscription);  // Returns the subscription's ARN.
   Async<Result<void>> unsubscribe(std::string subscription_arn);
+  // For clients, see TopicService.
+  Async<Result<void>> create_topic(std::string name, TopicSettings asked);
+  Async<Result<void>> change_topic(std::string name, std::function<Result<void>(TopicSettings&)> change);
+  Async<Result<void>> change_subscription(std::string subscription_arn, ChangeSubscription change);
   // For clients, see TopicService: a subscription to an HTTP endpoint is pending, and each call asks the endpoint to
   // confirm it at `server` (http://HOST:PORT).
   Async<Result<SubscriptionState>> request_subscription(SubscriptionDefinition asked, ChangeSubscription configure,
@@ -158,7 +173,7 @@ class Runtime {
 
   Invoker& invoker();
   Publisher& publisher();
-  TopicService& topic_service();  // For changes that touch no subscription's endpoint; those are methods of this class.
+  TopicService& topic_service();  // For everything but changes of topics and subscriptions.
   Services& services();           // The services that native functions get.
   const Account& account() const;
   // For requests that change something through calls of the runtime: a client that hangs up does not interrupt them

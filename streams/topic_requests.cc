@@ -36,21 +36,54 @@ bool has_all(const std::map<std::string, std::string>& there, const std::map<std
 
 }  // namespace
 
+Async<Result<void>> TopicService::write_definition(DefinitionName what, std::vector<WriteInput> writes) {
+  if (definitions_) return definitions_->write(std::move(what), std::move(writes));
+  return write_together(tables_, std::move(writes));
+}
+
 Async<Result<void>> TopicService::write_topic(std::string name, TopicSettings settings) {
-  PutItemInput put = put_system_item(topic_item(name, settings));
+  std::vector<WriteInput> writes{put_system_item(topic_item(name, settings))};
   if (settings.attributes.contains("FifoTopic")) {
     auto made = co_await ensure_deduplication_table(tables_);
     if (!made) co_return made;
   }
-  auto written = co_await tables_.put_item(std::move(put));
-  if (!written) co_return fail(std::move(written.error()));
+  DefinitionName what = topic_named(name);
+  auto written = co_await write_definition(std::move(what), std::move(writes));
+  if (!written) co_return written;
+  accept_topic(name, std::move(settings));
+  co_return Result<void>();
+}
+
+void TopicService::accept_topic(const std::string& name, TopicSettings settings) {
   const bool is_new_fifo = settings.attributes.contains("FifoTopic") && !topics_[name].fifo;
   become(topics_[name], std::move(settings));
-  if (fleet_ && is_new_fifo) {
-    if (serving_.contains(name)) begin_to_serve(name, topics_[name].fifo);
-    fleet_->topics_changed();
-  }
-  co_return Result<void>();
+  if (!fleet_ || !is_new_fifo) return;
+  if (serving_.contains(name)) begin_to_serve(name, topics_[name].fifo);
+  fleet_->topics_changed();
+}
+
+std::vector<std::string> TopicService::forget_topic(const std::string& name) {
+  const auto topic = topics_.find(name);
+  std::vector<std::string> gone;
+  if (topic == topics_.end()) return gone;
+  for (const auto& [id, subscription] : topic->second.subscriptions) gone.push_back(arn_of(subscription.definition));
+  const bool is_fifo = topic->second.fifo != nullptr;
+  topics_.erase(topic);
+  if (fleet_ && is_fifo) fleet_->topics_changed();
+  return gone;
+}
+
+void TopicService::accept_subscription(const SubscriptionDefinition& definition, const SubscriptionSettings& settings) {
+  const Subscription* known = subscription_at(arn_of(definition));
+  if (known && known->definition == definition && known->settings == settings) return;
+  accept(definition, settings);
+}
+
+void TopicService::forget_subscription(const std::string& subscription_arn) {
+  const Subscription* known = subscription_at(subscription_arn);
+  if (!known) return;
+  const std::string id = known->definition.id;
+  topics_.at(known->definition.topic).subscriptions.erase(id);
 }
 
 Async<Result<void>> TopicService::create_topic(std::string name, TopicSettings asked) {
@@ -97,9 +130,10 @@ Async<Result<void>> TopicService::change_topic_now(std::string name, ChangeTopic
 }
 
 Async<Result<void>> TopicService::write_subscription(SubscriptionDefinition definition, SubscriptionSettings settings) {
-  PutItemInput put = put_system_item(subscription_item(definition, settings, arn_of(definition)));
-  auto written = co_await tables_.put_item(std::move(put));
-  if (!written) co_return fail(std::move(written.error()));
+  std::vector<WriteInput> writes{put_system_item(subscription_item(definition, settings, arn_of(definition)))};
+  DefinitionName what = subscription_named(arn_of(definition));
+  auto written = co_await write_definition(std::move(what), std::move(writes));
+  if (!written) co_return written;
   accept(definition, settings);
   co_return Result<void>();
 }

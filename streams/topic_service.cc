@@ -210,7 +210,8 @@ Async<Result<std::vector<std::string>>> TopicService::remove_topic_now(std::stri
   }
   if (topic->second.fifo) writes.emplace_back(delete_system_item(kSequenceKind, name));
   writes.emplace_back(delete_system_item(kTopicKind, name));
-  auto written = co_await write_together(tables_, std::move(writes));
+  DefinitionName what = topic_named(name);
+  auto written = co_await write_definition(std::move(what), std::move(writes));
   if (!written) co_return fail(std::move(written.error()));
   const bool is_fifo = topic->second.fifo != nullptr;
   topics_.erase(name);
@@ -252,7 +253,8 @@ Async<Result<void>> TopicService::unsubscribe_now(std::string subscription_arn) 
   ++settings.deleted;
   std::vector<WriteInput> writes{put_system_item(topic_item(topic_key, settings)),
                                  delete_system_item(kSubscriptionKind, subscription_arn)};
-  auto written = co_await write_together(tables_, std::move(writes));
+  DefinitionName what = subscription_named(subscription_arn);
+  auto written = co_await write_definition(std::move(what), std::move(writes));
   const auto found = topics_.find(topic_key);
   if (found == topics_.end()) co_return written;
   if (written) {

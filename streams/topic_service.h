@@ -27,6 +27,7 @@
 #include "base/turns.h"
 #include "base/wall_guard.h"
 #include "streams/arn.h"
+#include "streams/definition_writer.h"
 #include "streams/delivery_queue.h"
 #include "streams/fifo_record.h"
 #include "streams/pattern.h"
@@ -129,6 +130,15 @@ class TopicService final : public Publisher {
 
   const TopicStats& stats() const { return stats_; }
 
+  // From now on, changes of topics and subscriptions are written by `definitions`, which must outlive this.
+  void share_definitions(DefinitionWriter& definitions) { definitions_ = &definitions; }
+  // Others have made, changed or removed it, and the system table has that already. They do nothing if memory agrees.
+  // forget_topic() also drops the topic's subscriptions, and returns their ARNs.
+  void accept_topic(const std::string& name, TopicSettings settings);
+  std::vector<std::string> forget_topic(const std::string& name);
+  void accept_subscription(const SubscriptionDefinition& definition, const SubscriptionSettings& settings);
+  void forget_subscription(const std::string& subscription_arn);
+
   // From now on, the FIFO topics are those of a fleet: this daemon publishes to one itself while serve() says so. Call
   // it before load(). The fleet must outlive this.
   void share(TopicFleet& fleet) { fleet_ = &fleet; }
@@ -191,6 +201,7 @@ class TopicService final : public Publisher {
   SubscriptionState state_of(const Subscription& subscription) const;
   Async<Result<void>> write_topic(std::string name, TopicSettings settings);
   Async<Result<void>> write_subscription(SubscriptionDefinition definition, SubscriptionSettings settings);
+  Async<Result<void>> write_definition(DefinitionName what, std::vector<WriteInput> writes);
   void become(Topic& topic, TopicSettings settings);
   std::string unsubscribe_url(const Subscription& subscription) const;  // May be empty.
   // Adds the events of one message for the topic's subscriptions, in pieces. Returns false if more is to be done after
@@ -233,8 +244,9 @@ class TopicService final : public Publisher {
   const Account account_;
   std::map<std::string, Topic> topics_;
   TopicStats stats_;
-  TopicFleet* fleet_ = nullptr;    // Null without a fleet.
-  std::set<std::string> serving_;  // In a fleet: the FIFO topics that this daemon serves.
+  TopicFleet* fleet_ = nullptr;              // Null without a fleet.
+  DefinitionWriter* definitions_ = nullptr;  // Null: the system table alone has them.
+  std::set<std::string> serving_;            // In a fleet: the FIFO topics that this daemon serves.
   Turns changes_{scheduler_};
   Scope publishing_;  // The last member, so that it is destroyed first.
 };

@@ -42,6 +42,8 @@ ModuleKind item_store_module();
 // The Lambda API; functions as processes, and their code. GET /functions and GET /mappings.
 ModuleKind lambda_module();
 ModuleKind sns_module();
+// In a fleet: what clients define holds for all daemons.
+ModuleKind definitions_module();
 // GET /record.
 ModuleKind record_module();
 // GET /logs.

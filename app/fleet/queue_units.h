@@ -85,6 +85,10 @@ class QueueUnits final : private FleetHooks {
   // URLs of the other living members.
   std::vector<std::string> others() const;
   void nudge();
+  // Others read the fleet's items now.
+  void announce() { notify_others(); }
+  // From now on, `look` gets the newest version of the definitions, as this member reads it. Null: nobody does.
+  void watch_definitions(std::function<void(uint64_t version)> look) { on_definitions_ = std::move(look); }
   // How many tasks of the queue are still in work at daemons that served it before.
   size_t left_elsewhere(const std::string& queue) const;
   size_t served_here(const UnitKind& kind) const;  // How many of that kind this member serves.
@@ -114,6 +118,9 @@ class QueueUnits final : private FleetHooks {
   bool stop(const std::string& unit) override;
   Async<void> finish(std::string unit, UnitKind& kind, uint64_t number);
   void notify_others() override;
+  void definitions_are_at(uint64_t version) override {
+    if (on_definitions_) on_definitions_(version);
+  }
   Async<void> join();
   Async<void> open(std::string queue, uint64_t number);
   // Deployments pass over a queue that is not open yet: it gets their settings here.
@@ -126,6 +133,7 @@ class QueueUnits final : private FleetHooks {
   QueueUnitsParts parts_;
   FleetOptions options_;
   CreationElsewhere creation_;
+  std::function<void(uint64_t version)> on_definitions_;
   std::unique_ptr<Fleet> fleet_;
   std::map<std::string, QueueSettings> settings_;
   uint64_t deployments_ = 0;

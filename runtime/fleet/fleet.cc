@@ -216,6 +216,7 @@ Async<void> Fleet::read(std::shared_ptr<FleetCore> core) {
   }
   read_at_ = std::max(read_at_, begun);
   obey(core->saw(*view, begun, now()));
+  hooks_.definitions_are_at(view->definitions);
   check_membership();
   check_clock(begun, begun_at);
   if (next_read_ <= now() || (core->units_to_write() && !writing_units_)) {

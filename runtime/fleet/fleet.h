@@ -41,6 +41,8 @@ class FleetHooks {
   // Something changed that other members should see before they read again by themselves: call their nudge(). Those
   // calls may be lost.
   virtual void notify_others() = 0;
+  // A read has shown this newest version of the definitions (tables/lease/definition_log.h).
+  virtual void definitions_are_at([[maybe_unused]] uint64_t version) {}
 };
 
 class Fleet {

@@ -264,6 +264,8 @@ Async<Result<FleetView>> read_fleet(Tables& tables) {
         view.units.emplace(units.id, std::move(units));
       } else if (id == kPlanId) {
         view.plan = plan_in(item);
+      } else if (id == kDefinitionsId) {
+        view.definitions = number_in(item, "version");
       }
     }
     from = std::move(page->last_evaluated_key);

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/async.h"
@@ -20,6 +21,7 @@
 namespace freshet {
 
 inline constexpr const char* kFleetTable = "freshet-fleet";
+inline constexpr std::string_view kDefinitionsId = "definitions";  // The item of definition_log.h.
 
 // A member's heartbeat: shows that it is alive, and its address. Each heartbeat is one write, however many units the
 // member serves.
@@ -63,6 +65,7 @@ struct FleetView {
   std::map<std::string, MemberBeat> members;
   std::map<std::string, MemberUnits> units;
   std::optional<FleetPlan> plan;
+  uint64_t definitions = 0;  // The newest version of the definitions (definition_log.h).
 };
 
 // Creates the table unless it exists. Errors name the table.

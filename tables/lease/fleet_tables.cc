@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "tables/lease/definition_log.h"
 #include "tables/lease/events_table.h"
 #include "tables/lease/fleet_items.h"
 #include "tables/lease/positions_table.h"
@@ -29,6 +30,7 @@ std::vector<TableDefinition> fleet_tables(FleetNeeds needs) {
   std::vector<TableDefinition> tables;
   tables.push_back(table_of(kFleetTable, id_keys()));
   tables.push_back(table_of(kEventsTable, events_keys()));
+  tables.push_back(table_of(kDefinitionsTable, definitions_keys()));
   if (needs.queues)
     tables.push_back(table_of(kQueuesTable, {{"queue", Type::kString}, KeyAttribute{"slot", Type::kNumber}}));
   if (needs.schedules) tables.push_back(table_of(kSchedulesTable, id_keys()));

@@ -156,8 +156,8 @@ TEST_F(DoctorTest, TheStreamsOfATemplateAreTried) {
   make(orders);
   const auto findings = examined(std::move(options));
   EXPECT_EQ(findings.at("stream of table 'Orders'").said, "it can be read; open shards: 1");
-  for (const char* table :
-       {"freshet-fleet", "freshet-events", "freshet-queues", "freshet-schedules", "freshet-positions"}) {
+  for (const char* table : {"freshet-fleet", "freshet-events", "freshet-definitions", "freshet-queues",
+                            "freshet-schedules", "freshet-positions"}) {
     EXPECT_EQ(findings.at("table '" + std::string(table) + "'").state, State::kLacks) << table;
   }
 }

@@ -5,11 +5,14 @@
 
 Everything is started on free ports and stopped. An engine that is not installed is skipped by name."""
 import json
+import re
 import time
 import urllib.request
 
 from engine_daemon_test import ROOT, Function, Refused
 from engine_fleet import LEASE_MS, EngineFleet, main, tests_of
+from engine_fleet_topics_test import Subscriber, ask
+from engine_fleet_topics_test import template as topic_template
 from daemon import SLOWER
 
 
@@ -213,6 +216,74 @@ class FleetOfFunctions(EngineFleet):
             invoke(again, 5)
             self.wait_for(again, lambda: len(function.records) >= 6)
             self.assertEqual(sorted(record["n"] for record in function.records), list(range(6)))
+
+    def asked(self, daemon, **form):
+        """The answer to an SNS action, which must be well."""
+        status, _, body = ask(daemon, **form)
+        self.assertEqual(status, 200, body)
+        return body
+
+    def topics(self, daemon):
+        return re.findall(r"<TopicArn>[^<]*:([^:<]*)</TopicArn>", self.asked(daemon, Action="ListTopics"))
+
+    def until(self, done):
+        """Waits: the others have within a second what one daemon defines."""
+        end = time.monotonic() + 20 * SLOWER
+        while not done():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def test_topics_of_clients_are_the_fleets(self):
+        """Each daemon has what a client makes and removes at another one, also one that joins or was away."""
+        with Subscriber() as function:
+            template = topic_template(function, self.place)
+            fleet = ("--fleet", "--fleet-lease-ms", str(LEASE_MS))
+            daemons = {name: self.reader(template, *fleet, name=name).start() for name in "ab"}
+            arn = "arn:aws:sns:us-east-1:000000000000:News"
+            self.asked(daemons["a"], Action="CreateTopic", Name="News")
+            # A change at once at another daemon sees it.
+            subscription = re.search("<SubscriptionArn>(.*?)</", self.asked(
+                daemons["b"], Action="Subscribe", TopicArn=arn, Protocol="lambda",
+                Endpoint="arn:aws:lambda:us-east-1:000000000000:function:Seen")).group(1)
+            daemons["c"] = self.reader(template, *fleet, name="c").start()  # It has all before it is ready.
+            self.assertEqual(self.topics(daemons["c"]), ["News", "Orders.fifo"])
+            self.until(lambda: subscription in self.asked(daemons["a"], Action="ListSubscriptions"))
+            for name, daemon in daemons.items():
+                self.asked(daemon, Action="Publish", TopicArn=arn, Message=name)
+            self.wait_for(daemons["a"], lambda: len(function.records) >= 3)
+            self.assertEqual(sorted(record["Sns"]["Message"] for record in function.records), ["a", "b", "c"])
+            # The template's stays the template's.
+            for action in ({"Action": "DeleteTopic"}, {"Action": "SetTopicAttributes", "AttributeName": "DisplayName", "AttributeValue": "x"}):
+                status, _, body = ask(daemons["a"], **action)
+                self.assertEqual(status, 400, body)
+                self.assertIn("clients cannot change what the template defines", body)
+            daemons["b"].kill()
+            self.asked(daemons["c"], Action="Unsubscribe", SubscriptionArn=subscription)
+            self.asked(daemons["a"], Action="CreateTopic", Name="Late")
+            self.asked(daemons["c"], Action="DeleteTopic", TopicArn=arn)
+            daemons["b"].start()
+            self.assertEqual(self.topics(daemons["b"]), ["Late", "Orders.fifo"])
+            self.until(lambda: self.topics(daemons["a"]) == ["Late", "Orders.fifo"])
+            # A FIFO topic of a client is served by one of them, too.
+            self.asked(daemons["a"], Action="CreateTopic", Name="Mine.fifo", **{"Attributes.entry.1.key": "FifoTopic",
+                                                                                "Attributes.entry.1.value": "true"})
+            self.until(lambda: all("Mine.fifo" in self.topics(daemon) for daemon in daemons.values()))
+            self.owner(list(daemons.values()), "topic/Mine.fifo")
+
+    def test_topics_of_one_daemon_go_into_a_fleet(self):
+        with Subscriber() as function:
+            template = topic_template(function, self.place)
+            daemon = self.reader(template, name="a").start()
+            self.asked(daemon, Action="CreateTopic", Name="News")
+            self.end(daemon)
+            fleet = ("--fleet", "--fleet-lease-ms", str(LEASE_MS))
+            first = self.reader(template, *fleet, name="a").start()
+            second = self.reader(template, *fleet, name="b").start()
+            self.assertEqual(self.topics(second), ["News", "Orders.fifo"])
+            self.end(first)
+            self.asked(second, Action="CreateTopic", Name="Other")
+            alone = self.reader(template, name="a").start()
+            self.assertEqual(self.topics(alone), ["News", "Orders.fifo"], "it goes on with what it knows")
 
 
 load_tests = tests_of(FleetOfFunctions)

@@ -70,6 +70,9 @@ class Unsubscribe final : public Operation {
   Unsubscribe(const ServerAddress& place, std::string arn) : Operation(place), arn_(std::move(arn)) {}
   // A subscription that is not there counts as unsubscribed.
   Async<Result<void>> run(Runtime& runtime) override {
+    auto looking = runtime.check_is_of_clients(subscription_named(arn_));
+    auto ours = co_await looking;
+    if (!ours) co_return ours;
     auto done = co_await runtime.unsubscribe(std::move(arn_));
     if (!done && done.error().code == ErrorCode::kNotFound) co_return Result<void>();
     co_return done;
@@ -90,6 +93,9 @@ class UnsubscribeByToken final : public Operation {
         !equal_in_constant_time(found->settings.token, token_)) {
       co_return named("AuthorizationError", "The token does not end this subscription, if there is one");
     }
+    auto looking = runtime.check_is_of_clients(subscription_named(arn_));
+    auto ours = co_await looking;
+    if (!ours) co_return ours;
     auto done = co_await runtime.unsubscribe(std::move(arn_));
     co_return done;
   }
@@ -174,7 +180,11 @@ class SetSubscriptionAttributes final : public Operation {
   SetSubscriptionAttributes(const ServerAddress& place, std::string arn, ChangeSubscription change)
       : Operation(place), arn_(std::move(arn)), change_(std::move(change)) {}
   Async<Result<void>> run(Runtime& runtime) override {
-    return runtime.topic_service().change_subscription(arn_, change_);
+    auto looking = runtime.check_is_of_clients(subscription_named(arn_));
+    auto ours = co_await looking;
+    if (!ours) co_return ours;
+    auto changing = runtime.change_subscription(arn_, change_);
+    co_return co_await changing;
   }
 
  private:

@@ -20,7 +20,10 @@ class ChangeTags final : public Operation {
       : Operation(place), topic_(std::move(topic)), change_(std::move(change)) {}
   Async<Result<void>> run(Runtime& runtime) override {
     std::string topic = topic_;
-    auto done = co_await runtime.topic_service().change_topic(std::move(topic), std::move(change_));
+    auto looking = runtime.check_is_of_clients(topic_named(topic_));
+    auto ours = co_await looking;
+    if (!ours) co_return ours;
+    auto done = co_await runtime.change_topic(std::move(topic), std::move(change_));
     if (!done && done.error().code == ErrorCode::kNotFound) co_return no_resource();
     co_return done;
   }

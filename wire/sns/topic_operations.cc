@@ -18,7 +18,7 @@ class CreateTopic final : public Operation {
  public:
   CreateTopic(const ServerAddress& place, std::string name, TopicSettings settings)
       : Operation(place), name_(std::move(name)), settings_(std::move(settings)) {}
-  Async<Result<void>> run(Runtime& runtime) override { return runtime.topic_service().create_topic(name_, settings_); }
+  Async<Result<void>> run(Runtime& runtime) override { return runtime.create_topic(name_, settings_); }
   void write(XmlWriter& xml) const override { xml.element("TopicArn", topic_arn(account_, name_)); }
 
  private:
@@ -32,6 +32,9 @@ class DeleteTopic final : public Operation {
   // A missing topic counts as deleted.
   Async<Result<void>> run(Runtime& runtime) override {
     std::string name = name_;
+    auto looking = runtime.check_is_of_clients(topic_named(name_));
+    auto ours = co_await looking;
+    if (!ours) co_return ours;
     auto removed = co_await runtime.remove_topic(std::move(name));
     if (!removed && removed.error().code == ErrorCode::kNotFound) co_return Result<void>();
     co_return removed;
@@ -110,7 +113,13 @@ class ChangeTopicOperation final : public Operation {
  public:
   ChangeTopicOperation(const ServerAddress& place, std::string name, ChangeTopic change)
       : Operation(place), name_(std::move(name)), change_(std::move(change)) {}
-  Async<Result<void>> run(Runtime& runtime) override { return runtime.topic_service().change_topic(name_, change_); }
+  Async<Result<void>> run(Runtime& runtime) override {
+    auto looking = runtime.check_is_of_clients(topic_named(name_));
+    auto ours = co_await looking;
+    if (!ours) co_return ours;
+    auto changing = runtime.change_topic(name_, change_);
+    co_return co_await changing;
+  }
 
  private:
   const std::string name_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tables/lease/definition_log.h"
 #include "tests/runtime/fleet/fleet_world.h"
 #include "tests/sim/seeds.h"
 
@@ -21,6 +22,23 @@ TEST(Fleet, OneMemberServesAll) {
   world.start("a", units_named(3));
   EXPECT_LT(world.until_served(units_named(3), seconds(5)), milliseconds(500));
   EXPECT_TRUE(world.fleet("a").core()->leads());
+}
+
+// It comes with the reads that a member makes anyway.
+TEST(Fleet, MembersReadTheVersionOfTheDefinitions) {
+  FleetWorld world(3);
+  for (const char* id : {"a", "b"}) world.start(id, units_named(2));
+  world.until_served(units_named(2), seconds(5));
+  ASSERT_TRUE(provide_definitions_table(*world.store).take());
+  for (const uint64_t version : {uint64_t{1}, uint64_t{2}}) {
+    DefinitionChange change{version, "me", {}};
+    std::vector<WriteInput> none;
+    auto changing = change_definitions(*world.store, world.world, std::move(change), none, none);
+    ASSERT_TRUE(changing.take().value());
+    world.pass(FleetWorld::kLease / 6 + milliseconds(100));
+    for (const char* id : {"a", "b"}) EXPECT_EQ(world.definitions_of(id), version);
+  }
+  EXPECT_TRUE(world.all_served(units_named(2))) << "it is no member";
 }
 
 TEST(Fleet, ANewMemberGetsItsShareAndNoMoreMoves) {

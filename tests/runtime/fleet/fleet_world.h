@@ -79,6 +79,7 @@ class FleetWorld {
   bool is_paused(const std::string& id) const { return members_.at(id)->scheduler.is_paused(); }
   const std::set<std::string>& served_by(const std::string& id) const { return members_.at(id)->serving; }
   Fleet& fleet(const std::string& id) { return members_.at(id)->fleet; }
+  uint64_t definitions_of(const std::string& id) const { return members_.at(id)->definitions; }
   // The member that serves it; empty: none does.
   std::string server_of(const std::string& unit) const {
     for (const auto& [id, member] : members_) {
@@ -122,6 +123,7 @@ class FleetWorld {
       faults.everywhere = true;
       return faults;
     }
+    void definitions_are_at(uint64_t version) override { definitions = version; }
     void start(const std::string& unit) override {
       ++fleets.starts;
       for (const auto& [other, member] : fleets.members_) {
@@ -164,6 +166,7 @@ class FleetWorld {
     MemberScheduler scheduler;
     SimEngine engine;
     Fleet fleet;
+    uint64_t definitions = 0;  // Their newest version, as it was read last.
     std::set<std::string> serving;
     std::map<std::string, size_t> ending;  // Units that were to stop, and are not done.
     bool left = false;

@@ -1,0 +1,152 @@
+// The definitions of clients in a fleet: functions with their versions, aliases and policies, topics and subscriptions.
+// What a client makes, changes or deletes at one daemon holds at all.
+//
+// They are in the store that the daemons share, with a log of their changes (tables/lease/definition_log.h). Each
+// daemon follows that log, and has a copy in its own system table, with which it starts when it runs alone. A change
+// begins with all that the log has, decides on that, and is written as the next version. If another daemon was faster,
+// it begins anew. So changes of all daemons have one order, and a change that comes second gets the answer that it
+// would get at a single daemon.
+//
+// What a template defines is each daemon's own, by the record of its deployment: it is neither shared nor followed.
+// While a template defines a name, what the fleet has under that name does not hold at this daemon.
+//
+// Loop thread. Everything that it refers to must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/async.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/scheduler.h"
+#include "base/turns.h"
+#include "streams/definition_writer.h"
+#include "tables/lease/definition_log.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+// Makes memory agree with the items that a daemon follows.
+class DefinitionFollower {
+ public:
+  virtual ~DefinitionFollower() = default;
+  // The item of that key as the system table has it now; null: it is gone. It may be the same as before.
+  virtual void follow(const DefinitionKey& key, const Item* item) = 0;
+};
+
+// The fleet's side.
+struct DefinitionSharing {
+  Tables& engine;                  // The store that the daemons share.
+  std::function<void()> announce;  // Others may read the newest version now. Null: nobody is told.
+};
+
+class SharedDefinitions final : public DefinitionWriter {
+ public:
+  // `own` has the system table.
+  SharedDefinitions(DefinitionSharing sharing, Tables& own, Scheduler& scheduler, Random& random, EventLog log,
+                    DefinitionFollower& follower);
+  SharedDefinitions(const SharedDefinitions&) = delete;
+  SharedDefinitions& operator=(const SharedDefinitions&) = delete;
+
+  // Makes this daemon's definitions those of the fleet, whatever it had before. Definitions that it has made alone, and
+  // that the fleet does not have, become the fleet's. Call it before clients are served, and after each deployment.
+  Async<Result<void>> compare();
+  // Somebody has read this version; follows the log if that is newer.
+  void newest_is(uint64_t version);
+  // The version up to which this daemon has followed.
+  uint64_t version() const { return version_; }
+
+  // Runs `body`, a change for a client that writes with write(). It may run several times, each time on newer
+  // definitions, and the result is that of the last time. A change of what a template defines runs as if there was no
+  // fleet. Errors of its own: kUnavailable if the fleet's definitions cannot be read, kTooManyRequests if others were
+  // faster again and again.
+  template <class T>
+  Async<Result<T>> change(DefinitionName what, std::function<Async<Result<T>>()> body) {
+    auto looking = is_of_template(what);
+    const auto own = co_await looking;
+    if (!own) co_return fail(own.error());
+    if (*own) {
+      auto alone = body();
+      auto done = co_await alone;
+      co_return done;
+    }
+    std::function<Async<Result<T>>()> in_turn = [this, body = std::move(body)] { return change_now<T>(body); };
+    auto changing = turns_.run<Result<T>>(std::move(in_turn));
+    auto changed = co_await changing;
+    co_return changed;
+  }
+
+  Async<Result<bool>> is_of_template(DefinitionName what);
+  // In the body of change(), or about what a template defines. kConflict if others were faster: change() begins anew.
+  Async<Result<void>> write(DefinitionName what, std::vector<WriteInput> writes) override;
+
+ private:
+  static constexpr int kMostTries = 10;
+
+  // The names that the last deployment of this daemon's template has.
+  struct TemplateNames {
+    std::set<std::string> functions{};
+    std::set<std::string> topics{};
+    std::set<std::string> subscriptions{};  // "TOPIC:ID".
+    bool has(const DefinitionName& what) const;
+  };
+  struct Found {
+    DefinitionKey key;
+    std::optional<Item> item{};  // Empty: it is gone.
+  };
+
+  template <class T>
+  Async<Result<T>> change_now(std::function<Async<Result<T>>()> body) {
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      auto known = co_await catch_up();
+      if (!known) co_return fail(ErrorCode::kUnavailable, cannot_read(known.error()));
+      is_stale_ = false;
+      may_write_ = true;
+      auto work = body();
+      auto done = co_await work;
+      may_write_ = false;
+      if (done || !is_stale_) co_return done;
+    }
+    co_return fail(ErrorCode::kTooManyRequests,
+                   "other daemons of the fleet change definitions at the moment: try again");
+  }
+  static std::string cannot_read(const Error& error);
+
+  static DefinitionName owner_of(const DefinitionKey& key);
+  Async<Result<TemplateNames>> template_names();
+  Async<Result<void>> catch_up();
+  Async<Result<void>> compare_now();
+  Async<Result<void>> compare_once();
+  Async<Result<void>> bring_along(std::vector<Item> items);
+  Async<Result<void>> follow(std::vector<Found> found);
+  Async<Result<void>> follow_one(Found found);
+  Async<Result<void>> write_shared(std::vector<WriteInput> shared, uint64_t& version);
+  Async<void> follow_newest();
+  void announce();
+
+  const DefinitionSharing sharing_;
+  Tables& own_;
+  Scheduler& scheduler_;
+  Random& random_;
+  const EventLog log_;
+  DefinitionFollower& follower_;
+  uint64_t version_ = 0;
+  bool is_compared_ = false;  // False: what this daemon has may differ from that version.
+  bool may_write_ = false;    // The body of a change is at work.
+  bool is_stale_ = false;     // Others were faster than this body.
+  uint64_t newest_ = 0;
+  bool is_following_ = false;
+  std::string trouble_;  // Why the log could not be followed, as it was logged last.
+  Turns turns_{scheduler_};
+  Scope scope_;  // The last member, so that it is destroyed first.
+};
+
+}  // namespace freshet

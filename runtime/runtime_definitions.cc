@@ -1,0 +1,81 @@
+// The part of the runtime for definitions that the daemons of a fleet share.
+#include <utility>
+
+#include "runtime/runtime_parts.h"
+#include "streams/topic_records.h"
+
+namespace freshet {
+
+void Runtime::share_definitions(DefinitionSharing sharing) {
+  Parts& p = *parts_;
+  p.definitions = std::make_unique<SharedDefinitions>(std::move(sharing), p.ports.tables, p.ports.scheduler,
+                                                      p.ports.random, p.options.log, p);
+  p.topics.share_definitions(*p.definitions);
+}
+
+Async<Result<void>> Runtime::follow_definitions() {
+  return parts_->definitions->compare();
+}
+
+void Runtime::definitions_are_at(uint64_t version) {
+  parts_->definitions->newest_is(version);
+}
+
+uint64_t Runtime::definitions_version() const {
+  return parts_->definitions ? parts_->definitions->version() : 0;
+}
+
+Async<Result<void>> Runtime::check_is_of_clients(DefinitionName what) {
+  if (!parts_->definitions) co_return Result<void>();
+  const std::string text = what.kind + " " + what.name;
+  auto own = co_await parts_->definitions->is_of_template(std::move(what));
+  if (!own) co_return fail(std::move(own.error()));
+  if (!*own) co_return Result<void>();
+  co_return invalid("In a fleet, clients cannot change what the template defines: " + text +
+                    ". Change the template, and deploy it to each daemon");
+}
+
+Async<Result<void>> Runtime::create_topic(std::string name, TopicSettings asked) {
+  return parts_->for_client<void>(topic_named(name),
+                                  [this, name, asked] { return parts_->topics.create_topic(name, asked); });
+}
+
+Async<Result<void>> Runtime::change_topic(std::string name, ChangeTopic change) {
+  return parts_->for_client<void>(topic_named(name),
+                                  [this, name, change] { return parts_->topics.change_topic(name, change); });
+}
+
+Async<Result<void>> Runtime::change_subscription(std::string arn, ChangeSubscription change) {
+  return parts_->for_client<void>(subscription_named(arn),
+                                  [this, arn, change] { return parts_->topics.change_subscription(arn, change); });
+}
+
+void Runtime::Parts::follow(const DefinitionKey& key, const Item* item) {
+  if (key.kind == kTopicKind) follow_topic(key.id, item);
+  if (key.kind == kSubscriptionKind) follow_subscription(key.id, item);
+}
+
+void Runtime::Parts::follow_topic(const std::string& name, const Item* item) {
+  if (item != nullptr) return topics.accept_topic(name, topic_settings_of(*item));
+  for (const std::string& arn : topics.forget_topic(name)) remove_endpoints(arn);
+}
+
+void Runtime::Parts::follow_subscription(const std::string& arn, const Item* item) {
+  if (item == nullptr) {
+    topics.forget_subscription(arn);
+    return remove_endpoints(arn);
+  }
+  const SubscriptionDefinition definition = subscription_of(*item);
+  const SubscriptionSettings settings = subscription_settings_of(*item);
+  const auto before = topics.find_subscription(arn);
+  if (before && before->definition == definition && before->settings == settings) return;
+  topics.accept_subscription(definition, settings);
+  // Without its topic it waits: for a template with that topic.
+  if (definition.protocol == "lambda" || !topics.find_subscription(arn)) return;
+  if (settings.pending) return functions.put_endpoint(endpoint_of(definition, confirmation_target(arn)));
+  if (before && before->settings.pending) remove_endpoints(arn);
+  functions.put_endpoint(endpoint_of(definition, arn));
+  invoker.events().changed(arn);
+}
+
+}  // namespace freshet

@@ -1,0 +1,36 @@
+// Where definitions that clients make or change are written: to the system table, and in a fleet to the store that its
+// daemons share, before that.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/async.h"
+#include "base/result.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+// The function, topic or subscription that a change is about. A function's versions, aliases and policies are its own.
+struct DefinitionName {
+  std::string kind;  // "function", "topic" or "subscription".
+  std::string name;  // A function's plain name, a topic's name, a subscription's ARN.
+};
+
+inline DefinitionName topic_named(std::string name) {
+  return {"topic", std::move(name)};
+}
+inline DefinitionName subscription_named(std::string arn) {
+  return {"subscription", std::move(arn)};
+}
+
+// Loop thread. It outlives those who have it.
+class DefinitionWriter {
+ public:
+  virtual ~DefinitionWriter() = default;
+  // Writes items of the system table, as write_together() does. An error: the caller changes nothing in memory.
+  virtual Async<Result<void>> write(DefinitionName what, std::vector<WriteInput> writes) = 0;
+};
+
+}  // namespace freshet
