@@ -103,7 +103,12 @@ Async<Result<void>> Runtime::put_function(FunctionDefinition function) {
 }
 
 Async<Result<FunctionDefinition>> Runtime::update_function(std::string name, FunctionUpdate update) {
-  Parts& p = *parts_;
+  return parts_->for_client<FunctionDefinition>(function_by_name(std::string(plain_name(name))),
+                                                [this, name, update] { return parts_->update_function(name, update); });
+}
+
+Async<Result<FunctionDefinition>> Runtime::Parts::update_function(std::string name, FunctionUpdate update) {
+  Parts& p = *this;
   FunctionPtr before;  // The function when this update's turn came.
   FunctionUpdate seeing = [&before, update = std::move(update)](const FunctionDefinition* now) {
     if (now) before = std::make_shared<const FunctionDefinition>(*now);
@@ -145,45 +150,74 @@ bool Runtime::uses_code(const std::string& folder) const {
 }
 
 Async<Result<void>> Runtime::remove_function(std::string name) {
-  auto gone = co_await parts_->functions.remove(std::move(name));
-  if (!gone) co_return fail(std::move(gone.error()));
-  for (const FunctionPtr& function : *gone) parts_->gone(function);
+  return parts_->for_client<void>(function_by_name(name), [this, name] { return parts_->remove_function(name); });
+}
+
+Async<Result<void>> Runtime::Parts::remove_function(std::string name) {
+  auto removed = co_await functions.remove(std::move(name));
+  if (!removed) co_return fail(std::move(removed.error()));
+  for (const FunctionPtr& function : *removed) gone(function);
   co_return Result<void>();
 }
 
 Async<Result<FunctionDefinition>> Runtime::publish_version(std::string name, std::optional<std::string> description,
                                                            FunctionRegistry::Check check) {
-  auto version = co_await parts_->functions.publish(std::move(name), std::move(description), std::move(check));
+  return parts_->for_client<FunctionDefinition>(function_by_name(name), [this, name, description, check] {
+    return parts_->publish_version(name, description, check);
+  });
+}
+
+Async<Result<FunctionDefinition>> Runtime::Parts::publish_version(std::string name,
+                                                                  std::optional<std::string> description,
+                                                                  FunctionRegistry::Check check) {
+  auto version = co_await functions.publish(std::move(name), std::move(description), std::move(check));
   if (!version) co_return fail(std::move(version.error()));
   co_return **version;
 }
 
 Async<Result<void>> Runtime::remove_version(std::string name, std::string version) {
-  const FunctionPtr function = parts_->functions.find(name + ":" + version);
-  auto done = co_await parts_->functions.remove_version(std::move(name), std::move(version));
-  if (done && function) parts_->gone(function);
+  return parts_->for_client<void>(function_by_name(name),
+                                  [this, name, version] { return parts_->remove_version(name, version); });
+}
+
+Async<Result<void>> Runtime::Parts::remove_version(std::string name, std::string version) {
+  const FunctionPtr function = functions.find(name + ":" + version);
+  auto done = co_await functions.remove_version(std::move(name), std::move(version));
+  if (done && function) gone(function);
   co_return done;
 }
 
 Async<Result<FunctionQualifiers>> Runtime::change_qualifiers(std::string name, FunctionRegistry::Change change) {
+  return parts_->for_client<FunctionQualifiers>(
+      function_by_name(name), [this, name, change] { return parts_->change_qualifiers(name, change); });
+}
+
+Async<Result<FunctionQualifiers>> Runtime::Parts::change_qualifiers(std::string name, FunctionRegistry::Change change) {
   std::vector<FunctionPtr> before;  // The functions when this change's turn came.
   FunctionRegistry::Change seeing = [this, &before, name, change = std::move(change)](FunctionQualifiers& now) {
-    for (const std::string& each : parts_->functions.qualified_names(name)) {
-      before.push_back(parts_->functions.find(each));
-    }
+    before = qualified(name);
     return change(now);
   };
-  auto done = co_await parts_->functions.change_qualifiers(std::move(name), std::move(seeing));
-  if (!done) co_return done;
+  auto done = co_await functions.change_qualifiers(std::move(name), std::move(seeing));
+  if (done) aliases_changed(before);
+  co_return done;
+}
+
+std::vector<FunctionPtr> Runtime::Parts::qualified(const std::string& name) const {
+  std::vector<FunctionPtr> all;
+  for (const std::string& each : functions.qualified_names(name)) all.push_back(functions.find(each));
+  return all;
+}
+
+void Runtime::Parts::aliases_changed(const std::vector<FunctionPtr>& before) {
   for (const FunctionPtr& function : before) {
     if (!function) continue;
-    if (parts_->functions.find(function->name)) {
-      parts_->invoker.events().changed(function->name);
+    if (functions.find(function->name)) {
+      invoker.events().changed(function->name);
     } else {
-      parts_->invoker.events().forget(function);
+      invoker.events().forget(function);
     }
   }
-  co_return done;
 }
 
 FunctionQualifiers Runtime::qualifiers(const std::string& name) const {

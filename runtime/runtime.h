@@ -100,7 +100,8 @@ class Runtime {
   // In a fleet: somebody has read this version.
   void definitions_are_at(uint64_t version);
   uint64_t definitions_version() const;
-  // kValidation if this is a fleet, and the template defines that: then clients may not change it.
+  // Call it before each change of a client. In a fleet, this daemon then has all that others have changed before.
+  // kValidation if the template defines that, so that clients may not change it; kUnavailable.
   Async<Result<void>> check_is_of_clients(DefinitionName what);
   // Creates the system table if it does not exist, loads its content, and continues with it. Call it once, first.
   // kValidation if the content was made for another account or region.

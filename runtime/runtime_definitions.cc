@@ -1,6 +1,7 @@
 // The part of the runtime for definitions that the daemons of a fleet share.
 #include <utility>
 
+#include "runtime/invoke/codec.h"
 #include "runtime/runtime_parts.h"
 #include "streams/topic_records.h"
 
@@ -11,6 +12,7 @@ void Runtime::share_definitions(DefinitionSharing sharing) {
   p.definitions = std::make_unique<SharedDefinitions>(std::move(sharing), p.ports.tables, p.ports.scheduler,
                                                       p.ports.random, p.options.log, p);
   p.topics.share_definitions(*p.definitions);
+  p.functions.share(*p.definitions);
 }
 
 Async<Result<void>> Runtime::follow_definitions() {
@@ -27,6 +29,9 @@ uint64_t Runtime::definitions_version() const {
 
 Async<Result<void>> Runtime::check_is_of_clients(DefinitionName what) {
   if (!parts_->definitions) co_return Result<void>();
+  auto looking = parts_->definitions->refresh();
+  auto looked = co_await looking;
+  if (!looked) co_return looked;
   const std::string text = what.kind + " " + what.name;
   auto own = co_await parts_->definitions->is_of_template(std::move(what));
   if (!own) co_return fail(std::move(own.error()));
@@ -53,6 +58,30 @@ Async<Result<void>> Runtime::change_subscription(std::string arn, ChangeSubscrip
 void Runtime::Parts::follow(const DefinitionKey& key, const Item* item) {
   if (key.kind == kTopicKind) follow_topic(key.id, item);
   if (key.kind == kSubscriptionKind) follow_subscription(key.id, item);
+  if (key.kind == kFunctionKind) follow_function(key.id, item);
+  if (key.kind == kQualifiersKind) follow_qualifiers(key.id, item);
+}
+
+void Runtime::Parts::follow_function(const std::string& name, const Item* item) {
+  if (item == nullptr) {
+    if (const FunctionPtr before = functions.forget(name)) gone(before);
+    return;
+  }
+  const FunctionPtr before = functions.accept(function_of(*item));
+  const FunctionPtr now = functions.find(name);
+  if (before && *before == *now) return;
+  invoker.events().changed(name);
+  if (before) left(*before);
+}
+
+void Runtime::Parts::follow_qualifiers(const std::string& name, const Item* item) {
+  const std::vector<FunctionPtr> before = qualified(name);
+  if (item == nullptr) {
+    functions.forget_qualifiers(name);
+  } else {
+    functions.accept(qualifiers_of(*item));
+  }
+  aliases_changed(before);
 }
 
 void Runtime::Parts::follow_topic(const std::string& name, const Item* item) {

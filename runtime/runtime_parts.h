@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/turns.h"
 #include "runtime/definitions/shared_definitions.h"
@@ -104,10 +105,23 @@ struct Runtime::Parts final : DefinitionFollower {
     if (!definitions) return body();
     return definitions->change<T>(std::move(what), std::move(body));
   }
+  // The body of each call, in its turn.
+  Async<Result<FunctionDefinition>> update_function(std::string name, FunctionUpdate update);
+  Async<Result<void>> remove_function(std::string name);
+  Async<Result<FunctionDefinition>> publish_version(std::string name, std::optional<std::string> description,
+                                                    FunctionRegistry::Check check);
+  Async<Result<void>> remove_version(std::string name, std::string version);
+  Async<Result<FunctionQualifiers>> change_qualifiers(std::string name, FunctionRegistry::Change change);
+  // The versions and aliases of a function.
+  std::vector<FunctionPtr> qualified(const std::string& name) const;
+  void aliases_changed(const std::vector<FunctionPtr>& before);
+
   // runtime_definitions.cc
   void follow(const DefinitionKey& key, const Item* item) override;
   void follow_topic(const std::string& name, const Item* item);
   void follow_subscription(const std::string& arn, const Item* item);
+  void follow_function(const std::string& name, const Item* item);
+  void follow_qualifiers(const std::string& name, const Item* item);
 
   void remove_endpoints(const std::string& subscription_arn) {
     for (const std::string& target : {subscription_arn, confirmation_target(subscription_arn)}) {

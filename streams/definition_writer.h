@@ -25,6 +25,10 @@ inline DefinitionName subscription_named(std::string arn) {
   return {"subscription", std::move(arn)};
 }
 
+inline DefinitionName function_by_name(std::string plain_name) {
+  return {"function", std::move(plain_name)};
+}
+
 // Loop thread. It outlives those who have it.
 class DefinitionWriter {
  public:

@@ -49,6 +49,7 @@
 
 namespace freshet {
 
+class DefinitionCode;
 class Deployer;
 class HttpServer;
 class IoThread;
@@ -100,7 +101,8 @@ struct DaemonParts {
   // Null without a fleet. The queue module owns them, sets them in join(), and joins before the modules that use them.
   QueueUnits* fleet_units = nullptr;
   MemberCalls* member_calls = nullptr;
-  TaskQueues* task_queues = nullptr;  // Set in join().
+  DefinitionCode* definition_code = nullptr;  // The same; the module of the Lambda API owns it.
+  TaskQueues* task_queues = nullptr;          // Set in join().
   // Returns the bytes that modules hold and that count against the memory limit. Null: they hold none.
   std::function<uint64_t()> memory_held = nullptr;
   // Describes the troubles of the engine, a line each; "" if there are none. From join() on, as are the next two.

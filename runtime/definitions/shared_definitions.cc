@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/check.h"
+#include "runtime/definitions/shared_code.h"
+#include "runtime/invoke/codec.h"
+#include "runtime/invoke/function_qualifiers.h"
 #include "streams/arn.h"
 #include "streams/fifo_record.h"
 #include "streams/system_table.h"
@@ -16,8 +18,10 @@ namespace {
 // An item of the system table that is a copy of the fleet's. A change that a daemon makes alone removes the mark.
 constexpr std::string_view kShared = "shared";
 
+constexpr seconds kLookAgain{30};  // For code that could not be brought.
+
 // In the order in which items are followed, as later ones need earlier ones.
-constexpr std::string_view kKinds[] = {kTopicKind, kSubscriptionKind};
+constexpr std::string_view kKinds[] = {kTopicKind, kFunctionKind, kQualifiersKind, kSubscriptionKind};
 
 size_t order_of(std::string_view kind) {
   return static_cast<size_t>(std::find(std::begin(kKinds), std::end(kKinds), kind) - std::begin(kKinds));
@@ -39,9 +43,26 @@ Item marked(Item item) {
   item.set(kShared, Value::boolean(true));
   return item;
 }
+// The name of the folder with the function's uploaded code; empty: it has none.
+std::string code_folder(const Item& item) {
+  if (item.string_or("kind") != kFunctionKind || !item.contains("codeSha256")) return {};
+  const std::string_view code = item.string_or("code");
+  return std::string(code.substr(code.rfind('/') + 1));
+}
+
+// Each daemon has uploaded code in a folder of its own, so only its name is shared.
 Item as_shared(Item item) {
   item.erase(kShared);
+  if (std::string folder = code_folder(item); !folder.empty()) item.set("code", Value(std::move(folder)));
   return item;
+}
+
+// Adds the condition that the code is there which the write names.
+void add_check(const WriteInput& write, std::set<std::string>& checked, std::vector<WriteInput>& checks) {
+  const auto* put = std::get_if<PutItemInput>(&write);
+  std::string folder = put ? code_folder(put->item) : std::string();
+  if (folder.empty() || !checked.insert(folder).second) return;
+  checks.emplace_back(is_there(folder));
 }
 
 std::set<std::string> names_in(const Item& item, std::string_view member) {
@@ -96,8 +117,17 @@ std::string SharedDefinitions::cannot_read(const Error& error) {
   return "the definitions of the fleet cannot be read at the moment, try again: " + error.message;
 }
 
+// Versions, aliases and policies are the function's.
 DefinitionName SharedDefinitions::owner_of(const DefinitionKey& key) {
+  if (key.kind == kFunctionKind) return function_by_name(std::string(plain_name(key.id)));
+  if (key.kind == kQualifiersKind) return function_by_name(key.id);
   return {key.kind, key.id};
+}
+
+Item SharedDefinitions::as_own(Item item) const {
+  const std::string folder = code_folder(item);
+  if (!folder.empty() && sharing_.code) item.set("code", Value(sharing_.code->path_of(folder)));
+  return marked(std::move(item));
 }
 
 bool SharedDefinitions::TemplateNames::has(const DefinitionName& what) const {
@@ -132,7 +162,9 @@ Async<Result<void>> SharedDefinitions::write(DefinitionName what, std::vector<Wr
   auto names = co_await template_names();
   if (!names) co_return fail(std::move(names.error()));
   const bool is_own = names->has(what);
-  FRESHET_CHECK(is_own || may_write_, "a change for a client is written within change()");
+  if (!is_own && !may_write_) {
+    co_return fail(ErrorCode::kUnavailable, "a deployment has changed what the template defines meanwhile: try again");
+  }
   std::vector<WriteInput> shared;
   for (WriteInput& write : writes) {
     const DefinitionKey key = key_of(write);
@@ -151,6 +183,7 @@ Async<Result<void>> SharedDefinitions::write(DefinitionName what, std::vector<Wr
   if (!kept) co_return kept;  // The next change or read follows what was written.
   version_ = version;
   announce();
+  if (what.kind == kFunctionKind) sweep_code_later();
   co_return kept;
 }
 
@@ -159,15 +192,17 @@ Async<Result<void>> SharedDefinitions::write_shared(std::vector<WriteInput> shar
   for (size_t next = 0; next < shared.size();) {
     DefinitionChange change{version + 1, random_.uuid(), {}};
     std::vector<WriteInput> group;
-    for (size_t bytes = 0; next < shared.size() && group.size() < kMaxDefinitionWrites; ++next) {
+    std::vector<WriteInput> checks;
+    std::set<std::string> checked;
+    for (size_t bytes = 0; next < shared.size() && group.size() + checks.size() + 1 < kMaxDefinitionWrites; ++next) {
       bytes += bytes_of(shared[next]);
       if (!group.empty() && bytes > kMaxDefinitionBytes) break;
+      add_check(shared[next], checked, checks);
       change.keys.push_back(key_of(shared[next]));
       group.push_back(std::move(shared[next]));
     }
-    std::vector<WriteInput> no_checks;
     auto making =
-        change_definitions(sharing_.engine, scheduler_, std::move(change), std::move(group), std::move(no_checks));
+        change_definitions(sharing_.engine, scheduler_, std::move(change), std::move(group), std::move(checks));
     auto made = co_await making;
     if (!made) co_return fail(std::move(made.error()));
     if (!*made) {
@@ -188,16 +223,35 @@ Async<Result<void>> SharedDefinitions::compare() {
   return turns_.run<Result<void>>(std::move(in_turn));
 }
 
+Async<Result<void>> SharedDefinitions::refresh() {
+  std::function<Async<Result<void>>()> in_turn = [this] { return catch_up(); };
+  auto following = turns_.run<Result<void>>(std::move(in_turn));
+  auto followed = co_await following;
+  if (!followed) co_return fail(ErrorCode::kUnavailable, cannot_read(followed.error()));
+  co_return followed;
+}
+
+bool SharedDefinitions::lacks(const DefinitionName& what) const {
+  return std::any_of(lacking_.begin(), lacking_.end(), [&](const DefinitionKey& key) {
+    const DefinitionName owner = owner_of(key);
+    return owner.kind == what.kind && owner.name == what.name;
+  });
+}
+
+bool SharedDefinitions::must_look_again() const {
+  return !lacking_.empty() && scheduler_.clock().boot() >= look_again_;
+}
+
 void SharedDefinitions::newest_is(uint64_t version) {
   newest_ = std::max(newest_, version);
-  if (newest_ <= version_ || std::exchange(is_following_, true)) return;
+  if ((newest_ <= version_ && !must_look_again()) || std::exchange(is_following_, true)) return;
   scope_.spawn(follow_newest());
 }
 
 // After an error, the next one that reads the newest version tries again.
 Async<void> SharedDefinitions::follow_newest() {
   std::string trouble;
-  while (newest_ > version_ && trouble.empty()) {
+  while ((newest_ > version_ || must_look_again()) && trouble.empty()) {
     std::function<Async<Result<void>>()> in_turn = [this] { return catch_up(); };
     auto following = turns_.run<Result<void>>(std::move(in_turn));
     auto followed = co_await following;
@@ -218,7 +272,11 @@ Async<Result<void>> SharedDefinitions::catch_up() {
     if (change.version != ++version) co_return co_await compare_now();  // It has missed too many.
     keys.insert(change.keys.begin(), change.keys.end());
   }
-  if (version == version_) co_return Result<void>();
+  if (must_look_again()) {
+    keys.insert(lacking_.begin(), lacking_.end());
+    look_again_ = scheduler_.clock().boot() + kLookAgain;
+  }
+  if (keys.empty()) co_return Result<void>();
   std::vector<GetItemInput> reads;
   for (const DefinitionKey& key : keys) reads.push_back(get_shared(key));
   auto items = co_await sharing_.engine.read_many(std::move(reads));
@@ -282,6 +340,7 @@ Async<Result<void>> SharedDefinitions::compare_once() {
   if (!followed) co_return followed;
   version_ = *newest;
   is_compared_ = true;
+  sweep_code_later();
   if (mine.empty()) co_return followed;
   auto brought = co_await bring_along(std::move(mine));
   if (!brought) is_compared_ = false;
@@ -289,9 +348,13 @@ Async<Result<void>> SharedDefinitions::compare_once() {
 }
 
 Async<Result<void>> SharedDefinitions::bring_along(std::vector<Item> items) {
+  auto giving = with_code(std::move(items));
+  auto given = co_await giving;
+  if (!given) co_return fail(std::move(given.error()));
+  if (given->empty()) co_return Result<void>();
   std::vector<WriteInput> shared;
   std::vector<WriteInput> marks;
-  for (Item& item : items) {
+  for (Item& item : *given) {
     shared.push_back(put_shared(item));
     marks.emplace_back(put_system_item(marked(std::move(item))));
   }
@@ -304,6 +367,53 @@ Async<Result<void>> SharedDefinitions::bring_along(std::vector<Item> items) {
   announce();
   log_.info("DEFINITIONS_BROUGHT", {{"version", version}, {"items", count}});
   co_return written;
+}
+
+// The fleet has the code first. A function whose code is lost stays this daemon's own.
+Async<Result<std::vector<Item>>> SharedDefinitions::with_code(std::vector<Item> items) {
+  std::vector<Item> given;
+  for (Item& item : items) {
+    std::string folder = code_folder(item);
+    if (!folder.empty() && sharing_.code) {
+      const std::string function(item.string_or("id"));
+      auto giving = sharing_.code->give(std::move(folder));
+      auto gave = co_await giving;
+      const bool is_lost = !gave && gave.error().code == ErrorCode::kNotFound;
+      if (is_lost) log_.warn("DEFINITION_LEFT", {{"function", function}, {"message", gave.error().message}});
+      if (is_lost) continue;
+      if (!gave) co_return fail(std::move(gave.error()));
+    }
+    given.push_back(std::move(item));
+  }
+  co_return given;
+}
+
+// A little later than code may be removed that was just written.
+void SharedDefinitions::sweep_code_later() {
+  must_sweep_ = true;
+  if (sharing_.code && !std::exchange(is_sweeping_, true)) scope_.spawn(sweep_code());
+}
+
+Async<void> SharedDefinitions::sweep_code() {
+  while (std::exchange(must_sweep_, false)) {  // Code of a change meanwhile is too new this time.
+    co_await sleep_for(scheduler_, kCodeIsNewFor + seconds(5));
+    std::function<Async<Result<size_t>>()> in_turn = [this] { return sweep_code_now(); };
+    auto sweeping = turns_.run<Result<size_t>>(std::move(in_turn));
+    const auto swept = co_await sweeping;  // After an error, the next change of a function or the next start does it.
+    if (swept && *swept > 0) log_.info("DEFINITIONS_CODE_REMOVED", {{"archives", *swept}});
+  }
+  is_sweeping_ = false;
+}
+
+Async<Result<size_t>> SharedDefinitions::sweep_code_now() {
+  auto followed = co_await catch_up();
+  if (!followed) co_return fail(std::move(followed.error()));
+  auto functions = co_await load_items_of(sharing_.engine, kDefinitionsTable, std::string(kFunctionKind), "");
+  if (!functions) co_return fail(std::move(functions.error()));
+  std::set<std::string> used;
+  for (const ItemRef& ref : *functions) used.insert(code_folder(ref.decode()));
+  auto removing = remove_unused_code(sharing_.engine, std::move(used), version_, scheduler_.clock().wall());
+  co_return co_await removing;
 }
 
 // First what is there, then what is gone, the other way round.
@@ -330,8 +440,22 @@ Async<Result<void>> SharedDefinitions::follow_one(Found found) {
   auto before = co_await own_.get_item(std::move(get));
   if (!before) co_return fail(std::move(before.error()));
   std::vector<WriteInput> writes;
+  lacking_.erase(found.key);
+  std::shared_ptr<const void> code;  // The folder stays until the function names it.
   if (found.item) {
-    found.item = marked(std::move(*found.item));
+    if (std::string folder = code_folder(*found.item); !folder.empty() && sharing_.code) {
+      auto bringing = sharing_.code->bring(std::move(folder));
+      auto brought = co_await bringing;
+      if (!brought && is_passing(brought.error())) co_return fail(std::move(brought.error()));
+      if (!brought) {
+        log_.warn("DEFINITION_LEFT", {{"function", found.key.id}, {"message", brought.error().message}});
+        lacking_.insert(found.key);
+        look_again_ = scheduler_.clock().boot() + kLookAgain;
+        co_return Result<void>();
+      }
+      code = std::move(*brought);
+    }
+    found.item = as_own(std::move(*found.item));
     if (!*before || !(before->decode() == *found.item)) writes.emplace_back(put_system_item(*found.item));
     if (found.key.kind == kTopicKind && found.key.id.ends_with(kFifoSuffix)) {
       auto there = co_await ensure_deduplication_table(own_);

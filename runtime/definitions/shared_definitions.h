@@ -42,10 +42,23 @@ class DefinitionFollower {
   virtual void follow(const DefinitionKey& key, const Item* item) = 0;
 };
 
-// The fleet's side.
+// The folders of this daemon with code that clients uploaded. Each is named by the archive that it was made of.
+class DefinitionCode {
+ public:
+  virtual ~DefinitionCode() = default;
+  virtual std::string path_of(const std::string& folder) const = 0;
+  // Makes the folder of what the fleet has, unless it is there. It stays while somebody holds the result, or a
+  // function of this daemon names it.
+  virtual Async<Result<std::shared_ptr<const void>>> bring(std::string folder) = 0;
+  // Gives the fleet what is in the folder, unless it has that.
+  virtual Async<Result<void>> give(std::string folder) = 0;
+};
+
+// The fleet's side. What it refers to must outlive the definitions.
 struct DefinitionSharing {
   Tables& engine;                  // The store that the daemons share.
   std::function<void()> announce;  // Others may read the newest version now. Null: nobody is told.
+  DefinitionCode* code = nullptr;  // Null: there is no uploaded code.
 };
 
 class SharedDefinitions final : public DefinitionWriter {
@@ -59,6 +72,8 @@ class SharedDefinitions final : public DefinitionWriter {
   // Makes this daemon's definitions those of the fleet, whatever it had before. Definitions that it has made alone, and
   // that the fleet does not have, become the fleet's. Call it before clients are served, and after each deployment.
   Async<Result<void>> compare();
+  // Follows what others have changed. kUnavailable.
+  Async<Result<void>> refresh();
   // Somebody has read this version; follows the log if that is newer.
   void newest_is(uint64_t version);
   // The version up to which this daemon has followed.
@@ -66,7 +81,8 @@ class SharedDefinitions final : public DefinitionWriter {
 
   // Runs `body`, a change for a client that writes with write(). It may run several times, each time on newer
   // definitions, and the result is that of the last time. A change of what a template defines runs as if there was no
-  // fleet. Errors of its own: kUnavailable if the fleet's definitions cannot be read, kTooManyRequests if others were
+  // fleet. Errors of its own: kUnavailable if the fleet's definitions cannot be read, or if this daemon does not have
+  // the function's code, kTooManyRequests if others were
   // faster again and again.
   template <class T>
   Async<Result<T>> change(DefinitionName what, std::function<Async<Result<T>>()> body) {
@@ -78,7 +94,9 @@ class SharedDefinitions final : public DefinitionWriter {
       auto done = co_await alone;
       co_return done;
     }
-    std::function<Async<Result<T>>()> in_turn = [this, body = std::move(body)] { return change_now<T>(body); };
+    std::function<Async<Result<T>>()> in_turn = [this, what, body = std::move(body)] {
+      return change_now<T>(what, body);
+    };
     auto changing = turns_.run<Result<T>>(std::move(in_turn));
     auto changed = co_await changing;
     co_return changed;
@@ -104,10 +122,12 @@ class SharedDefinitions final : public DefinitionWriter {
   };
 
   template <class T>
-  Async<Result<T>> change_now(std::function<Async<Result<T>>()> body) {
+  Async<Result<T>> change_now(DefinitionName what, std::function<Async<Result<T>>()> body) {
     for (int tries = 0; tries < kMostTries; ++tries) {
       auto known = co_await catch_up();
       if (!known) co_return fail(ErrorCode::kUnavailable, cannot_read(known.error()));
+      if (lacks(what))
+        co_return fail(ErrorCode::kUnavailable, "this daemon does not have the code yet: try another one");
       is_stale_ = false;
       may_write_ = true;
       auto work = body();
@@ -119,8 +139,15 @@ class SharedDefinitions final : public DefinitionWriter {
                    "other daemons of the fleet change definitions at the moment: try again");
   }
   static std::string cannot_read(const Error& error);
+  bool lacks(const DefinitionName& what) const;
+  bool must_look_again() const;
 
   static DefinitionName owner_of(const DefinitionKey& key);
+  Item as_own(Item item) const;
+  Async<Result<std::vector<Item>>> with_code(std::vector<Item> items);
+  void sweep_code_later();
+  Async<void> sweep_code();
+  Async<Result<size_t>> sweep_code_now();
   Async<Result<TemplateNames>> template_names();
   Async<Result<void>> catch_up();
   Async<Result<void>> compare_now();
@@ -144,6 +171,11 @@ class SharedDefinitions final : public DefinitionWriter {
   bool is_stale_ = false;     // Others were faster than this body.
   uint64_t newest_ = 0;
   bool is_following_ = false;
+  bool is_sweeping_ = false;
+  bool must_sweep_ = false;
+  // Functions whose code cannot be brought: what the fleet has of them does not hold here yet.
+  std::set<DefinitionKey> lacking_;
+  BootTime look_again_{};
   std::string trouble_;  // Why the log could not be followed, as it was logged last.
   Turns turns_{scheduler_};
   Scope scope_;  // The last member, so that it is destroyed first.

@@ -145,8 +145,9 @@ Async<Result<FunctionPtr>> FunctionRegistry::update(std::string name, Update upd
   if (auto good = check_handler(*function); !good) co_return fail(std::move(good.error()));
   stamp(*function, now.get());
   if (now && *now == *function) co_return now;
-  PutItemInput put = put_system_item(to_item(*function));
-  auto written = co_await tables_.put_item(std::move(put));
+  std::vector<WriteInput> writes{put_system_item(to_item(*function))};
+  auto writing = write(std::string(plain_name(name)), std::move(writes));
+  auto written = co_await writing;
   if (!written) co_return fail(std::move(written.error()));
   FunctionPtr stored = std::make_shared<const FunctionDefinition>(std::move(*function));
   functions_[name] = stored;
@@ -171,7 +172,8 @@ Async<Result<std::vector<FunctionPtr>>> FunctionRegistry::remove(std::string nam
   }
   writes.emplace_back(delete_system_item(kQualifiersKind, name));
   writes.emplace_back(delete_system_item(kFunctionKind, name));
-  auto written = co_await write_together(tables_, std::move(writes));
+  auto writing = write(name, std::move(writes));
+  auto written = co_await writing;
   if (!written) co_return fail(std::move(written.error()));
   std::vector<FunctionPtr> gone{functions_.find(name)->second};
   for (const std::string& each : qualified_names(name)) {
@@ -205,6 +207,34 @@ std::vector<FunctionDefinition> FunctionRegistry::list_all() const {
   std::vector<FunctionDefinition> all;
   for (const auto& [name, function] : functions_) all.push_back(*function);
   return all;
+}
+
+Async<Result<void>> FunctionRegistry::write(const std::string& name, std::vector<WriteInput> writes) {
+  if (shared_) return shared_->write(function_by_name(name), std::move(writes));
+  return write_together(tables_, std::move(writes));
+}
+
+FunctionPtr FunctionRegistry::accept(FunctionDefinition function) {
+  const std::string name = function.name;
+  const auto latest = functions_.find(std::string(plain_name(name)));  // A version has the concurrency of its function.
+  if (!function.version.empty() && latest != functions_.end()) {
+    function.reserved_concurrency = latest->second->reserved_concurrency;
+  }
+  FunctionPtr& known = functions_[name];
+  FunctionPtr before = known;
+  if (before && *before == function) return before;
+  known = std::make_shared<const FunctionDefinition>(std::move(function));
+  refresh(std::string(plain_name(name)));
+  return before;
+}
+
+FunctionPtr FunctionRegistry::forget(const std::string& name) {
+  const auto known = functions_.find(name);
+  if (known == functions_.end()) return nullptr;
+  FunctionPtr before = known->second;
+  functions_.erase(known);
+  refresh(std::string(plain_name(name)));
+  return before;
 }
 
 void FunctionRegistry::put_endpoint(FunctionDefinition endpoint) {

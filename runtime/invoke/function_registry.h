@@ -22,6 +22,7 @@
 #include "runtime/invoke/function.h"
 #include "runtime/invoke/function_qualifiers.h"
 #include "runtime/invoke/native_registry.h"
+#include "streams/definition_writer.h"
 #include "tables/tables.h"
 
 namespace freshet {
@@ -76,6 +77,15 @@ class FunctionRegistry {
   std::vector<FunctionDefinition> list() const;      // Sorted by name, without endpoints and versions.
   std::vector<FunctionDefinition> list_all() const;  // With versions.
 
+  // From now on, changes are written by `definitions`, which must outlive this.
+  void share(DefinitionWriter& definitions) { shared_ = &definitions; }
+  // Others have made, changed or removed it, and the system table has that already. Each returns what was there before;
+  // null: nothing. `name` with a version, if it is that of one.
+  FunctionPtr accept(FunctionDefinition function);
+  FunctionPtr forget(const std::string& name);
+  void accept(FunctionQualifiers qualifiers);
+  void forget_qualifiers(const std::string& name);
+
   // Adds a topic's HTTP subscription as a function: found like one, but neither stored nor listed.
   void put_endpoint(FunctionDefinition endpoint);
   void remove_endpoint(const std::string& name) { endpoints_.erase(name); }
@@ -91,10 +101,13 @@ class FunctionRegistry {
   Result<void> check_handler(const FunctionDefinition& function) const;
   void stamp(FunctionDefinition& function, const FunctionDefinition* now) const;
   void refresh(const std::string& name);
+  // `name`: the plain name of the function.
+  Async<Result<void>> write(const std::string& name, std::vector<WriteInput> writes);
 
   Tables& tables_;
   Scheduler& scheduler_;
   const NativeRegistry& natives_;
+  DefinitionWriter* shared_ = nullptr;            // Null: the system table alone has them.
   std::map<std::string, FunctionPtr> functions_;  // Includes versions.
   std::map<std::string, FunctionQualifiers> qualifiers_;
   std::map<std::string, AliasTargets> aliases_;  // By name, such as "F:live".

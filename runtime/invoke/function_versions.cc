@@ -160,7 +160,8 @@ Async<Result<FunctionPtr>> FunctionRegistry::publish(std::string name, std::opti
   FunctionDefinition version = version_of(*latest, ++beside.last_version);
   if (description) version.description = *description;
   std::vector<WriteInput> writes{put_system_item(to_item(version)), put_system_item(to_item(beside))};
-  auto written = co_await write_together(tables_, std::move(writes));
+  auto writing = write(name, std::move(writes));
+  auto written = co_await writing;
   if (!written) co_return fail(std::move(written.error()));
   FunctionPtr stored = std::make_shared<const FunctionDefinition>(std::move(version));
   functions_[stored->name] = stored;
@@ -189,11 +190,23 @@ Async<Result<void>> FunctionRegistry::remove_version(std::string name, std::stri
   }
   beside.policies.erase(version);
   std::vector<WriteInput> writes{delete_system_item(kFunctionKind, id), put_system_item(to_item(beside))};
-  auto written = co_await write_together(tables_, std::move(writes));
+  auto writing = write(name, std::move(writes));
+  auto written = co_await writing;
   if (!written) co_return fail(std::move(written.error()));
   functions_.erase(id);
   qualifiers_[name] = std::move(beside);
   co_return Result<void>();
+}
+
+void FunctionRegistry::accept(FunctionQualifiers qualifiers) {
+  const std::string name = qualifiers.function;
+  qualifiers_[name] = std::move(qualifiers);
+  refresh(name);
+}
+
+void FunctionRegistry::forget_qualifiers(const std::string& name) {
+  qualifiers_.erase(name);
+  refresh(name);
 }
 
 Async<Result<FunctionQualifiers>> FunctionRegistry::change_qualifiers(std::string name, Change change) {
@@ -205,8 +218,9 @@ Async<Result<FunctionQualifiers>> FunctionRegistry::change_qualifiers(std::strin
   if (!functions_.contains(name)) co_return no_such_function(name);
   FunctionQualifiers changed = qualifiers(name);
   if (auto good = change(changed); !good) co_return fail(std::move(good.error()));
-  PutItemInput put = put_system_item(to_item(changed));
-  auto written = co_await tables_.put_item(std::move(put));
+  std::vector<WriteInput> writes{put_system_item(to_item(changed))};
+  auto writing = write(name, std::move(writes));
+  auto written = co_await writing;
   if (!written) co_return fail(std::move(written.error()));
   qualifiers_[name] = changed;
   refresh(name);

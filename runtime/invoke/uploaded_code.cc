@@ -13,12 +13,13 @@ Async<Result<void>> find_uploaded_code(Tables& tables, std::string directory) {
   auto items = co_await load_system_items(tables, std::string(kFunctionKind));
   if (!items) co_return fail(std::move(items.error()));
   for (const ItemRef& item : *items) {
-    FunctionDefinition function = function_of(item.decode());
+    const FunctionDefinition function = function_of(item.decode());
     if (function.code_sha256.empty()) continue;  // A folder that a client named stays where it is.
     std::string folder = directory + "/" + function.code.substr(function.code.rfind('/') + 1);
     if (folder == function.code) continue;
-    function.code = std::move(folder);
-    PutItemInput put = put_system_item(to_item(function));
+    Item moved = item.decode();
+    moved.set("code", Value(std::move(folder)));
+    PutItemInput put = put_system_item(std::move(moved));
     auto written = co_await tables.put_item(std::move(put));
     if (!written) co_return fail(std::move(written.error()));
   }

@@ -153,7 +153,7 @@ Async<Result<bool>> change_definitions(Tables& tables, Scheduler& scheduler, Def
     if (*maker == change.by) co_return true;
     if (!maker->empty() || *newest >= change.version) co_return false;
     if (is_check_refused(written.error(), checks.size())) {
-      co_return fail(ErrorCode::kConflict, "what the change needs is not there any more");
+      co_return fail(ErrorCode::kUnavailable, "what the change needs was removed meanwhile: try again");
     }
   }
   if (is_unknown) co_return fail(ErrorCode::kUnknownOutcome, "the engine did not say if the change is made");

@@ -49,7 +49,7 @@ Async<Result<uint64_t>> newest_definitions(Tables& tables);
 // Makes a change of definitions, puts and deletes of items of the table: the version `change.version`, after the one
 // before. True: it is made, by this call or an earlier one. False: another change has this version. kUnknownOutcome if
 // that stays unknown: the change may still be made until another one has the version. All other errors: it is not made.
-// `checks` are conditions on other items that the change needs; kConflict if one does not hold.
+// `checks` are conditions on other items that the change needs; kUnavailable if one does not hold.
 Async<Result<bool>> change_definitions(Tables& tables, Scheduler& scheduler, DefinitionChange change,
                                        std::vector<WriteInput> writes, std::vector<WriteInput> checks);
 

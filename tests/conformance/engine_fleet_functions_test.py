@@ -4,6 +4,7 @@
   tests/conformance/engine_fleet_functions_test.py freshet|extenddb|dynamodb_local
 
 Everything is started on free ports and stopped. An engine that is not installed is skipped by name."""
+import base64
 import json
 import re
 import time
@@ -13,7 +14,10 @@ from engine_daemon_test import ROOT, Function, Refused
 from engine_fleet import LEASE_MS, EngineFleet, main, tests_of
 from engine_fleet_topics_test import Subscriber, ask
 from engine_fleet_topics_test import template as topic_template
+from lambda_code import ROLE, answering
 from daemon import SLOWER
+
+FUNCTIONS = "/2015-03-31/functions"
 
 
 class FleetOfFunctions(EngineFleet):
@@ -284,6 +288,85 @@ class FleetOfFunctions(EngineFleet):
             self.asked(second, Action="CreateTopic", Name="Other")
             alone = self.reader(template, name="a").start()
             self.assertEqual(self.topics(alone), ["News", "Orders.fifo"], "it goes on with what it knows")
+
+    def upload(self, daemon, method, path, value, **more):
+        code = {"ZipFile": base64.b64encode(answering(value)).decode()}
+        return daemon.call(method, FUNCTIONS + path, {**more, "Code": code} if method == "POST" else {**more, **code})
+
+    def create(self, daemon, name, value):
+        return self.upload(daemon, "POST", "", value, FunctionName=name, Role=ROLE, Runtime="python3.11", Handler="app.handler", Timeout=30)
+
+    def answer(self, daemon, name):
+        """The function's answer; None if the daemon does not have it."""
+        try:
+            return daemon.call("POST", f"{FUNCTIONS}/{name}/invocations", {"n": 2})
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+            return None
+
+    def refused(self, daemon, *request):
+        with self.assertRaises(Refused) as refused:
+            daemon.call(*request)
+        return refused.exception.status, str(refused.exception)
+
+    def test_functions_of_clients_run_on_all_daemons(self):
+        """They have the code that a client has uploaded at one of them, and each change of it."""
+        daemons = {name: self.member(name) for name in "ab"}
+        a, b = daemons.values()
+        self.create(a, "Twice", "one")
+        self.until(lambda: self.answer(b, "Twice") == ["one", 4])
+        self.assertEqual(self.answer(a, "Twice"), ["one", 4])
+        self.assertEqual(self.refused(b, "POST", FUNCTIONS, {"FunctionName": "Twice", "Role": ROLE, "Runtime": "python3.11", "Handler": "x.y",
+                                                             "Code": {"ZipFile": base64.b64encode(answering("x")).decode()}})[0], 409)
+        # The second of two changes finds that the first was made, also at another daemon.
+        seen = a.call("GET", FUNCTIONS + "/Twice/configuration")["RevisionId"]
+        self.assertEqual(b.call("GET", FUNCTIONS + "/Twice/configuration")["RevisionId"], seen)
+        a.call("PUT", FUNCTIONS + "/Twice/configuration", {"Description": "first", "RevisionId": seen})
+        self.assertEqual(self.refused(b, "PUT", FUNCTIONS + "/Twice/configuration", {"Description": "second", "RevisionId": seen})[0], 412)
+        # Versions and aliases.
+        version = b.call("POST", FUNCTIONS + "/Twice/versions", {})["Version"]
+        a.call("POST", FUNCTIONS + "/Twice/aliases", {"Name": "live", "FunctionVersion": version})
+        self.upload(a, "PUT", "/Twice/code", "two")
+        for daemon in (a, b):
+            self.until(lambda daemon=daemon: self.answer(daemon, "Twice") == ["two", 4])
+            self.assertEqual(self.answer(daemon, "Twice:live"), ["one", 4])
+        # One that joins has all before it is ready; so has one that was away.
+        daemons["c"] = c = self.member("c")
+        self.assertEqual(self.answer(c, "Twice"), ["two", 4])
+        self.assertEqual(self.answer(c, "Twice:live"), ["one", 4])
+        b.kill()
+        a.call("PUT", FUNCTIONS + "/Twice/aliases/live", {"FunctionVersion": "$LATEST"})
+        self.upload(c, "PUT", "/Twice/code", "three")
+        c.call("PUT", "/2017-10-31/functions/Twice/concurrency", {"ReservedConcurrentExecutions": 7})
+        b.start()
+        self.assertEqual(self.answer(b, "Twice"), ["three", 4])
+        self.assertEqual(self.answer(b, "Twice:live"), ["three", 4])
+        self.assertEqual(b.call("GET", "/2019-09-30/functions/Twice/concurrency"), {"ReservedConcurrentExecutions": 7})
+        # The template's stay the template's.
+        for request in (("PUT", FUNCTIONS + "/ProcessTasksFunction/configuration", {"Timeout": 3}), ("DELETE", FUNCTIONS + "/ProcessTasksFunction"),
+                        ("POST", FUNCTIONS + "/ProcessTasksFunction/versions", {})):
+            status, why = self.refused(a, *request)
+            self.assertEqual(status, 400, why)
+            self.assertIn("clients cannot change what the template defines", why)
+        c.call("DELETE", FUNCTIONS + "/Twice")
+        for daemon in (a, b, c):
+            self.until(lambda daemon=daemon: self.answer(daemon, "Twice") is None)
+            self.until(lambda daemon=daemon: not list((daemon.store / "code").iterdir()))
+
+    def test_functions_of_one_daemon_go_into_a_fleet(self):
+        """A daemon had them before it was in a fleet: their code comes along, too."""
+        alone = self.daemon("a", "--create-tables").start()
+        self.create(alone, "Twice", "one")
+        self.end(alone)
+        a, b = [self.member(name) for name in "ab"]
+        self.assertEqual(self.answer(b, "Twice"), ["one", 4])
+        self.upload(b, "PUT", "/Twice/code", "two")
+        self.until(lambda: self.answer(a, "Twice") == ["two", 4])
+        self.end(a)
+        self.end(b)
+        alone = self.daemon("a").start()
+        self.assertEqual(self.answer(alone, "Twice"), ["two", 4], "alone, it goes on with what it knows")
 
 
 load_tests = tests_of(FleetOfFunctions)

@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text_file.h"
 #include "tables/value/text.h"
 #include "wire/lambda/zip.h"
 
@@ -140,13 +141,38 @@ Result<void> CodeStore::sweep(const std::set<std::string>& used) {
   return {};
 }
 
-Async<Result<StoredCode>> CodeStore::keep(std::string archive) {
+Async<Result<StoredCode>> CodeStore::keep(std::string archive, std::string name) {
+  Job job;
+  job.archive = std::move(archive);
+  job.name = std::move(name);
+  return stored(std::move(job));
+}
+
+Async<Result<StoredCode>> CodeStore::find(std::string name) {
+  Job job;
+  job.name = std::move(name);
+  job.only_looks = true;
+  return stored(std::move(job));
+}
+
+Async<Result<StoredCode>> CodeStore::stored(Job job) {
   if (unpacking_ > limits_.waiting) co_return fail(ErrorCode::kTooManyRequests, "Too many archives are unpacked");
   ++unpacking_;
   Promise<Result<StoredCode>> done(scheduler_);
-  give({std::move(archive), done, {}});
+  job.done = done;
+  give(std::move(job));
   auto kept = co_await done.future();
   co_return kept;
+}
+
+Async<Result<std::string>> CodeStore::pack(std::string name) {
+  Promise<Result<std::string>> done(scheduler_);
+  Job job;
+  job.name = std::move(name);
+  job.packed = done;
+  give(std::move(job));
+  auto packed = co_await done.future();
+  co_return packed;
 }
 
 void CodeStore::left(const std::string& folder) {
@@ -199,24 +225,67 @@ void CodeStore::work() {
       job.emplace(std::move(jobs_.front()));
       jobs_.pop_front();
     }
-    if (!job->done) {
+    if (job->packed) {
+      answer([done = *job->packed, result = pack_now(job->name)] { done.set(result); });
+    } else if (job->done) {
+      auto result = job->only_looks ? look_for(job->name) : unpack(job->archive, job->name);
+      answer([this, alive = std::weak_ptr(alive_), done = *job->done, result] {
+        if (alive.lock()) resolve(done, result);
+      });
+    } else {
       remove(job->unused);
-      continue;
-    }
-    auto result = unpack(job->archive);
-    const auto answer = [this, alive = std::weak_ptr(alive_), done = *job->done, result] {
-      if (alive.lock()) resolve(done, result);
-    };
-    // The promise belongs to the loop. A full mailbox empties; that of a loop that has ended says no until we end, too.
-    for (;;) {
-      if (mailbox_.deliver(answer)) break;
-      MutexLock lock(mutex_);
-      const auto again = Condition::after(milliseconds(10));
-      while (!ending_ && changed_.wait_until(lock, again)) {
-      }
-      if (ending_) return;
     }
   }
+}
+
+// Promises belong to the loop. A full mailbox empties; that of a loop that has ended says no until we end, too.
+void CodeStore::answer(const std::function<void()>& work) {
+  for (;;) {
+    if (mailbox_.deliver(work)) return;
+    MutexLock lock(mutex_);
+    const auto again = Condition::after(milliseconds(10));
+    while (!ending_ && changed_.wait_until(lock, again)) {
+    }
+    if (ending_) return;
+  }
+}
+
+Result<StoredCode> CodeStore::look_for(const std::string& name) const {
+  std::error_code error;
+  StoredCode code{path_of(name), {}, 0};
+  if (fs::is_directory(code.folder, error)) return code;
+  return fail(ErrorCode::kNotFound, "There is no code in " + code.folder);
+}
+
+// Sorted, and without times, so that the same files make the same archive.
+Result<std::string> CodeStore::pack_now(const std::string& name) const {
+  const fs::path folder(path_of(name));
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return fail(ErrorCode::kNotFound, "There is no code in " + folder.string());
+  }
+  std::vector<fs::path> paths;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    paths.push_back(at->path());
+  }
+  if (error) return io_error(folder.string(), error.value());
+  std::sort(paths.begin(), paths.end());
+  ZipWriter archive;
+  for (const fs::path& path : paths) {
+    ZipEntry entry;
+    entry.name = path.lexically_relative(folder).generic_string();
+    entry.folder = fs::is_directory(path, error);
+    if (entry.folder) {
+      archive.add(entry, "");
+      continue;
+    }
+    if (!fs::is_regular_file(path, error)) continue;  // A program has made it there.
+    auto bytes = read_text_file(path.string());
+    if (!bytes) return fail(std::move(bytes.error()));
+    entry.executable = (fs::status(path, error).permissions() & fs::perms::owner_exec) != fs::perms::none;
+    archive.add(entry, *bytes);
+  }
+  return archive.finish();
 }
 
 // Renames the folder first: a folder under its own name is always complete.
@@ -230,9 +299,9 @@ void CodeStore::remove(const std::string& folder) {
   fs::remove_all(unfinished, ignored);
 }
 
-Result<StoredCode> CodeStore::unpack(std::string_view archive) {
+Result<StoredCode> CodeStore::unpack(std::string_view archive, const std::string& name) {
   const std::string digest = sha256_of(archive);
-  StoredCode code{directory_ + "/" + hex_of(digest), {}, archive.size()};
+  StoredCode code{path_of(name.empty() ? hex_of(digest) : name), {}, archive.size()};
   append_base64(code.sha256, digest);
   std::error_code error;
   if (fs::is_directory(code.folder, error)) return code;

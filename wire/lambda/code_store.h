@@ -59,22 +59,35 @@ class CodeStore {
   // Removes every folder that is not in `used`, and unfinished ones. Blocks; call it before keep().
   Result<void> sweep(const std::set<std::string>& used);
   // kValidation for a bad archive; kTooManyRequests if too many wait, kLimitExceeded if all folders together would be
-  // too large; kIo, kDiskFull.
-  Async<Result<StoredCode>> keep(std::string archive);
+  // too large; kIo, kDiskFull. `name`: that of the folder, if the archive was made of another folder of that name;
+  // the hash and the size of the code are then not those of the archive.
+  Async<Result<StoredCode>> keep(std::string archive, std::string name = {});
+  // Holds the folder of that name, with neither hash nor size. kNotFound if it is not there.
+  Async<Result<StoredCode>> find(std::string name);
+  // Makes an archive of the folder of that name, always the same. kNotFound if it is not there.
+  Async<Result<std::string>> pack(std::string name);
+  std::string path_of(const std::string& name) const { return directory_ + "/" + name; }
 
  private:
-  // An archive to unpack, or a folder to remove.
+  // An archive to unpack, or a folder to look for, to pack or to remove.
   struct Job {
     std::string archive;
     std::optional<Promise<Result<StoredCode>>> done;
     std::string unused;
+    std::string name = {};
+    bool only_looks = false;
+    std::optional<Promise<Result<std::string>>> packed = {};
   };
+  Async<Result<StoredCode>> stored(Job job);
   std::shared_ptr<const void> hold(const std::string& folder);
   void look();  // Looks for folders that nobody uses.
   void give(Job job);
   void resolve(const Promise<Result<StoredCode>>& done, Result<StoredCode> result);
-  void work();                                          // The body of the thread.
-  Result<StoredCode> unpack(std::string_view archive);  // On the thread, as is the next one.
+  void work();                                                 // The body of the thread.
+  Result<StoredCode> look_for(const std::string& name) const;  // On the thread, as are the next ones.
+  Result<StoredCode> unpack(std::string_view archive, const std::string& name);
+  Result<std::string> pack_now(const std::string& name) const;
+  void answer(const std::function<void()>& work);
   void remove(const std::string& folder);
 
   const std::string directory_;

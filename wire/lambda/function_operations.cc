@@ -170,13 +170,20 @@ HttpResponse describe(int status, const FunctionDefinition& function, Runtime& r
 }
 
 // Puts the code into its place, and keeps it in use.
-Async<Result<std::shared_ptr<const void>>> settle_code(Code code, FunctionDefinition& function, CodeStore& store) {
+Async<Result<std::shared_ptr<const void>>> settle_code(Code code, FunctionDefinition& function, Backend& backend) {
   function.code_sha256.clear();
   function.code_bytes = 0;
   function.code = code.folder;
   if (code.archive.empty()) co_return nullptr;
-  auto kept = co_await store.keep(std::move(code.archive));
+  std::string for_others;
+  if (backend.fleet) for_others = code.archive;
+  auto kept = co_await backend.code.keep(std::move(code.archive));
   if (!kept) co_return fail(std::move(kept.error()));
+  if (backend.fleet) {
+    auto giving = backend.fleet->give(*kept, std::move(for_others));
+    auto given = co_await giving;
+    if (!given) co_return fail(std::move(given.error()));
+  }
   function.code = std::move(kept->folder);
   function.code_sha256 = std::move(kept->sha256);
   function.code_bytes = kept->bytes;
@@ -210,7 +217,7 @@ class CreateFunction final : public Operation {
     function.name = name_;
     function.host = "process";
     change_.apply(function);
-    auto settled = co_await settle_code(std::move(code_), function, backend.code);
+    auto settled = co_await settle_code(std::move(code_), function, backend);
     if (!settled) co_return fail(std::move(settled.error()));
     std::string name = name_;
     FunctionUpdate make = [this, &function](const FunctionDefinition* now) -> Result<FunctionDefinition> {
@@ -246,7 +253,7 @@ class UpdateCode final : public Operation {
     if (!function) co_return fail(std::move(function.error()));
     if (auto good = check(*function, account); !good) co_return fail(std::move(good.error()));
     FunctionDefinition after;
-    const auto settled = co_await settle_code(std::move(code_), after, backend.code);
+    const auto settled = co_await settle_code(std::move(code_), after, backend);
     if (!settled) co_return fail(settled.error());
     FunctionChange change = [this, &after, &account](FunctionDefinition& now) -> Result<void> {
       if (auto good = check(now, account); !good) return good;  // The function may have changed meanwhile.

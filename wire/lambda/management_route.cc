@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "base/crypto.h"
@@ -150,9 +151,11 @@ struct ManagementShared {
 
 class ManagementExchange final : public Exchange {
  public:
+  // `changed`: the function that the operation changes, "" for one that it makes; empty: it changes none.
   ManagementExchange(std::shared_ptr<ManagementShared> shared,
-                     tl::expected<std::unique_ptr<Operation>, Refusal> operation)
-      : shared_(std::move(shared)) {
+                     tl::expected<std::unique_ptr<Operation>, Refusal> operation,
+                     std::optional<std::string> changed = {})
+      : shared_(std::move(shared)), changed_(std::move(changed)) {
     if (operation) {
       operation_ = std::move(*operation);
     } else {
@@ -172,11 +175,25 @@ class ManagementExchange final : public Exchange {
   Async<void> work() {
     // Runs to its end even if the client hangs up and this exchange is destroyed.
     auto going = shared_->backend.runtime.detached().run<Result<HttpResponse>>(
-        [shared = shared_, operation = operation_] { return operation->run(shared->backend); });
+        [shared = shared_, operation = operation_, changed = changed_] { return run(shared, operation, changed); });
     auto answer = co_await going;
     answer_ = answer ? std::move(*answer) : answer_of(refusal_of(answer.error()));
   }
+  // Everything that it is given lives in the caller until it has ended.
+  static Async<Result<HttpResponse>> run(std::shared_ptr<ManagementShared> shared, std::shared_ptr<Operation> operation,
+                                         std::optional<std::string> changed) {
+    if (changed) {
+      auto checking = shared->backend.runtime.check_is_of_clients(function_by_name(*changed));
+      auto checked = co_await checking;
+      if (!checked) co_return fail(std::move(checked.error()));
+    }
+    auto running = operation->run(shared->backend);
+    auto answer = co_await running;
+    co_return answer;
+  }
+
   const std::shared_ptr<ManagementShared> shared_;
+  const std::optional<std::string> changed_;
   std::shared_ptr<Operation> operation_;
   HttpResponse answer_;
 };
@@ -191,14 +208,23 @@ class ManagementRoute final : public Route {
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     if (shared_->read_only && request.method != "GET")
       return std::make_unique<ManagementExchange>(shared_, read_only());
-    return std::make_unique<ManagementExchange>(shared_,
-                                                parse(request, shared_->backend.runtime.account(), shared_->read_only));
+    const Account& account = shared_->backend.runtime.account();
+    auto operation = parse(request, account, shared_->read_only);
+    return std::make_unique<ManagementExchange>(shared_, std::move(operation), changed_by(request, account));
   }
 
  private:
   static tl::unexpected<Refusal> read_only() {
     return tl::unexpected<Refusal>(
         Refusal{403, "AccessDeniedException", "This daemon's functions are read-only (--read-only-functions)"});
+  }
+  static std::optional<std::string> changed_by(const HttpRequest& request, const Account& account) {
+    if (request.method == "GET") return std::nullopt;
+    const auto target = parse_target(request.target);
+    if (!target || target->segments.size() < 2 || target->segments[1] != "functions") return std::nullopt;
+    if (target->segments.size() == 2) return std::string();
+    const auto name = function_in(target->segments[2], {}, account);
+    return name ? std::string(plain_name(*name)) : std::string();
   }
   static tl::expected<std::unique_ptr<Operation>, Refusal> parse(const HttpRequest& request, const Account& account,
                                                                  bool read_only) {
@@ -238,7 +264,8 @@ class ManagementRoute final : public Route {
 
 std::unique_ptr<Route> make_lambda_management_route(Runtime& runtime, CodeStore& code, const Clock& clock,
                                                     ManagementOptions options) {
-  auto shared = std::make_shared<lambda::ManagementShared>(lambda::Backend{runtime, code, clock}, options);
+  auto shared =
+      std::make_shared<lambda::ManagementShared>(lambda::Backend{runtime, code, clock, options.fleet}, options);
   return std::make_unique<lambda::ManagementRoute>(std::move(shared));
 }
 

@@ -7,12 +7,14 @@
 
 #include "runtime/runtime.h"
 #include "wire/lambda/code_store.h"
+#include "wire/lambda/fleet_code.h"
 
 namespace freshet {
 
 struct ManagementOptions {
-  bool read_only = false;  // Operations that change something are answered with AccessDeniedException.
-  uint64_t seed = 0;       // Seeds the request ids.
+  bool read_only = false;      // Operations that change something are answered with AccessDeniedException.
+  uint64_t seed = 0;           // Seeds the request ids.
+  FleetCode* fleet = nullptr;  // Outlives the route. Null without a fleet.
 };
 // Runtime, store and clock outlive the route. List it before make_lambda_route(), which refuses all calls that no route
 // serves.

@@ -14,6 +14,7 @@
 #include "tables/value/json_reader.h"
 #include "wire/lambda/answer.h"
 #include "wire/lambda/code_store.h"
+#include "wire/lambda/fleet_code.h"
 #include "wire/lambda/function_json.h"
 
 namespace freshet::lambda {
@@ -23,6 +24,7 @@ struct Backend {
   Runtime& runtime;
   CodeStore& code;
   const Clock& clock;
+  FleetCode* fleet = nullptr;  // Null without a fleet.
 };
 
 class Operation {

@@ -190,7 +190,60 @@ Result<std::string> content_of(std::string_view archive, const Member& member) {
   return bytes;
 }
 
+template <class Number>
+void append(std::string& bytes, Number number) {
+  for (size_t i = 0; i < sizeof(Number); ++i) bytes += static_cast<char>(number >> (8 * i) & 0xff);
+}
+
+// The part that the local record and the directory have in common, from the version on.
+void append_description(std::string& bytes, const std::string& name, uint32_t crc, size_t size) {
+  constexpr uint16_t kNeeded = 20;
+  append<uint16_t>(bytes, kNeeded);
+  append<uint16_t>(bytes, 0);
+  append<uint16_t>(bytes, kStored);
+  append<uint32_t>(bytes, 0x00210000);  // 1 January 1980.
+  append<uint32_t>(bytes, crc);
+  append<uint32_t>(bytes, static_cast<uint32_t>(size));
+  append<uint32_t>(bytes, static_cast<uint32_t>(size));
+  append<uint16_t>(bytes, static_cast<uint16_t>(name.size()));
+  append<uint16_t>(bytes, 0);
+}
+
 }  // namespace
+
+void ZipWriter::add(const ZipEntry& entry, std::string_view bytes) {
+  const std::string name = entry.folder ? entry.name + "/" : entry.name;
+  const auto crc =
+      static_cast<uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
+  const auto at = static_cast<uint32_t>(archive_.size());
+  append(archive_, kLocalSignature);
+  append_description(archive_, name, crc, bytes.size());
+  archive_ += name;
+  archive_ += bytes;
+  append(directory_, kCentralSignature);
+  append<uint16_t>(directory_, static_cast<uint16_t>(kUnix << 8 | 20));
+  append_description(directory_, name, crc, bytes.size());
+  directory_.append(6, '\0');  // No comment, the first disk, nothing about the content.
+  const uint32_t mode = entry.folder ? kFolder | 0755 : kFile | (entry.executable ? 0755 : 0644);
+  append<uint32_t>(directory_, mode << 16);
+  append(directory_, at);
+  directory_ += name;
+  ++count_;
+}
+
+std::string ZipWriter::finish() {
+  const auto at = static_cast<uint32_t>(archive_.size());
+  const auto size = static_cast<uint32_t>(directory_.size());
+  archive_ += directory_;
+  append(archive_, kEndSignature);
+  append<uint32_t>(archive_, 0);
+  append<uint16_t>(archive_, static_cast<uint16_t>(count_));
+  append<uint16_t>(archive_, static_cast<uint16_t>(count_));
+  append(archive_, size);
+  append(archive_, at);
+  append<uint16_t>(archive_, 0);
+  return std::move(archive_);
+}
 
 Result<void> unzip(std::string_view archive, uint64_t limit,
                    const std::function<Result<void>(const ZipEntry&, std::string bytes)>& take) {

@@ -1,4 +1,4 @@
-// Reads ZIP archives with functions' code from clients. Pure; any thread.
+// ZIP archives with functions' code: reads those of clients, and makes some. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -29,5 +29,18 @@ struct ZipEntry {
 // before the first call.
 Result<void> unzip(std::string_view archive, uint64_t limit,
                    const std::function<Result<void>(const ZipEntry&, std::string bytes)>& take);
+
+// Makes an archive, file by file.
+class ZipWriter {
+ public:
+  // Entries as those of unzip(). Up to 65,535 of them, and 4 GB.
+  void add(const ZipEntry& entry, std::string_view bytes);
+  std::string finish();  // Once, at the end.
+
+ private:
+  std::string archive_;
+  std::string directory_;
+  size_t count_ = 0;
+};
 
 }  // namespace freshet

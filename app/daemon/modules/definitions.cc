@@ -14,9 +14,10 @@ class DefinitionsModule final : public Module {
   Result<void> join(DaemonParts& parts) override {
     if (parts.fleet_units == nullptr) return {};
     parts_ = &parts;
-    parts.runtime->share_definitions({engine_under(*parts.tables), [&parts] {
-                                        if (parts.fleet_units) parts.fleet_units->announce();
-                                      }});
+    const auto announce = [&parts] {
+      if (parts.fleet_units) parts.fleet_units->announce();
+    };
+    parts.runtime->share_definitions({engine_under(*parts.tables), announce, parts.definition_code});
     return {};
   }
   // A template's subscription may be to a topic that a client has made.

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "app/cli/checks.h"
+#include "app/daemon/engine_tables.h"
 #include "app/daemon/modules.h"
 #include "app/daemon/plan.h"
 #include "app/daemon/world.h"
@@ -31,6 +32,9 @@ class LambdaModule final : public Module {
   }
   Result<void> join(DaemonParts& parts) override {
     code_->ask([&parts](const std::string& folder) { return parts.runtime->uses_code(folder); });
+    if (parts.fleet_units == nullptr) return {};
+    fleet_ = std::make_unique<FleetCode>(*code_, engine_under(*parts.tables), parts.loop, parts.random);
+    parts.definition_code = fleet_.get();
     return {};
   }
   Async<Result<void>> restore() override { return find_uploaded_code(*parts_->store, place_of_code().directory); }
@@ -46,7 +50,7 @@ class LambdaModule final : public Module {
     Runtime& runtime = *parts_->runtime;
     Random& random = parts_->random;
     routes.push_back(make_lambda_management_route(runtime, *code_, parts_->loop.clock(),
-                                                  {options.read_only_functions, random.next()}));
+                                                  {options.read_only_functions, random.next(), fleet_.get()}));
     routes.push_back(make_lambda_route(runtime.invoker(), [&runtime] { return runtime.functions(); },
                                        {runtime.account(), random.next(), options.read_only_functions}));
     for (auto& view : make_function_view_routes(runtime, parts_->loop.clock())) routes.push_back(std::move(view));
@@ -85,6 +89,7 @@ class LambdaModule final : public Module {
   DaemonParts* parts_ = nullptr;
   std::string temporary_;
   std::unique_ptr<CodeStore> code_;
+  std::unique_ptr<FleetCode> fleet_;  // Null without a fleet.
   std::unique_ptr<RuntimeApi> runtime_api_;
 };
 

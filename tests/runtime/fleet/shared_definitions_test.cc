@@ -1,156 +1,12 @@
 // Definitions of clients in a fleet, at several daemons over one simulated engine: they hold for all of them, whatever
 // happens to the calls of the engine, and although daemons die and come back.
-#include "runtime/definitions/shared_definitions.h"
-
-#include <algorithm>
-#include <map>
-#include <memory>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "streams/system_table.h"
-#include "streams/topic_records.h"
-#include "streams/topic_service.h"
-#include "tables/lease/definition_log.h"
-#include "tables/lease/fleet_items.h"
-#include "tables/owned/split_tables.h"
-#include "tests/runtime/fleet/shared_world.h"
+#include "tests/runtime/fleet/definitions_world.h"
 #include "tests/sim/seeds.h"
 
 namespace freshet {
 namespace {
 
-constexpr seconds kLong{120};
-
-class SharedDefinitionsTest : public SharedWorld {
- protected:
-  SharedDefinitionsTest() { begin(1); }
-  ~SharedDefinitionsTest() override { end(); }
-
-  void begin(uint64_t seed) {
-    open(seed);
-    must(provide_fleet_table(*store));
-    must(provide_definitions_table(*store));
-  }
-  void end() {
-    daemons.clear();
-    close();
-  }
-
-  struct Daemon : DaemonWithRuntime<SplitTables> {
-    Daemon(SharedDefinitionsTest& all, const std::string& id, SimFaults faults, bool is_in_fleet)
-        : DaemonWithRuntime(all, id, faults) {
-      make_runtime(all.random, [](Context&) -> Async<Result<std::string>> { co_return std::string("{}"); });
-      if (is_in_fleet) runtime->share_definitions({shared, [&all] { ++all.announced; }});
-      scope.spawn(begin(is_in_fleet));
-    }
-    Async<void> begin(bool is_in_fleet) {
-      auto started = co_await runtime->start();
-      expect_well(started);
-      while (is_in_fleet && !is_ready) {
-        auto following = runtime->follow_definitions();
-        auto followed = co_await following;
-        is_ready = followed.has_value();
-        if (!is_ready) co_await sleep_for(scheduler, milliseconds(50));
-      }
-      is_ready = true;
-    }
-    TopicService& topics() { return runtime->topic_service(); }
-    bool is_ready = false;
-  };
-
-  Daemon& start(const std::string& id, SimFaults faults = {}, bool is_in_fleet = true) {
-    daemons[id] = std::make_unique<Daemon>(*this, id, faults, is_in_fleet);
-    world.run_until([&] { return daemons[id]->is_ready; }, kLong);
-    EXPECT_TRUE(daemons[id]->is_ready);
-    return *daemons[id];
-  }
-  template <class T>
-  Result<T> wait(Async<Result<T>> work) {
-    world.run_until([&] { return work.is_ready(); }, kLong);
-    EXPECT_TRUE(work.is_ready());
-    return work.take();
-  }
-  // As a read of the fleet's items does.
-  void read(Daemon& daemon) { daemon.runtime->definitions_are_at(must(newest_definitions(*store))); }
-  void all_follow() {
-    for (auto& [id, daemon] : daemons) {
-      const uint64_t newest = must(newest_definitions(*store));
-      read(*daemon);
-      world.run_until([&] { return daemon->runtime->definitions_version() >= newest; }, kLong);
-      EXPECT_EQ(daemon->runtime->definitions_version(), newest) << id;
-    }
-  }
-
-  // A client's calls.
-  Result<void> create_topic(Daemon& daemon, const std::string& name, TopicSettings settings = {}) {
-    return wait(daemon.runtime->create_topic(name, std::move(settings)));
-  }
-  static std::function<Result<void>(TopicSettings&)> count_up() {
-    return [](TopicSettings& settings) -> Result<void> {
-      std::string& count = settings.attributes["DisplayName"];
-      count = std::to_string(count.empty() ? 1 : std::stoi(count) + 1);
-      return {};
-    };
-  }
-  static int count_of(Daemon& daemon, const std::string& topic) {
-    const auto found = daemon.topics().find_topic(topic);
-    if (!found || !found->settings.attributes.contains("DisplayName")) return 0;
-    return std::stoi(found->settings.attributes.at("DisplayName"));
-  }
-  Result<SubscriptionState> subscribe(Daemon& daemon, const std::string& topic, const std::string& endpoint) {
-    SubscriptionDefinition asked;
-    asked.topic = topic;
-    asked.protocol = endpoint.starts_with("http://") ? "http" : "lambda";
-    asked.endpoint = endpoint;
-    return wait(daemon.runtime->request_subscription(std::move(asked), any(), "http://server:1"));
-  }
-  static ChangeSubscription any() {
-    return [](SubscriptionDefinition&, SubscriptionSettings&) { return Result<void>(); };
-  }
-
-  // The topics and subscriptions that a daemon serves, and those in its system table.
-  static std::string shown(Daemon& daemon) {
-    std::string text;
-    for (const std::string& name : daemon.topics().topics_after("", 1000)) {
-      const auto topic = daemon.topics().find_topic(name);
-      text += name + " " + std::to_string(topic->settings.deleted);
-      for (const auto& [key, value] : topic->settings.attributes) text += " " + key + "=" + value;
-      text += "\n";
-    }
-    for (const auto& one : daemon.topics().subscriptions_after("", "", 1000)) {
-      text += one.arn + " " + one.definition.endpoint + (one.settings.pending ? " pending\n" : "\n");
-    }
-    return text;
-  }
-  std::set<std::string> stored(const std::string& id) {
-    std::set<std::string> keys;
-    for (const std::string_view kind : {kTopicKind, kSubscriptionKind}) {
-      for (const ItemRef& item : must(load_system_items(folder_of(id), std::string(kind)))) {
-        keys.insert(std::string(kind) + "/" + std::string(item.decode().string_or("id")));
-      }
-    }
-    return keys;
-  }
-  // Records these names as those of the daemon's template.
-  void deploy(const std::string& id, const std::string& topic, const std::string& subscription = "") {
-    Tables& folder = folder_of(id);
-    must(ensure_system_table(folder));
-    Item record = system_item("deployment", "current");
-    List topics;
-    topics.elements.emplace_back(topic);
-    record.set("topics", std::move(topics));
-    List subscriptions;
-    if (!subscription.empty()) subscriptions.elements.emplace_back(subscription);
-    record.set("subscriptions", std::move(subscriptions));
-    must(folder.put_item(put_system_item(std::move(record))));
-  }
-
-  std::map<std::string, std::unique_ptr<Daemon>> daemons;
-  int announced = 0;
-};
+class SharedDefinitionsTest : public DefinitionsWorld {};
 
 TEST_F(SharedDefinitionsTest, WhatOneDaemonDefinesHoldsAtTheOthers) {
   Daemon& a = start("a");
@@ -352,7 +208,8 @@ class Changes : public SharedDefinitionsTest {
     }
     read(daemon);
     const std::string topic = "T" + std::to_string(random.below(3));
-    switch (random.below(5)) {
+    const std::string function = "F" + std::to_string(random.below(2));
+    switch (random.below(9)) {
       case 0:
         daemon.scope.spawn(note(daemon.runtime->create_topic(topic, {})));
         break;
@@ -361,6 +218,15 @@ class Changes : public SharedDefinitionsTest {
         break;
       case 2:
         daemon.scope.spawn(subscribe_one(daemon, topic));
+        break;
+      case 3:
+        daemon.scope.spawn(drop(daemon.runtime->remove_function(function)));
+        break;
+      case 4:
+        daemon.scope.spawn(publish(function, daemon));
+        break;
+      case 5:
+        daemon.scope.spawn(upload_one(function, daemon));
         break;
       default:
         daemon.scope.spawn(count(topic, daemon));
@@ -378,6 +244,36 @@ class Changes : public SharedDefinitionsTest {
     auto asking = daemon.runtime->request_subscription(std::move(asked), std::move(configure), "");
     static_cast<void>(co_await asking);
   }
+  static Async<void> drop(Async<Result<void>> work) { static_cast<void>(co_await work); }
+  // Makes or changes a function, with code of one of three folders.
+  Async<void> upload_one(std::string function, Daemon& daemon) {
+    const std::string folder = "code" + std::to_string(random.below(3));
+    folders_with_code[daemon.name].there.insert(folder);
+    std::string name = folder;
+    auto giving = daemon.code.give(std::move(name));
+    auto given = co_await giving;
+    if (!given) co_return;
+    FunctionUpdate update = [&daemon, function, folder](const FunctionDefinition*) -> Result<FunctionDefinition> {
+      FunctionDefinition definition = Daemon::function_named(function);
+      definition.code = daemon.code.path_of(folder);
+      definition.code_sha256 = "sha";
+      definition.modified_ms = FunctionDefinition::kModifiedNow;
+      return definition;
+    };
+    name = function;
+    auto updating = daemon.runtime->update_function(std::move(name), std::move(update));
+    static_cast<void>(co_await updating);
+  }
+  Async<void> publish(std::string function, Daemon& daemon) {
+    FunctionRegistry::Check check = any_function();
+    std::string name = function;
+    auto publishing = daemon.runtime->publish_version(std::move(name), std::nullopt, std::move(check));
+    auto version = co_await publishing;
+    if (!version) co_return;
+    FunctionRegistry::Change change = point("live", version->version);
+    auto pointing = daemon.runtime->change_qualifiers(std::move(function), std::move(change));
+    static_cast<void>(co_await pointing);
+  }
   // Counts on the topic "Count", which nobody removes.
   Async<void> count(std::string, Daemon& daemon) {
     ++unsure;
@@ -393,6 +289,8 @@ class Changes : public SharedDefinitionsTest {
 
 TEST_F(Changes, AllDaemonsAgree) {
   size_t refused = 0;
+  size_t functions = 0;
+  size_t versions = 0;
   for (const uint64_t seed : test_seeds(20)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     end();
@@ -415,12 +313,18 @@ TEST_F(Changes, AllDaemonsAgree) {
       EXPECT_EQ(stored(id), stored("a"));
     }
     std::set<std::string> shared;
-    for (const std::string_view kind : {kTopicKind, kSubscriptionKind}) {
+    for (const std::string_view kind : kSharedKinds) {
       for (const ItemRef& item : must(load_items_of(*store, kDefinitionsTable, std::string(kind), ""))) {
         shared.insert(std::string(kind) + "/" + std::string(item.decode().string_or("id")));
       }
     }
     EXPECT_EQ(shared, stored("a"));
+    for (const ItemRef& item : must(load_items_of(*store, kDefinitionsTable, "function", ""))) {
+      functions += item.decode().string_or("version").empty() ? 1 : 0;
+      versions += item.decode().string_or("version").empty() ? 0 : 1;
+      const std::string code(item.decode().string_or("code"));
+      for (const char* id : {"a", "b", "c"}) EXPECT_TRUE(folders_with_code[id].there.contains(code)) << id;
+    }
     const int counted = count_of(*daemons["a"], "Count");
     EXPECT_GE(counted, counts);
     EXPECT_LE(counted, counts + unsure);
@@ -428,6 +332,8 @@ TEST_F(Changes, AllDaemonsAgree) {
     for (auto& [id, daemon] : daemons) refused += daemon->shared.unknown_outcomes();
   }
   EXPECT_GT(refused, 0u);
+  EXPECT_GT(functions, 5u);
+  EXPECT_GT(versions, 5u);
 }
 
 }  // namespace

@@ -194,5 +194,24 @@ TEST(ZipTest, WhoTakesMayStop) {
   EXPECT_EQ(seen, 1);
 }
 
+TEST(Zip, MakesWhatItReads) {
+  ZipWriter writer;
+  writer.add({"a", true, false}, "");
+  writer.add({"a/empty", false, false}, "");
+  writer.add({"a/run", false, true}, std::string(100'000, 'y'));
+  std::vector<std::string> seen;
+  const auto done =
+      unzip(writer.finish(), kPlenty, [&](const ZipEntry& entry, const std::string& bytes) -> Result<void> {
+        seen.push_back(entry.name + (entry.folder ? "/" : "") + (entry.executable ? "*" : "") + " " +
+                       std::to_string(bytes.size()));
+        return {};
+      });
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(seen[1], "a/empty 0");
+  EXPECT_EQ(seen[2], "a/run* 100000");
+  EXPECT_EQ(seen[0].substr(0, 2), "a/");
+  EXPECT_EQ(seen.size(), 3u);
+}
+
 }  // namespace
 }  // namespace freshet

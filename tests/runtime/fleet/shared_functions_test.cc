@@ -1,0 +1,204 @@
+// Functions of clients in a fleet: each daemon runs them from code of its own, with their versions and aliases.
+#include "runtime/invoke/uploaded_code.h"
+#include "tests/runtime/fleet/definitions_world.h"
+
+namespace freshet {
+namespace {
+
+class SharedFunctions : public DefinitionsWorld {};
+
+TEST_F(SharedFunctions, AFunctionRunsAtAllDaemonsFromCodeOfTheirOwn) {
+  Daemon& a = start("a");
+  Daemon& b = start("b");
+  ASSERT_TRUE(upload(a, "F", "one"));
+  EXPECT_EQ(b.find("F"), nullptr);
+  all_follow();
+  ASSERT_NE(b.find("F"), nullptr);
+  EXPECT_EQ(a.find("F")->code, "/a/code/one");
+  EXPECT_EQ(b.find("F")->code, "/b/code/one");
+  EXPECT_EQ(shown(a), shown(b));
+  // The function is changed at the other one, which needs no read before.
+  ASSERT_TRUE(upload(b, "F", "two"));
+  FunctionUpdate limit = [](const FunctionDefinition* now) -> Result<FunctionDefinition> {
+    FunctionDefinition function = *now;
+    function.reserved_concurrency = 3;
+    return function;
+  };
+  ASSERT_TRUE(wait(a.runtime->update_function("F", limit)));
+  all_follow();
+  for (Daemon* daemon : {&a, &b}) {
+    EXPECT_EQ(daemon->find("F")->code, daemon->code.path_of("two"));
+    EXPECT_EQ(daemon->find("F")->reserved_concurrency, 3);
+  }
+  EXPECT_EQ(folders_with_code["a"].brought, 1);
+  EXPECT_EQ(folders_with_code["b"].brought, 1);
+  // A minute later, the engine has the code only that a function names; also of changes that come one after the other.
+  EXPECT_EQ(code_in_engine(), 2u);
+  for (const char* folder : {"three", "four", "two"}) {
+    world.run_for(seconds(20));
+    ASSERT_TRUE(upload(b, "F", folder));
+  }
+  EXPECT_EQ(code_in_engine(), 4u);
+  world.run_for(seconds(200));
+  EXPECT_EQ(code_in_engine(), 1u);
+  ASSERT_TRUE(wait(b.runtime->remove_function("F")));
+  all_follow();
+  EXPECT_EQ(a.find("F"), nullptr);
+  EXPECT_EQ(shown(a), "");
+  EXPECT_EQ(stored("a"), std::set<std::string>{});
+  world.run_for(seconds(200));
+  EXPECT_EQ(code_in_engine(), 0u);
+}
+
+TEST_F(SharedFunctions, TheOldCodeRunsUntilTheNewOneIsThere) {
+  Daemon& a = start("a");
+  Daemon& b = start("b");
+  ASSERT_TRUE(upload(a, "F", "one"));
+  all_follow();
+  ASSERT_TRUE(upload(a, "F", "two"));
+  const Item key = Item{{"kind", "code"}, {"id", "two"}};
+  GetItemInput get;
+  get.table = kDefinitionsTable;
+  get.key = key;
+  PutItemInput back;
+  back.table = kDefinitionsTable;
+  back.item = must(store->get_item(get)).decode();
+  DeleteItemInput gone;
+  gone.table = kDefinitionsTable;
+  gone.key = key;
+  must(store->delete_item(std::move(gone)));
+  for (int i = 0; i < 3; ++i) {
+    read(b);
+    world.run_for(seconds(1));
+  }
+  EXPECT_EQ(b.find("F")->code, "/b/code/one");
+  EXPECT_EQ(b.runtime->definitions_version(), 2u);
+  // It may not change what it does not have, but all else.
+  const auto refused = wait(b.runtime->remove_function("F"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(create_topic(b, "T"));
+  all_follow();
+  EXPECT_TRUE(a.topics().has_topic("T"));
+  must(store->put_item(std::move(back)));
+  world.run_for(seconds(30));
+  read(b);
+  world.run_for(seconds(1));
+  EXPECT_EQ(b.find("F")->code, "/b/code/two");
+}
+
+TEST_F(SharedFunctions, NoFunctionNamesCodeThatTheFleetDoesNotHave) {
+  Daemon& a = start("a");
+  folders_with_code["a"].there.insert("one");
+  FunctionUpdate update = [&a](const FunctionDefinition*) -> Result<FunctionDefinition> {
+    FunctionDefinition definition = Daemon::function_named("F");
+    definition.code = a.code.path_of("one");
+    definition.code_sha256 = "sha";
+    return definition;
+  };
+  const auto without = wait(a.runtime->update_function("F", update));
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(a.find("F"), nullptr);
+  ASSERT_TRUE(wait(a.code.give("one")));
+  EXPECT_TRUE(wait(a.runtime->update_function("F", update)));
+}
+
+TEST_F(SharedFunctions, VersionsAndAliasesAreTheFleets) {
+  Daemon& a = start("a");
+  Daemon& b = start("b");
+  ASSERT_TRUE(upload(a, "F", "one"));
+  std::vector<Async<Result<FunctionDefinition>>> published;
+  for (Daemon* daemon : {&a, &b}) {
+    published.push_back(daemon->runtime->publish_version("F", std::nullopt, any_function()));
+  }
+  std::set<std::string> versions;
+  for (auto& one : published) versions.insert(wait(std::move(one)).value().version);
+  EXPECT_EQ(versions, std::set<std::string>{"1"}) << "it was not changed in between";
+  ASSERT_TRUE(upload(b, "F", "two"));
+  EXPECT_EQ(wait(a.runtime->publish_version("F", "second", any_function())).value().version, "2");
+  ASSERT_TRUE(wait(b.runtime->change_qualifiers("F", point("live", "1"))));
+  all_follow();
+  EXPECT_EQ(shown(a), shown(b));
+  for (Daemon* daemon : {&a, &b}) {
+    EXPECT_EQ(daemon->find("F:live")->version, "1");
+    EXPECT_EQ(daemon->find("F:1")->code, daemon->code.path_of("one"));
+    EXPECT_EQ(daemon->find("F:2")->code, daemon->code.path_of("two"));
+  }
+  const auto refused = wait(a.runtime->remove_version("F", "1"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict) << "an alias points to it";
+  ASSERT_TRUE(wait(a.runtime->change_qualifiers("F", point("live", "2"))));
+  ASSERT_TRUE(wait(b.runtime->remove_version("F", "1")));
+  all_follow();
+  EXPECT_EQ(shown(a), shown(b));
+  EXPECT_EQ(a.find("F:1"), nullptr);
+  EXPECT_EQ(b.find("F:live")->version, "2");
+  ASSERT_TRUE(wait(b.runtime->remove_function("F")));
+  all_follow();
+  EXPECT_EQ(a.find("F:live"), nullptr);
+  EXPECT_EQ(a.find("F:2"), nullptr);
+  EXPECT_EQ(shown(a), "");
+}
+
+TEST_F(SharedFunctions, FunctionsOfADaemonComeAlongWithTheirCode) {
+  Daemon& alone = start("a", {}, false);
+  for (const char* function : {"F", "Lost"}) {
+    FunctionDefinition definition;
+    definition.name = function;
+    definition.handler = "app.handler";
+    definition.host = "process";
+    definition.runtime = "python3.11";
+    definition.code = "/a/code/of" + definition.name;
+    definition.code_sha256 = "sha";
+    ASSERT_TRUE(wait(alone.runtime->put_function(definition)));
+  }
+  folders_with_code["a"].there.insert("ofF");
+  daemons.erase("a");
+  start("a");
+  Daemon& b = start("b");
+  ASSERT_NE(b.find("F"), nullptr);
+  EXPECT_EQ(b.find("F")->code, "/b/code/ofF");
+  EXPECT_EQ(b.find("Lost"), nullptr) << "its code is not there";
+  EXPECT_NE(daemons["a"]->find("Lost"), nullptr);
+}
+
+TEST_F(SharedFunctions, AFunctionOfTheTemplateIsTheDaemonsOwn) {
+  Daemon& a = start("a");
+  Daemon& b = start("b");
+  Tables& folder = folder_of("a");
+  Item record = system_item("deployment", "current");
+  List functions;
+  functions.elements.emplace_back("F");
+  record.set("functions", std::move(functions));
+  must(folder.put_item(put_system_item(std::move(record))));
+  ASSERT_TRUE(wait(a.runtime->put_function(Daemon::function_named("F"))));
+  ASSERT_TRUE(wait(a.runtime->publish_version("F", std::nullopt, any_function())));
+  ASSERT_TRUE(wait(a.runtime->change_qualifiers("F", point("live", "1"))));
+  EXPECT_EQ(must(newest_definitions(*store)), 0u);
+  EXPECT_FALSE(wait(a.runtime->check_is_of_clients(function_by_name("F"))));
+  ASSERT_TRUE(upload(b, "F", "one"));
+  all_follow();
+  EXPECT_EQ(a.find("F")->host, "native");
+  EXPECT_EQ(b.find("F")->host, "process");
+  EXPECT_EQ(b.find("F:1"), nullptr);
+}
+
+// A moved data folder is still that of a daemon of the fleet: what the fleet removes meanwhile does not come back.
+TEST_F(SharedFunctions, AFunctionStaysTheFleetsWhenTheDataFolderMoves) {
+  Daemon& a = start("a");
+  start("b");
+  ASSERT_TRUE(upload(a, "F", "one"));
+  all_follow();
+  daemons.erase("b");
+  must(find_uploaded_code(folder_of("b"), "/moved/code"));
+  const auto items = must(load_system_items(folder_of("b"), std::string(kFunctionKind)));
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].decode().string_or("code"), "/moved/code/one");
+  ASSERT_TRUE(wait(a.runtime->remove_function("F")));
+  EXPECT_EQ(shown(start("b")), "");
+  EXPECT_EQ(must(newest_definitions(*store)), 2u);
+}
+
+}  // namespace
+}  // namespace freshet
