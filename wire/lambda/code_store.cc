@@ -271,6 +271,7 @@ Result<std::string> CodeStore::pack_now(const std::string& name) const {
   if (error) return io_error(folder.string(), error.value());
   std::sort(paths.begin(), paths.end());
   ZipWriter archive;
+  uint64_t all = 0;
   for (const fs::path& path : paths) {
     ZipEntry entry;
     entry.name = path.lexically_relative(folder).generic_string();
@@ -280,8 +281,10 @@ Result<std::string> CodeStore::pack_now(const std::string& name) const {
       continue;
     }
     if (!fs::is_regular_file(path, error)) continue;  // A program has made it there.
-    auto bytes = read_text_file(path.string());
+    auto bytes = read_text_file(path.string(), limits_.unpacked - std::min(limits_.unpacked, all));
+    if (!bytes && bytes.error().code == ErrorCode::kNotFound) continue;  // A program has removed it.
     if (!bytes) return fail(std::move(bytes.error()));
+    all += bytes->size();
     entry.executable = (fs::status(path, error).permissions() & fs::perms::owner_exec) != fs::perms::none;
     archive.add(entry, *bytes);
   }

@@ -64,7 +64,8 @@ class CodeStore {
   Async<Result<StoredCode>> keep(std::string archive, std::string name = {});
   // Holds the folder of that name, with neither hash nor size. kNotFound if it is not there.
   Async<Result<StoredCode>> find(std::string name);
-  // Makes an archive of the folder of that name, always the same. kNotFound if it is not there.
+  // Makes an archive of the folder of that name, always the same. kNotFound if it is not there, kRequestTooLarge if it
+  // is larger than an archive may be; kIo.
   Async<Result<std::string>> pack(std::string name);
   std::string path_of(const std::string& name) const { return directory_ + "/" + name; }
 

@@ -131,5 +131,23 @@ TEST_F(FleetCodeTest, AFolderFromBeforeTheFleetGoesToTheOthers) {
   EXPECT_EQ(wait(a.code.give("none")).error().code, ErrorCode::kNotFound);
 }
 
+// It is larger than a file that a person writes.
+TEST_F(FleetCodeTest, ALargeFileGoesToTheOthers) {
+  Daemon a(*this, "a");
+  Daemon b(*this, "b");
+  const std::string archive = archive_of_two();
+  const std::string folder = sha256_hex(archive);
+  const auto kept = wait(a.store.keep(archive));
+  ASSERT_TRUE(kept);
+  const fs::path large = a.code.path_of(folder) + "/large";
+  std::ofstream(large) << "x";
+  fs::resize_file(large, kMostTextBytes + 1);
+  ASSERT_TRUE(wait(a.code.give(folder)));
+  ASSERT_TRUE(wait(b.code.bring(folder)));
+  EXPECT_EQ(fs::file_size(b.code.path_of(folder) + "/large"), kMostTextBytes + 1);
+  fs::resize_file(large, CodeLimits().unpacked + 1);
+  EXPECT_EQ(wait(a.store.pack(folder)).error().code, ErrorCode::kRequestTooLarge);
+}
+
 }  // namespace
 }  // namespace freshet
