@@ -31,8 +31,9 @@ Async<Result<std::string>> read_code(Tables& tables, std::string folder);
 ConditionCheckInput is_there(const std::string& folder);
 
 // Removes all code but that of `used`, as it is at that version of the definitions; not what was written within the
-// last minute. Returns how many it has removed.
-Async<Result<size_t>> remove_unused_code(Tables& tables, std::set<std::string> used, uint64_t version, WallTime now);
+// last minute. Goes on with what an earlier call has begun. Returns how many it has removed.
+Async<Result<size_t>> remove_unused_code(Tables& tables, Scheduler& scheduler, std::set<std::string> used,
+                                         uint64_t version);
 
 // Code that was written is older than that when it may be removed.
 inline constexpr seconds kCodeIsNewFor{60};

@@ -412,7 +412,7 @@ Async<Result<size_t>> SharedDefinitions::sweep_code_now() {
   if (!functions) co_return fail(std::move(functions.error()));
   std::set<std::string> used;
   for (const ItemRef& ref : *functions) used.insert(code_folder(ref.decode()));
-  auto removing = remove_unused_code(sharing_.engine, std::move(used), version_, scheduler_.clock().wall());
+  auto removing = remove_unused_code(sharing_.engine, scheduler_, std::move(used), version_);
   co_return co_await removing;
 }
 

@@ -56,7 +56,7 @@ class SharedCode : public SharedWorld {
   }
   Result<std::string> read(const std::string& folder) { return now_of(read_code(*store, folder)); }
   Result<size_t> remove_unused(std::set<std::string> used, uint64_t version = 0) {
-    return now_of(remove_unused_code(*store, std::move(used), version, clock.wall()));
+    return wait(remove_unused_code(*store, world.loop(), std::move(used), version));
   }
   size_t items() {
     ScanInput scan;
@@ -188,6 +188,60 @@ TEST_F(SharedCode, IsWholeWhateverHappens) {
   }
   EXPECT_GT(written, 15u);
   EXPECT_GT(died, 15u);
+}
+
+// Those who remove code die, and the engine loses their calls, while others write the same code again.
+TEST_F(SharedCode, NothingIsLeftOfWhatWasRemovedInParts) {
+  size_t died = 0;
+  size_t unfinished = 0;
+  size_t again = 0;
+  for (const uint64_t seed : test_seeds(15)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    end();
+    begin(seed);
+    SimFaults faults = SimFaults::some();
+    faults.lost_before = faults.lost_after = faults.late = 0.1;
+    faults.everywhere = true;
+    const std::string archive = bytes(3'000'000);
+    for (int i = 0; i < 12; ++i) {
+      world.run_for(kCodeIsNewFor + seconds(1));
+      bool stored = false;
+      Writer& remover = writer(faults);
+      auto removing = [](Writer& by) -> Async<void> {
+        std::set<std::string> none;
+        auto work = remove_unused_code(by.engine, by.scheduler, std::move(none), 0);
+        static_cast<void>(co_await work);
+      };
+      auto writing = [](Writer& by, std::string text, bool& done) -> Async<void> {
+        auto work = store_code(by.engine, by.scheduler, by.random, "f", std::move(text));
+        done = (co_await work).has_value();
+      };
+      if (random.below(2) == 0) remover.scope.spawn(removing(remover));
+      if (random.below(2) == 0) world.run_for(milliseconds(random.below(150)));
+      Writer& by = writer(faults);
+      by.scope.spawn(writing(by, archive, stored));
+      world.run_for(milliseconds(random.below(100)));
+      if (random.below(2) == 0) {
+        ++died;
+        writers.erase(writers.begin());
+        unfinished += items() > 0 && !read("f") ? 1 : 0;
+      }
+      world.run_for(seconds(20));
+      if (stored) {
+        ++again;
+        const auto back = read("f");
+        ASSERT_TRUE(back) << back.error().message;
+        EXPECT_TRUE(*back == archive);
+      }
+      writers.clear();
+    }
+    world.run_for(seconds(7200));
+    EXPECT_TRUE(remove_unused({}));
+    EXPECT_EQ(items(), 0u);
+  }
+  EXPECT_GT(died, 30u);
+  EXPECT_GT(unfinished, 5u);
+  EXPECT_GT(again, 30u);
 }
 
 }  // namespace
