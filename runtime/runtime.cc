@@ -228,7 +228,9 @@ std::vector<FunctionDefinition> Runtime::versions(const std::string& name) const
 }
 
 Async<Result<void>> Runtime::put_topic(TopicDefinition topic) {
-  return parts_->for_client<void>(topic_named(topic.name), [this, topic] { return parts_->topics.put_topic(topic); });
+  return parts_->for_client<void>(topic_named(topic.name), [this, topic] {
+    return parts_->make_topic(topic.name, [this, topic] { return parts_->topics.put_topic(topic); });
+  });
 }
 
 Async<Result<void>> Runtime::remove_topic(std::string name) {

@@ -41,8 +41,24 @@ Async<Result<void>> Runtime::check_is_of_clients(DefinitionName what) {
 }
 
 Async<Result<void>> Runtime::create_topic(std::string name, TopicSettings asked) {
-  return parts_->for_client<void>(topic_named(name),
-                                  [this, name, asked] { return parts_->topics.create_topic(name, asked); });
+  return parts_->for_client<void>(topic_named(name), [this, name, asked] {
+    return parts_->make_topic(name, [this, name, asked] { return parts_->topics.create_topic(name, asked); });
+  });
+}
+
+Async<Result<void>> Runtime::Parts::make_topic(std::string name, std::function<Async<Result<void>>()> body) {
+  auto making = body();
+  auto made = co_await making;
+  if (made) find_endpoints(name);
+  co_return made;
+}
+
+void Runtime::Parts::find_endpoints(const std::string& topic) {
+  for (const SubscriptionState& one : topics.subscriptions_after(topic, "", SIZE_MAX)) {
+    if (one.definition.protocol == "lambda") continue;
+    const std::string target = one.settings.pending ? confirmation_target(one.arn) : one.arn;
+    if (!functions.find(target)) functions.put_endpoint(endpoint_of(one.definition, target));
+  }
 }
 
 Async<Result<void>> Runtime::change_topic(std::string name, ChangeTopic change) {
@@ -85,7 +101,10 @@ void Runtime::Parts::follow_qualifiers(const std::string& name, const Item* item
 }
 
 void Runtime::Parts::follow_topic(const std::string& name, const Item* item) {
-  if (item != nullptr) return topics.accept_topic(name, topic_settings_of(*item));
+  if (item != nullptr) {
+    topics.accept_topic(name, topic_settings_of(*item));
+    return find_endpoints(name);
+  }
   for (const std::string& arn : topics.forget_topic(name)) remove_endpoints(arn);
 }
 
@@ -99,7 +118,7 @@ void Runtime::Parts::follow_subscription(const std::string& arn, const Item* ite
   const auto before = topics.find_subscription(arn);
   if (before && before->definition == definition && before->settings == settings) return;
   topics.accept_subscription(definition, settings);
-  // Without its topic it waits: for a template with that topic.
+  // Without its topic it waits for one of that name.
   if (definition.protocol == "lambda" || !topics.find_subscription(arn)) return;
   if (settings.pending) return functions.put_endpoint(endpoint_of(definition, confirmation_target(arn)));
   if (before && before->settings.pending) remove_endpoints(arn);

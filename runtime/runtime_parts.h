@@ -117,6 +117,9 @@ struct Runtime::Parts final : DefinitionFollower {
   void aliases_changed(const std::vector<FunctionPtr>& before);
 
   // runtime_definitions.cc
+  // Runs the body, which makes the topic, and finds the endpoints of subscriptions that have waited for it.
+  Async<Result<void>> make_topic(std::string name, std::function<Async<Result<void>>()> body);
+  void find_endpoints(const std::string& topic);
   void follow(const DefinitionKey& key, const Item* item) override;
   void follow_topic(const std::string& name, const Item* item);
   void follow_subscription(const std::string& arn, const Item* item);

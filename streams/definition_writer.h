@@ -2,7 +2,9 @@
 // daemons share, before that.
 #pragma once
 
+#include <compare>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace freshet {
 struct DefinitionName {
   std::string kind;  // "function", "topic" or "subscription".
   std::string name;  // A function's plain name, a topic's name, a subscription's ARN.
+  auto operator<=>(const DefinitionName&) const = default;
 };
 
 inline DefinitionName topic_named(std::string name) {
@@ -36,5 +39,11 @@ class DefinitionWriter {
   // Writes items of the system table, as write_together() does. An error: the caller changes nothing in memory.
   virtual Async<Result<void>> write(DefinitionName what, std::vector<WriteInput> writes) = 0;
 };
+
+// The member of an item of the system table that is a copy of a fleet's, or was one when its daemon left the fleet.
+inline constexpr std::string_view kSharedMark = "shared";
+
+// Writes items of the system table, as write_together() does, without a fleet. Items keep that mark.
+Async<Result<void>> write_alone(Tables& tables, std::vector<WriteInput> writes);
 
 }  // namespace freshet

@@ -38,7 +38,7 @@ bool has_all(const std::map<std::string, std::string>& there, const std::map<std
 
 Async<Result<void>> TopicService::write_definition(DefinitionName what, std::vector<WriteInput> writes) {
   if (definitions_) return definitions_->write(std::move(what), std::move(writes));
-  return write_together(tables_, std::move(writes));
+  return write_alone(tables_, std::move(writes));
 }
 
 Async<Result<void>> TopicService::write_topic(std::string name, TopicSettings settings) {
@@ -57,6 +57,9 @@ Async<Result<void>> TopicService::write_topic(std::string name, TopicSettings se
 void TopicService::accept_topic(const std::string& name, TopicSettings settings) {
   const bool is_new_fifo = settings.attributes.contains("FifoTopic") && !topics_[name].fifo;
   become(topics_[name], std::move(settings));
+  if (auto found = without_topic_.extract(name); !found.empty()) {
+    for (auto& [id, subscription] : found.mapped()) topics_[name].subscriptions.emplace(id, std::move(subscription));
+  }
   if (!fleet_ || !is_new_fifo) return;
   if (serving_.contains(name)) begin_to_serve(name, topics_[name].fifo);
   fleet_->topics_changed();
@@ -68,6 +71,7 @@ std::vector<std::string> TopicService::forget_topic(const std::string& name) {
   if (topic == topics_.end()) return gone;
   for (const auto& [id, subscription] : topic->second.subscriptions) gone.push_back(arn_of(subscription.definition));
   const bool is_fifo = topic->second.fifo != nullptr;
+  if (!topic->second.subscriptions.empty()) without_topic_[name] = std::move(topic->second.subscriptions);
   topics_.erase(topic);
   if (fleet_ && is_fifo) fleet_->topics_changed();
   return gone;
@@ -80,6 +84,13 @@ void TopicService::accept_subscription(const SubscriptionDefinition& definition,
 }
 
 void TopicService::forget_subscription(const std::string& subscription_arn) {
+  const size_t colon = subscription_arn.rfind(':');
+  if (colon == std::string::npos) return;
+  const std::string topic = topic_name(subscription_arn.substr(0, colon));
+  if (const auto waiting = without_topic_.find(topic); waiting != without_topic_.end()) {
+    waiting->second.erase(subscription_arn.substr(colon + 1));
+    if (waiting->second.empty()) without_topic_.erase(waiting);
+  }
   const Subscription* known = subscription_at(subscription_arn);
   if (!known) return;
   const std::string id = known->definition.id;

@@ -124,8 +124,12 @@ Result<TopicService::Subscription> TopicService::compile(SubscriptionDefinition 
 void TopicService::accept(const SubscriptionDefinition& definition, const SubscriptionSettings& settings) {
   const auto topic = topics_.find(definition.topic);
   auto subscription = compile(definition);
-  if (topic == topics_.end() || !subscription) return;
+  if (!subscription) return;
   subscription->settings = settings;
+  if (topic == topics_.end()) {
+    without_topic_[definition.topic].insert_or_assign(definition.id, std::move(*subscription));
+    return;
+  }
   topic->second.subscriptions.insert_or_assign(definition.id, std::move(*subscription));
 }
 
@@ -208,12 +212,12 @@ Async<Result<std::vector<std::string>>> TopicService::remove_topic_now(std::stri
     gone.push_back(arn_of(subscription.definition));
     writes.emplace_back(delete_system_item(kSubscriptionKind, gone.back()));
   }
-  if (topic->second.fifo) writes.emplace_back(delete_system_item(kSequenceKind, name));
+  const bool is_fifo = topic->second.fifo != nullptr;
+  if (is_fifo) writes.emplace_back(delete_system_item(kSequenceKind, name));
   writes.emplace_back(delete_system_item(kTopicKind, name));
   DefinitionName what = topic_named(name);
   auto written = co_await write_definition(std::move(what), std::move(writes));
   if (!written) co_return fail(std::move(written.error()));
-  const bool is_fifo = topic->second.fifo != nullptr;
   topics_.erase(name);
   if (fleet_ && is_fifo) fleet_->topics_changed();
   co_return gone;

@@ -133,7 +133,8 @@ class TopicService final : public Publisher {
   // From now on, changes of topics and subscriptions are written by `definitions`, which must outlive this.
   void share_definitions(DefinitionWriter& definitions) { definitions_ = &definitions; }
   // Others have made, changed or removed it, and the system table has that already. They do nothing if memory agrees.
-  // forget_topic() also drops the topic's subscriptions, and returns their ARNs.
+  // A subscription without its topic waits for it. forget_topic() returns the ARNs of the topic's subscriptions, which
+  // wait from then on.
   void accept_topic(const std::string& name, TopicSettings settings);
   std::vector<std::string> forget_topic(const std::string& name);
   void accept_subscription(const SubscriptionDefinition& definition, const SubscriptionSettings& settings);
@@ -243,6 +244,8 @@ class TopicService final : public Publisher {
   DeliveryQueue& queue_;
   const Account account_;
   std::map<std::string, Topic> topics_;
+  // By topic and id: subscriptions that wait for a topic of that name.
+  std::map<std::string, std::map<std::string, Subscription>> without_topic_;
   TopicStats stats_;
   TopicFleet* fleet_ = nullptr;              // Null without a fleet.
   DefinitionWriter* definitions_ = nullptr;  // Null: the system table alone has them.

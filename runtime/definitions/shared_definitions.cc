@@ -1,11 +1,10 @@
 #include "runtime/definitions/shared_definitions.h"
 
 #include <algorithm>
-#include <iterator>
 
+#include "runtime/definitions/definition_items.h"
 #include "runtime/definitions/shared_code.h"
 #include "runtime/invoke/codec.h"
-#include "runtime/invoke/function_qualifiers.h"
 #include "streams/arn.h"
 #include "streams/fifo_record.h"
 #include "streams/system_table.h"
@@ -15,92 +14,7 @@ namespace freshet {
 
 namespace {
 
-// An item of the system table that is a copy of the fleet's. A change that a daemon makes alone removes the mark.
-constexpr std::string_view kShared = "shared";
-
-constexpr seconds kLookAgain{30};  // For code that could not be brought.
-
-// In the order in which items are followed, as later ones need earlier ones.
-constexpr std::string_view kKinds[] = {kTopicKind, kFunctionKind, kQualifiersKind, kSubscriptionKind};
-
-size_t order_of(std::string_view kind) {
-  return static_cast<size_t>(std::find(std::begin(kKinds), std::end(kKinds), kind) - std::begin(kKinds));
-}
-bool is_shared_kind(std::string_view kind) {
-  return order_of(kind) < std::size(kKinds);
-}
-
-DefinitionKey key_of(const Item& item) {
-  return {std::string(item.string_or("kind")), std::string(item.string_or("id"))};
-}
-DefinitionKey key_of(const WriteInput& write) {
-  if (const auto* put = std::get_if<PutItemInput>(&write)) return key_of(put->item);
-  if (const auto* gone = std::get_if<DeleteItemInput>(&write)) return key_of(gone->key);
-  return {};
-}
-
-Item marked(Item item) {
-  item.set(kShared, Value::boolean(true));
-  return item;
-}
-// The name of the folder with the function's uploaded code; empty: it has none.
-std::string code_folder(const Item& item) {
-  if (item.string_or("kind") != kFunctionKind || !item.contains("codeSha256")) return {};
-  const std::string_view code = item.string_or("code");
-  return std::string(code.substr(code.rfind('/') + 1));
-}
-
-// Each daemon has uploaded code in a folder of its own, so only its name is shared.
-Item as_shared(Item item) {
-  item.erase(kShared);
-  if (std::string folder = code_folder(item); !folder.empty()) item.set("code", Value(std::move(folder)));
-  return item;
-}
-
-// Adds the condition that the code is there which the write names.
-void add_check(const WriteInput& write, std::set<std::string>& checked, std::vector<WriteInput>& checks) {
-  const auto* put = std::get_if<PutItemInput>(&write);
-  std::string folder = put ? code_folder(put->item) : std::string();
-  if (folder.empty() || !checked.insert(folder).second) return;
-  checks.emplace_back(is_there(folder));
-}
-
-std::set<std::string> names_in(const Item& item, std::string_view member) {
-  std::set<std::string> names;
-  const Value* value = item.find(member);
-  const List* list = value ? value->get_if<List>() : nullptr;
-  if (!list) return names;
-  for (const Value& one : list->elements) {
-    if (const auto* text = one.get_if<std::string>()) names.insert(*text);
-  }
-  return names;
-}
-
-WriteInput put_shared(Item item) {
-  PutItemInput put;
-  put.table = kDefinitionsTable;
-  put.item = as_shared(std::move(item));
-  return put;
-}
-
-// The write of the shared table that stands beside one of the system table.
-WriteInput beside(const WriteInput& write) {
-  if (const auto* put = std::get_if<PutItemInput>(&write)) return put_shared(put->item);
-  DeleteItemInput gone = std::get<DeleteItemInput>(write);
-  gone.table = kDefinitionsTable;
-  return gone;
-}
-
-size_t bytes_of(const WriteInput& write) {
-  const auto* put = std::get_if<PutItemInput>(&write);
-  return put ? billed_size(put->item) : 0;
-}
-
-GetItemInput get_shared(const DefinitionKey& key) {
-  GetItemInput get = get_system_item(key.kind, key.id);
-  get.table = kDefinitionsTable;
-  return get;
-}
+constexpr seconds kLookAgain{30};  // For what could not be followed.
 
 }  // namespace
 
@@ -111,17 +25,16 @@ SharedDefinitions::SharedDefinitions(DefinitionSharing sharing, Tables& own, Sch
       scheduler_(scheduler),
       random_(random),
       log_(std::move(log)),
-      follower_(follower) {}
+      follower_(follower) {
+  if (sharing_.code) sharing_.code->on_given = [this] { sweep_code_later(); };
+}
+
+SharedDefinitions::~SharedDefinitions() {
+  if (sharing_.code) sharing_.code->on_given = nullptr;
+}
 
 std::string SharedDefinitions::cannot_read(const Error& error) {
   return "the definitions of the fleet cannot be read at the moment, try again: " + error.message;
-}
-
-// Versions, aliases and policies are the function's.
-DefinitionName SharedDefinitions::owner_of(const DefinitionKey& key) {
-  if (key.kind == kFunctionKind) return function_by_name(std::string(plain_name(key.id)));
-  if (key.kind == kQualifiersKind) return function_by_name(key.id);
-  return {key.kind, key.id};
 }
 
 Item SharedDefinitions::as_own(Item item) const {
@@ -165,6 +78,13 @@ Async<Result<void>> SharedDefinitions::write(DefinitionName what, std::vector<Wr
   if (!is_own && !may_write_) {
     co_return fail(ErrorCode::kUnavailable, "a deployment has changed what the template defines meanwhile: try again");
   }
+  // The template's subscription is counted by its topic. A client's topic stays as the fleet has it.
+  if (is_own) {
+    std::erase_if(writes, [&](const WriteInput& write) {
+      const DefinitionKey key = key_of(write);
+      return std::holds_alternative<PutItemInput>(write) && is_shared_kind(key.kind) && !names->has(owner_of(key));
+    });
+  }
   std::vector<WriteInput> shared;
   for (WriteInput& write : writes) {
     const DefinitionKey key = key_of(write);
@@ -187,7 +107,29 @@ Async<Result<void>> SharedDefinitions::write(DefinitionName what, std::vector<Wr
   co_return kept;
 }
 
-// In groups, in their order. After an error, the first ones may be written: they are followed like those of others.
+namespace {
+
+bool is_new_owner(const std::vector<WriteInput>& writes, size_t at) {
+  return at > 0 && owner_of(key_of(writes[at])) != owner_of(key_of(writes[at - 1]));
+}
+
+// False: the writes of one owner that begin there fit into a group of their own, but not into one that has so much.
+bool fits(const std::vector<WriteInput>& writes, size_t begin, size_t count, size_t bytes) {
+  const size_t before = bytes;
+  size_t more = 0;
+  for (size_t at = begin; at < writes.size() && (at == begin || !is_new_owner(writes, at)); ++at) {
+    more += 2;  // With the check of its code.
+    if (at > begin) bytes += bytes_of(writes[at]);
+  }
+  const size_t own_bytes = bytes - before + bytes_of(writes[begin]);
+  const bool fits_alone = more + 1 < kMaxDefinitionWrites && own_bytes <= kMaxDefinitionBytes;
+  return !fits_alone || (count + more + 1 < kMaxDefinitionWrites && bytes <= kMaxDefinitionBytes);
+}
+
+}  // namespace
+
+// In groups, in their order; what belongs together is in one group if it fits. After an error, the first ones may be
+// written: they are followed like those of others.
 Async<Result<void>> SharedDefinitions::write_shared(std::vector<WriteInput> shared, uint64_t& version) {
   for (size_t next = 0; next < shared.size();) {
     DefinitionChange change{version + 1, random_.uuid(), {}};
@@ -197,6 +139,7 @@ Async<Result<void>> SharedDefinitions::write_shared(std::vector<WriteInput> shar
     for (size_t bytes = 0; next < shared.size() && group.size() + checks.size() + 1 < kMaxDefinitionWrites; ++next) {
       bytes += bytes_of(shared[next]);
       if (!group.empty() && bytes > kMaxDefinitionBytes) break;
+      if (is_new_owner(shared, next) && !fits(shared, next, group.size() + checks.size(), bytes)) break;
       add_check(shared[next], checked, checks);
       change.keys.push_back(key_of(shared[next]));
       group.push_back(std::move(shared[next]));
@@ -253,9 +196,13 @@ Async<void> SharedDefinitions::follow_newest() {
   std::string trouble;
   while ((newest_ > version_ || must_look_again()) && trouble.empty()) {
     std::function<Async<Result<void>>()> in_turn = [this] { return catch_up(); };
+    const uint64_t before = version_;
     auto following = turns_.run<Result<void>>(std::move(in_turn));
     auto followed = co_await following;
     if (!followed) trouble = followed.error().message;
+    if (!followed || newest_ <= version_ || version_ != before) continue;
+    is_compared_ = false;  // The log does not have what is newer: the next read compares.
+    break;
   }
   if (!trouble.empty() && trouble != trouble_) log_.warn("DEFINITIONS_NOT_FOLLOWED", {{"message", trouble}});
   trouble_ = std::move(trouble);
@@ -288,104 +235,13 @@ Async<Result<void>> SharedDefinitions::catch_up() {
     if (read->item) one.item = read->item.decode();
     found.push_back(std::move(one));
   }
-  const size_t count = found.size();
   auto followed = co_await follow(std::move(found));
-  if (!followed) co_return followed;
-  version_ = version;
-  log_.info("DEFINITIONS_FOLLOWED", {{"version", version}, {"items", count}});
-  co_return followed;
-}
-
-Async<Result<void>> SharedDefinitions::compare_now() {
-  Result<void> done;
-  is_stale_ = true;
-  for (int tries = 0; tries < kMostTries && is_stale_; ++tries) {
-    is_stale_ = false;
-    done = co_await compare_once();
+  if (!followed) co_return fail(std::move(followed.error()));
+  const bool is_newer = std::exchange(version_, version) != version;
+  if (is_newer || followed->count > 0) {
+    log_.info("DEFINITIONS_FOLLOWED", {{"version", version}, {"items", followed->count}});
   }
-  co_return done;
-}
-
-Async<Result<void>> SharedDefinitions::compare_once() {
-  is_compared_ = false;
-  const auto newest = co_await newest_definitions(sharing_.engine);
-  if (!newest) co_return fail(newest.error());
-  auto names = co_await template_names();
-  if (!names) co_return fail(std::move(names.error()));
-  std::vector<Found> found;
-  std::vector<Item> mine;
-  for (const std::string_view kind : kKinds) {
-    auto items = co_await load_items_of(sharing_.engine, kDefinitionsTable, std::string(kind), "");
-    if (!items) co_return fail(std::move(items.error()));
-    std::set<DefinitionKey> there;
-    for (const ItemRef& ref : *items) {
-      Found one{key_of(ref.decode()), ref.decode()};
-      there.insert(one.key);
-      found.push_back(std::move(one));
-    }
-    auto own = co_await load_system_items(own_, std::string(kind));
-    if (!own) co_return fail(std::move(own.error()));
-    for (const ItemRef& ref : *own) {
-      Item item = ref.decode();
-      const DefinitionKey key = key_of(item);
-      if (there.contains(key) || names->has(owner_of(key))) continue;
-      if (item.contains(kShared)) {
-        found.push_back({key});
-      } else {
-        mine.push_back(std::move(item));
-      }
-    }
-  }
-  auto followed = co_await follow(std::move(found));
-  if (!followed) co_return followed;
-  version_ = *newest;
-  is_compared_ = true;
-  sweep_code_later();
-  if (mine.empty()) co_return followed;
-  auto brought = co_await bring_along(std::move(mine));
-  if (!brought) is_compared_ = false;
-  co_return brought;
-}
-
-Async<Result<void>> SharedDefinitions::bring_along(std::vector<Item> items) {
-  auto giving = with_code(std::move(items));
-  auto given = co_await giving;
-  if (!given) co_return fail(std::move(given.error()));
-  if (given->empty()) co_return Result<void>();
-  std::vector<WriteInput> shared;
-  std::vector<WriteInput> marks;
-  for (Item& item : *given) {
-    shared.push_back(put_shared(item));
-    marks.emplace_back(put_system_item(marked(std::move(item))));
-  }
-  const size_t count = shared.size();
-  uint64_t version = version_;
-  auto written = co_await write_shared(std::move(shared), version);
-  if (written) written = co_await write_together(own_, std::move(marks));
-  if (!written) co_return written;
-  version_ = version;
-  announce();
-  log_.info("DEFINITIONS_BROUGHT", {{"version", version}, {"items", count}});
-  co_return written;
-}
-
-// The fleet has the code first. A function whose code is lost stays this daemon's own.
-Async<Result<std::vector<Item>>> SharedDefinitions::with_code(std::vector<Item> items) {
-  std::vector<Item> given;
-  for (Item& item : items) {
-    std::string folder = code_folder(item);
-    if (!folder.empty() && sharing_.code) {
-      const std::string function(item.string_or("id"));
-      auto giving = sharing_.code->give(std::move(folder));
-      auto gave = co_await giving;
-      const bool is_lost = !gave && gave.error().code == ErrorCode::kNotFound;
-      if (is_lost) log_.warn("DEFINITION_LEFT", {{"function", function}, {"message", gave.error().message}});
-      if (is_lost) continue;
-      if (!gave) co_return fail(std::move(gave.error()));
-    }
-    given.push_back(std::move(item));
-  }
-  co_return given;
+  co_return Result<void>();
 }
 
 // A little later than code may be removed that was just written.
@@ -416,50 +272,59 @@ Async<Result<size_t>> SharedDefinitions::sweep_code_now() {
   co_return co_await removing;
 }
 
-// First what is there, then what is gone, the other way round.
-Async<Result<void>> SharedDefinitions::follow(std::vector<Found> found) {
-  auto names = co_await template_names();
-  if (!names) co_return fail(std::move(names.error()));
-  std::erase_if(found,
-                [&](const Found& one) { return !is_shared_kind(one.key.kind) || names->has(owner_of(one.key)); });
+// First what is there, then what is gone, the other way round. One that cannot be followed does not hold up the others.
+Async<Result<SharedDefinitions::Followed>> SharedDefinitions::follow(std::vector<Found> found) {
   std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
     if (a.item.has_value() != b.item.has_value()) return a.item.has_value();
     const size_t first = order_of(a.key.kind);
     const size_t second = order_of(b.key.kind);
     return a.item ? first < second : first > second;
   });
+  Followed all;
   for (Found& one : found) {
+    const DefinitionKey key = one.key;
     auto followed = co_await follow_one(std::move(one));
-    if (!followed) co_return followed;
+    if (followed) {
+      lacking_.erase(key);
+      all.count += *followed ? 1 : 0;
+      continue;
+    }
+    if (is_passing(followed.error()) && !all.passing) all.passing = followed.error();
+    if (lacking_.insert(key).second) log_left(key, followed.error());
+    look_again_ = scheduler_.clock().boot() + kLookAgain;
   }
-  co_return Result<void>();
+  co_return all;
 }
 
-Async<Result<void>> SharedDefinitions::follow_one(Found found) {
+void SharedDefinitions::log_left(const DefinitionKey& key, const Error& error) const {
+  log_.warn("DEFINITION_LEFT", {{owner_of(key).kind, key.id}, {"message", error.message}});
+}
+
+// False: it is the template's. A deployment may take the name over while code is brought.
+Async<Result<bool>> SharedDefinitions::follow_one(Found found) {
+  if (!is_shared_kind(found.key.kind)) co_return false;
+  std::shared_ptr<const void> code;  // The folder stays until the function names it.
+  for (const bool may_bring : {true, false}) {
+    auto own = co_await is_of_template(owner_of(found.key));
+    if (!own) co_return fail(std::move(own.error()));
+    if (*own) co_return false;
+    std::string folder = found.item && sharing_.code ? code_folder(*found.item) : std::string();
+    if (!may_bring || folder.empty()) break;
+    auto bringing = sharing_.code->bring(std::move(folder));
+    auto brought = co_await bringing;
+    if (!brought) co_return fail(std::move(brought.error()));
+    code = std::move(*brought);
+  }
   GetItemInput get = get_system_item(found.key.kind, found.key.id);
   auto before = co_await own_.get_item(std::move(get));
   if (!before) co_return fail(std::move(before.error()));
   std::vector<WriteInput> writes;
-  lacking_.erase(found.key);
-  std::shared_ptr<const void> code;  // The folder stays until the function names it.
   if (found.item) {
-    if (std::string folder = code_folder(*found.item); !folder.empty() && sharing_.code) {
-      auto bringing = sharing_.code->bring(std::move(folder));
-      auto brought = co_await bringing;
-      if (!brought && is_passing(brought.error())) co_return fail(std::move(brought.error()));
-      if (!brought) {
-        log_.warn("DEFINITION_LEFT", {{"function", found.key.id}, {"message", brought.error().message}});
-        lacking_.insert(found.key);
-        look_again_ = scheduler_.clock().boot() + kLookAgain;
-        co_return Result<void>();
-      }
-      code = std::move(*brought);
-    }
     found.item = as_own(std::move(*found.item));
     if (!*before || !(before->decode() == *found.item)) writes.emplace_back(put_system_item(*found.item));
     if (found.key.kind == kTopicKind && found.key.id.ends_with(kFifoSuffix)) {
       auto there = co_await ensure_deduplication_table(own_);
-      if (!there) co_return there;
+      if (!there) co_return fail(std::move(there.error()));
     }
   } else {
     if (*before) writes.emplace_back(delete_system_item(found.key.kind, found.key.id));
@@ -469,10 +334,10 @@ Async<Result<void>> SharedDefinitions::follow_one(Found found) {
   }
   if (!writes.empty()) {
     auto written = co_await write_together(own_, std::move(writes));
-    if (!written) co_return written;
+    if (!written) co_return fail(std::move(written.error()));
   }
   follower_.follow(found.key, found.item ? &*found.item : nullptr);
-  co_return Result<void>();
+  co_return true;
 }
 
 }  // namespace freshet

@@ -52,6 +52,8 @@ class DefinitionCode {
   virtual Async<Result<std::shared_ptr<const void>>> bring(std::string folder) = 0;
   // Gives the fleet what is in the folder, unless it has that.
   virtual Async<Result<void>> give(std::string folder) = 0;
+  // Called when a client's code was given, which no function may come to name. Null: nobody asks.
+  std::function<void()> on_given = nullptr;
 };
 
 // The fleet's side. What it refers to must outlive the definitions.
@@ -68,6 +70,7 @@ class SharedDefinitions final : public DefinitionWriter {
                     DefinitionFollower& follower);
   SharedDefinitions(const SharedDefinitions&) = delete;
   SharedDefinitions& operator=(const SharedDefinitions&) = delete;
+  ~SharedDefinitions() override;
 
   // Makes this daemon's definitions those of the fleet, whatever it had before. Definitions that it has made alone, and
   // that the fleet does not have, become the fleet's. Call it before clients are served, and after each deployment.
@@ -82,24 +85,13 @@ class SharedDefinitions final : public DefinitionWriter {
   // Runs `body`, a change for a client that writes with write(). It may run several times, each time on newer
   // definitions, and the result is that of the last time. A change of what a template defines runs as if there was no
   // fleet. Errors of its own: kUnavailable if the fleet's definitions cannot be read, or if this daemon does not have
-  // the function's code, kTooManyRequests if others were
-  // faster again and again.
+  // the newest of it, such as the function's code; kTooManyRequests if others were faster again and again.
   template <class T>
   Async<Result<T>> change(DefinitionName what, std::function<Async<Result<T>>()> body) {
-    auto looking = is_of_template(what);
-    const auto own = co_await looking;
-    if (!own) co_return fail(own.error());
-    if (*own) {
-      auto alone = body();
-      auto done = co_await alone;
-      co_return done;
-    }
-    std::function<Async<Result<T>>()> in_turn = [this, what, body = std::move(body)] {
-      return change_now<T>(what, body);
+    std::function<Async<Result<T>>()> in_turn = [this, what = std::move(what), body = std::move(body)] {
+      return change_in_turn<T>(what, body);
     };
-    auto changing = turns_.run<Result<T>>(std::move(in_turn));
-    auto changed = co_await changing;
-    co_return changed;
+    return turns_.run<Result<T>>(std::move(in_turn));
   }
 
   Async<Result<bool>> is_of_template(DefinitionName what);
@@ -121,13 +113,28 @@ class SharedDefinitions final : public DefinitionWriter {
     std::optional<Item> item{};  // Empty: it is gone.
   };
 
+  struct Followed {
+    size_t count = 0;                // Items that hold here now.
+    std::optional<Error> passing{};  // An item could not be followed for a reason that passes.
+  };
+
+  // A change of what a template defines takes its turn, too: nothing is followed while it is under way.
+  template <class T>
+  Async<Result<T>> change_in_turn(DefinitionName what, std::function<Async<Result<T>>()> body) {
+    auto looking = is_of_template(what);
+    const auto own = co_await looking;
+    if (!own) co_return fail(own.error());
+    auto work = *own ? body() : change_now<T>(std::move(what), std::move(body));
+    auto done = co_await work;
+    co_return done;
+  }
   template <class T>
   Async<Result<T>> change_now(DefinitionName what, std::function<Async<Result<T>>()> body) {
     for (int tries = 0; tries < kMostTries; ++tries) {
       auto known = co_await catch_up();
       if (!known) co_return fail(ErrorCode::kUnavailable, cannot_read(known.error()));
       if (lacks(what))
-        co_return fail(ErrorCode::kUnavailable, "this daemon does not have the code yet: try another one");
+        co_return fail(ErrorCode::kUnavailable, "this daemon does not have the newest one yet: try another daemon");
       is_stale_ = false;
       may_write_ = true;
       auto work = body();
@@ -142,7 +149,6 @@ class SharedDefinitions final : public DefinitionWriter {
   bool lacks(const DefinitionName& what) const;
   bool must_look_again() const;
 
-  static DefinitionName owner_of(const DefinitionKey& key);
   Item as_own(Item item) const;
   Async<Result<std::vector<Item>>> with_code(std::vector<Item> items);
   void sweep_code_later();
@@ -153,8 +159,9 @@ class SharedDefinitions final : public DefinitionWriter {
   Async<Result<void>> compare_now();
   Async<Result<void>> compare_once();
   Async<Result<void>> bring_along(std::vector<Item> items);
-  Async<Result<void>> follow(std::vector<Found> found);
-  Async<Result<void>> follow_one(Found found);
+  Async<Result<Followed>> follow(std::vector<Found> found);
+  Async<Result<bool>> follow_one(Found found);
+  void log_left(const DefinitionKey& key, const Error& error) const;
   Async<Result<void>> write_shared(std::vector<WriteInput> shared, uint64_t& version);
   Async<void> follow_newest();
   void announce();
@@ -173,7 +180,7 @@ class SharedDefinitions final : public DefinitionWriter {
   bool is_following_ = false;
   bool is_sweeping_ = false;
   bool must_sweep_ = false;
-  // Functions whose code cannot be brought: what the fleet has of them does not hold here yet.
+  // Items that cannot be followed, such as a function whose code cannot be brought. They do not hold here yet.
   std::set<DefinitionKey> lacking_;
   BootTime look_again_{};
   std::string trouble_;  // Why the log could not be followed, as it was logged last.

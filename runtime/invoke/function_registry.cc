@@ -161,9 +161,11 @@ Async<Result<std::vector<FunctionPtr>>> FunctionRegistry::remove(std::string nam
     const Promise<bool> over = turn.wait();
     co_await over.future();
   }
-  if (!functions_.contains(name)) {
+  const auto known = functions_.find(name);
+  if (known == functions_.end()) {
     co_return fail(ErrorCode::kNotFound, fmt::format("There is no function \"{}\"", name));
   }
+  const FunctionPtr latest = known->second;  // Changes of others may be followed meanwhile.
   // With several transactions, a crash may leave only the first ones. So the number of the last version stays while
   // there are versions, and the function itself is deleted last: it can be removed again.
   std::vector<WriteInput> writes;
@@ -175,7 +177,7 @@ Async<Result<std::vector<FunctionPtr>>> FunctionRegistry::remove(std::string nam
   auto writing = write(name, std::move(writes));
   auto written = co_await writing;
   if (!written) co_return fail(std::move(written.error()));
-  std::vector<FunctionPtr> gone{functions_.find(name)->second};
+  std::vector<FunctionPtr> gone{latest};
   for (const std::string& each : qualified_names(name)) {
     gone.push_back(find(each));
     functions_.erase(each);
@@ -211,7 +213,7 @@ std::vector<FunctionDefinition> FunctionRegistry::list_all() const {
 
 Async<Result<void>> FunctionRegistry::write(const std::string& name, std::vector<WriteInput> writes) {
   if (shared_) return shared_->write(function_by_name(name), std::move(writes));
-  return write_together(tables_, std::move(writes));
+  return write_alone(tables_, std::move(writes));
 }
 
 FunctionPtr FunctionRegistry::accept(FunctionDefinition function) {

@@ -27,9 +27,12 @@ Async<Result<void>> FleetCode::give(std::string folder) {
   co_return co_await storing;
 }
 
-Async<Result<void>> FleetCode::give(const StoredCode& code, std::string archive) {
+Async<Result<void>> FleetCode::give(StoredCode code, std::string archive) {
   std::string folder = code.folder.substr(code.folder.rfind('/') + 1);
-  return store_code(engine_, scheduler_, random_, std::move(folder), std::move(archive));
+  auto storing = store_code(engine_, scheduler_, random_, std::move(folder), std::move(archive));
+  auto stored = co_await storing;
+  if (on_given) on_given();
+  co_return stored;
 }
 
 }  // namespace freshet

@@ -25,7 +25,7 @@ class FleetCode final : public DefinitionCode {
   // From an archive of the folder's files, as the client's may be gone.
   Async<Result<void>> give(std::string folder) override;
   // Gives the fleet the archive that `code` was made of. Await it before a definition names the code.
-  Async<Result<void>> give(const StoredCode& code, std::string archive);
+  Async<Result<void>> give(StoredCode code, std::string archive);
 
  private:
   CodeStore& store_;

@@ -5,6 +5,7 @@
 #include "runtime/definitions/shared_definitions.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -32,6 +33,10 @@ inline constexpr std::string_view kSharedKinds[] = {kTopicKind, kSubscriptionKin
 struct Folders {
   std::set<std::string> there;
   int brought = 0;
+  int looks = 0;
+  bool broken = false;     // Nothing can be brought, for a reason that does not pass.
+  bool too_large = false;  // Nothing can be given.
+  std::function<void()> before_bring = nullptr;
 };
 
 class FakeCode final : public DefinitionCode {
@@ -40,6 +45,9 @@ class FakeCode final : public DefinitionCode {
       : daemon_(std::move(daemon)), folders_(folders), engine_(engine), scheduler_(scheduler), random_(random) {}
   std::string path_of(const std::string& folder) const override { return "/" + daemon_ + "/code/" + folder; }
   Async<Result<std::shared_ptr<const void>>> bring(std::string folder) override {
+    ++folders_.looks;
+    if (folders_.broken) co_return fail(ErrorCode::kDiskFull, "the disk is full");
+    if (folders_.before_bring) folders_.before_bring();
     if (!folders_.there.contains(folder)) {
       std::string name = folder;
       auto archive = co_await read_code(engine_, std::move(name));
@@ -52,9 +60,12 @@ class FakeCode final : public DefinitionCode {
   }
   Async<Result<void>> give(std::string folder) override {
     if (!folders_.there.contains(folder)) co_return fail(ErrorCode::kNotFound, "there is no such code");
+    if (folders_.too_large) co_return fail(ErrorCode::kRequestTooLarge, "a file is too large");
     std::string archive = "archive of " + folder;
     auto storing = store_code(engine_, scheduler_, random_, std::move(folder), std::move(archive));
-    co_return co_await storing;
+    auto stored = co_await storing;
+    if (on_given) on_given();
+    co_return stored;
   }
 
  private:

@@ -1,6 +1,7 @@
 // Functions of clients in a fleet: each daemon runs them from code of its own, with their versions and aliases.
 #include "runtime/invoke/uploaded_code.h"
 #include "tests/runtime/fleet/definitions_world.h"
+#include "tests/sim/seeds.h"
 
 namespace freshet {
 namespace {
@@ -73,6 +74,11 @@ TEST_F(SharedFunctions, TheOldCodeRunsUntilTheNewOneIsThere) {
   }
   EXPECT_EQ(b.find("F")->code, "/b/code/one");
   EXPECT_EQ(b.runtime->definitions_version(), 2u);
+  // It does not hold up what follows.
+  ASSERT_TRUE(create_topic(a, "Later"));
+  read(b);
+  world.run_for(seconds(1));
+  EXPECT_TRUE(b.topics().has_topic("Later"));
   // It may not change what it does not have, but all else.
   const auto refused = wait(b.runtime->remove_function("F"));
   ASSERT_FALSE(refused);
@@ -102,6 +108,17 @@ TEST_F(SharedFunctions, NoFunctionNamesCodeThatTheFleetDoesNotHave) {
   EXPECT_EQ(a.find("F"), nullptr);
   ASSERT_TRUE(wait(a.code.give("one")));
   EXPECT_TRUE(wait(a.runtime->update_function("F", update)));
+}
+
+// As after a change that was refused, or that the client has only tried (DryRun).
+TEST_F(SharedFunctions, CodeThatNoFunctionCameToNameGoes) {
+  Daemon& a = start("a");
+  world.run_for(seconds(100));
+  folders_with_code["a"].there.insert("one");
+  ASSERT_TRUE(wait(a.code.give("one")));
+  EXPECT_EQ(code_in_engine(), 1u);
+  world.run_for(seconds(100));
+  EXPECT_EQ(code_in_engine(), 0u);
 }
 
 TEST_F(SharedFunctions, VersionsAndAliasesAreTheFleets) {
@@ -161,6 +178,124 @@ TEST_F(SharedFunctions, FunctionsOfADaemonComeAlongWithTheirCode) {
   EXPECT_EQ(b.find("F")->code, "/b/code/ofF");
   EXPECT_EQ(b.find("Lost"), nullptr) << "its code is not there";
   EXPECT_NE(daemons["a"]->find("Lost"), nullptr);
+}
+
+// If both have a function, nothing of the daemon's comes along: a version under the fleet's number would be overwritten
+// later.
+TEST_F(SharedFunctions, AFunctionThatTheFleetHasIsTakenWhole) {
+  Daemon& a = start("a");
+  ASSERT_TRUE(upload(a, "F", "one"));
+  ASSERT_TRUE(wait(a.runtime->publish_version("F", std::nullopt, any_function())));
+  ASSERT_TRUE(upload(a, "Plain", "one"));
+  Daemon& alone = start("b", {}, false);
+  for (const char* function : {"F", "Plain"}) {
+    for (const char* folder : {"x", "y", "z"}) {
+      ASSERT_TRUE(upload(alone, function, folder));
+      ASSERT_TRUE(wait(alone.runtime->publish_version(function, std::nullopt, any_function())));
+    }
+    ASSERT_TRUE(wait(alone.runtime->change_qualifiers(function, point("live", "3"))));
+  }
+  daemons.erase("b");
+  Daemon& b = start("b");
+  all_follow();
+  EXPECT_EQ(shown(b), shown(a));
+  EXPECT_EQ(stored("b"), stored("a"));
+  EXPECT_EQ(b.find("F:2"), nullptr);
+  EXPECT_EQ(b.find("Plain:live"), nullptr);
+  ASSERT_TRUE(upload(a, "F", "two"));
+  EXPECT_EQ(wait(a.runtime->publish_version("F", "second", any_function())).value().version, "2");
+}
+
+// It has so many versions that they are written in two parts. If the daemon dies in between, it brings the rest later.
+TEST_F(SharedFunctions, AFunctionWithManyVersionsComesAlongWhole) {
+  size_t parts = 0;
+  for (const uint64_t seed : test_seeds(25)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    end();
+    begin(seed);
+    Daemon& alone = start("a", {}, false);
+    FunctionUpdate change = [](const FunctionDefinition*) -> Result<FunctionDefinition> {
+      FunctionDefinition function = Daemon::function_named("F");
+      function.modified_ms = FunctionDefinition::kModifiedNow;
+      return function;
+    };
+    for (int i = 0; i < 120; ++i) {
+      ASSERT_TRUE(wait(alone.runtime->update_function("F", change)));
+      ASSERT_TRUE(wait(alone.runtime->publish_version("F", std::nullopt, any_function())));
+    }
+    const std::string before = shown(alone);
+    daemons["a"] = std::make_unique<Daemon>(*this, "a", SimFaults{}, true);
+    world.run_until([&] { return must(newest_definitions(*store)) > 0; }, kLong);
+    world.run_for(milliseconds(random.below(3)));
+    parts += must(newest_definitions(*store)) == 1 ? 1 : 0;
+    daemons.erase("a");
+    EXPECT_EQ(shown(start("a")), before);
+    EXPECT_EQ(shown(start("b")), before);
+  }
+  EXPECT_GT(parts, 3u);
+}
+
+// Its code cannot be given, for a reason that does not pass.
+TEST_F(SharedFunctions, AFunctionThatCannotComeAlongStaysWhole) {
+  Daemon& alone = start("a", {}, false);
+  folders_with_code["a"].there.insert("one");
+  ASSERT_TRUE(upload(alone, "F", "one"));
+  ASSERT_TRUE(wait(alone.runtime->publish_version("F", std::nullopt, any_function())));
+  ASSERT_TRUE(wait(alone.runtime->change_qualifiers("F", point("live", "1"))));
+  daemons.erase("a");
+  folders_with_code["a"].too_large = true;
+  Daemon& a = start("a");
+  EXPECT_NE(a.find("F:live"), nullptr);
+  EXPECT_EQ(must(newest_definitions(*store)), 0u);
+}
+
+// While the daemon fetches a client's code, its template takes the function over.
+TEST_F(SharedFunctions, ADeploymentDuringAFetchOfCodeHolds) {
+  Daemon& a = start("a");
+  Daemon& b = start("b");
+  ASSERT_TRUE(upload(a, "F", "one"));
+  std::optional<Async<Result<void>>> deployment;
+  folders_with_code["b"].before_bring = [&] {
+    if (deployment) return;
+    Item record = system_item("deployment", "current");
+    List functions;
+    functions.elements.emplace_back("F");
+    record.set("functions", std::move(functions));
+    must(folder_of("b").put_item(put_system_item(std::move(record))));
+    deployment.emplace(b.runtime->put_function(Daemon::function_named("F")));
+  };
+  read(b);
+  world.run_until([&] { return deployment.has_value(); }, kLong);
+  ASSERT_TRUE(deployment);
+  ASSERT_TRUE(wait(std::move(*deployment)));
+  all_follow();
+  ASSERT_NE(b.find("F"), nullptr);
+  EXPECT_EQ(b.find("F")->host, "native");
+  EXPECT_EQ(a.find("F")->host, "process");
+  EXPECT_TRUE(wait(b.runtime->remove_function("F")));
+}
+
+// A function that is lacking here is the template's from now on: nothing looks for it any more.
+TEST_F(SharedFunctions, ATemplateTakesWhatCouldNotBeBrought) {
+  Daemon& a = start("a");
+  Daemon& b = start("b");
+  folders_with_code["b"].broken = true;
+  ASSERT_TRUE(upload(a, "F", "one"));
+  all_follow();
+  EXPECT_EQ(b.find("F"), nullptr);
+  Item record = system_item("deployment", "current");
+  List functions;
+  functions.elements.emplace_back("F");
+  record.set("functions", std::move(functions));
+  must(folder_of("b").put_item(put_system_item(std::move(record))));
+  world.run_for(seconds(40));
+  const int looks = folders_with_code["b"].looks;
+  for (int i = 0; i < 4; ++i) {
+    read(b);
+    world.run_for(seconds(31));
+  }
+  EXPECT_EQ(folders_with_code["b"].looks, looks);
+  EXPECT_TRUE(wait(b.runtime->put_function(Daemon::function_named("F"))));
 }
 
 TEST_F(SharedFunctions, AFunctionOfTheTemplateIsTheDaemonsOwn) {
