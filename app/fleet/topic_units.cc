@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "app/fleet/owner_answers.h"
-#include "base/points.h"
 #include "streams/topic_service.h"
 #include "wire/http/request_ids.h"
 #include "wire/sns/publish_form.h"
@@ -103,7 +102,7 @@ void TopicUnits::topics_changed() {
 }
 
 bool TopicUnits::may_serve(const std::string& topic) const {
-  return units_.has_lease(*this, topic) || FRESHET_PLANTED("fleet-topic-without-lease");
+  return units_.has_lease(*this, topic);
 }
 
 Async<Result<Published>> TopicUnits::publish(std::string topic, PublishInput input, MessageByProtocol by_protocol) {

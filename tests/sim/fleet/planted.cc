@@ -61,7 +61,6 @@ const std::vector<PlantedFault>& planted_faults() {
        "topic"},
       {"fleet-numbers-begin-anew", false, "a topic's new owner does not go on with its numbers", "topic"},
       {"fleet-sent-unread", false, "a topic's new owner does not know the messages of the last minutes", "topic"},
-      {"fleet-topic-without-lease", false, "a daemon acts for a topic although its lease is over", "topic pause"},
       {"fleet-waiting-messages-left", false, "a topic's new owner does not read the messages that wait", "topic"},
       {"fleet-policy-unread", false, "a new owner does not read the policy", "policies"},
       {"fleet-policy-unstored", false, "a change of a policy is not stored", "policies"},
