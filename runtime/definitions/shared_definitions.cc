@@ -5,6 +5,7 @@
 #include "runtime/definitions/definition_items.h"
 #include "runtime/definitions/shared_code.h"
 #include "runtime/invoke/codec.h"
+#include "runtime/invoke/function_qualifiers.h"
 #include "streams/arn.h"
 #include "streams/fifo_record.h"
 #include "streams/system_table.h"
@@ -71,6 +72,32 @@ Async<Result<bool>> SharedDefinitions::is_of_template(DefinitionName what) {
   co_return names->has(what);
 }
 
+namespace {
+
+// If the writes make the fleet's function the template's, its versions, aliases and policies go here: adds that to the
+// writes. Returns their keys. The writes outlive it.
+Async<Result<std::vector<DefinitionKey>>> leave_function(Tables& own, std::string name,
+                                                         std::vector<WriteInput>& writes) {
+  std::vector<DefinitionKey> gone;
+  const DefinitionKey latest{std::string(kFunctionKind), name};
+  const bool puts = std::any_of(writes.begin(), writes.end(), [&](const WriteInput& write) {
+    return std::holds_alternative<PutItemInput>(write) && key_of(write) == latest;
+  });
+  if (!puts) co_return gone;
+  GetItemInput get = get_system_item(kFunctionKind, name);
+  auto before = co_await own.get_item(std::move(get));
+  if (!before) co_return fail(std::move(before.error()));
+  if (!*before || !is_marked(before->decode())) co_return gone;
+  auto versions = co_await load_items_of(own, std::string(kSystemTable), std::string(kFunctionKind), name + ":");
+  if (!versions) co_return fail(std::move(versions.error()));
+  for (const ItemRef& version : *versions) gone.push_back(key_of(version.decode()));
+  gone.push_back({std::string(kQualifiersKind), name});
+  for (const DefinitionKey& key : gone) writes.emplace_back(delete_system_item(key.kind, key.id));
+  co_return gone;
+}
+
+}  // namespace
+
 Async<Result<void>> SharedDefinitions::write(DefinitionName what, std::vector<WriteInput> writes) {
   auto names = co_await template_names();
   if (!names) co_return fail(std::move(names.error()));
@@ -85,6 +112,13 @@ Async<Result<void>> SharedDefinitions::write(DefinitionName what, std::vector<Wr
       return std::holds_alternative<PutItemInput>(write) && is_shared_kind(key.kind) && !names->has(owner_of(key));
     });
   }
+  std::vector<DefinitionKey> gone;
+  if (is_own && what.kind == kFunctionKind) {
+    auto leaving = leave_function(own_, what.name, writes);
+    auto left = co_await leaving;
+    if (!left) co_return fail(std::move(left.error()));
+    gone = std::move(*left);
+  }
   std::vector<WriteInput> shared;
   for (WriteInput& write : writes) {
     const DefinitionKey key = key_of(write);
@@ -94,6 +128,9 @@ Async<Result<void>> SharedDefinitions::write(DefinitionName what, std::vector<Wr
   }
   if (shared.empty()) {
     auto alone = co_await write_together(own_, std::move(writes));
+    for (const DefinitionKey& key : gone) {
+      if (alone) follower_.follow(key, nullptr);
+    }
     co_return alone;
   }
   uint64_t version = version_;

@@ -33,7 +33,7 @@ inline constexpr std::string_view kSharedKinds[] = {kTopicKind, kSubscriptionKin
 struct Folders {
   std::set<std::string> there;
   int brought = 0;
-  int looks = 0;
+  bool busy = false;       // Nothing can be brought at the moment.
   bool broken = false;     // Nothing can be brought, for a reason that does not pass.
   bool too_large = false;  // Nothing can be given.
   std::function<void()> before_bring = nullptr;
@@ -45,7 +45,7 @@ class FakeCode final : public DefinitionCode {
       : daemon_(std::move(daemon)), folders_(folders), engine_(engine), scheduler_(scheduler), random_(random) {}
   std::string path_of(const std::string& folder) const override { return "/" + daemon_ + "/code/" + folder; }
   Async<Result<std::shared_ptr<const void>>> bring(std::string folder) override {
-    ++folders_.looks;
+    if (folders_.busy) co_return fail(ErrorCode::kTooManyRequests, "too many archives");
     if (folders_.broken) co_return fail(ErrorCode::kDiskFull, "the disk is full");
     if (folders_.before_bring) folders_.before_bring();
     if (!folders_.there.contains(folder)) {

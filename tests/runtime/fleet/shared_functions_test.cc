@@ -275,6 +275,25 @@ TEST_F(SharedFunctions, ADeploymentDuringAFetchOfCodeHolds) {
   EXPECT_TRUE(wait(b.runtime->remove_function("F")));
 }
 
+TEST_F(SharedFunctions, OneThatCannotBeFollowedHoldsUpNothing) {
+  Daemon& a = start("a");
+  Daemon& b = start("b");
+  folders_with_code["b"].busy = true;
+  ASSERT_TRUE(upload(a, "F", "one"));
+  ASSERT_TRUE(create_topic(a, "T"));
+  read(b);
+  world.run_for(seconds(1));
+  EXPECT_EQ(b.find("F"), nullptr);
+  EXPECT_TRUE(b.topics().has_topic("T"));
+  EXPECT_EQ(b.runtime->definitions_version(), 2u);
+  EXPECT_TRUE(create_topic(b, "U"));
+  folders_with_code["b"].busy = false;
+  world.run_for(seconds(31));
+  read(b);
+  world.run_for(seconds(1));
+  EXPECT_NE(b.find("F"), nullptr);
+}
+
 // A function that is lacking here is the template's from now on: nothing looks for it any more.
 TEST_F(SharedFunctions, ATemplateTakesWhatCouldNotBeBrought) {
   Daemon& a = start("a");
@@ -288,13 +307,16 @@ TEST_F(SharedFunctions, ATemplateTakesWhatCouldNotBeBrought) {
   functions.elements.emplace_back("F");
   record.set("functions", std::move(functions));
   must(folder_of("b").put_item(put_system_item(std::move(record))));
-  world.run_for(seconds(40));
-  const int looks = folders_with_code["b"].looks;
+  world.run_for(seconds(200));
+  read(b);
+  world.run_for(seconds(1));
+  const uint64_t calls = b.shared.calls();
   for (int i = 0; i < 4; ++i) {
-    read(b);
     world.run_for(seconds(31));
+    read(b);
   }
-  EXPECT_EQ(folders_with_code["b"].looks, looks);
+  world.run_for(seconds(1));
+  EXPECT_EQ(b.shared.calls(), calls);
   EXPECT_TRUE(wait(b.runtime->put_function(Daemon::function_named("F"))));
 }
 
@@ -317,6 +339,36 @@ TEST_F(SharedFunctions, AFunctionOfTheTemplateIsTheDaemonsOwn) {
   EXPECT_EQ(a.find("F")->host, "native");
   EXPECT_EQ(b.find("F")->host, "process");
   EXPECT_EQ(b.find("F:1"), nullptr);
+}
+
+TEST_F(SharedFunctions, ATemplateThatTakesANameTakesNothingOfTheClients) {
+  Daemon& a = start("a");
+  Daemon& b = start("b");
+  ASSERT_TRUE(upload(b, "F", "one"));
+  ASSERT_TRUE(wait(b.runtime->publish_version("F", std::nullopt, any_function())));
+  ASSERT_TRUE(wait(b.runtime->change_qualifiers("F", point("live", "1"))));
+  all_follow();
+  ASSERT_NE(a.find("F:live"), nullptr);
+  Item record = system_item("deployment", "current");
+  List functions;
+  functions.elements.emplace_back("F");
+  record.set("functions", std::move(functions));
+  must(folder_of("a").put_item(put_system_item(std::move(record))));
+  ASSERT_TRUE(wait(a.runtime->put_function(Daemon::function_named("F"))));
+  EXPECT_EQ(a.find("F")->host, "native");
+  EXPECT_EQ(a.find("F:live"), nullptr);
+  EXPECT_EQ(a.find("F:1"), nullptr);
+  EXPECT_EQ(stored("a"), std::set<std::string>{"function/F"});
+  // Its own versions and aliases stay when it changes.
+  ASSERT_TRUE(wait(a.runtime->publish_version("F", std::nullopt, any_function())));
+  ASSERT_TRUE(wait(a.runtime->change_qualifiers("F", point("own", "1"))));
+  FunctionDefinition changed = Daemon::function_named("F");
+  changed.description = "changed";
+  ASSERT_TRUE(wait(a.runtime->put_function(changed)));
+  all_follow();
+  EXPECT_NE(a.find("F:own"), nullptr);
+  EXPECT_EQ(b.find("F:live")->version, "1");
+  EXPECT_EQ(b.find("F:own"), nullptr);
 }
 
 // A moved data folder is still that of a daemon of the fleet: what the fleet removes meanwhile does not come back.
