@@ -250,7 +250,20 @@ Async<Result<void>> TopicService::unsubscribe(std::string subscription_arn) {
 
 Async<Result<void>> TopicService::unsubscribe_now(std::string subscription_arn) {
   const Subscription* subscription = subscription_at(subscription_arn);
-  if (!subscription) co_return no_subscription();
+  if (!subscription) {
+    // It may wait for its topic.
+    const size_t colon = std::min(subscription_arn.rfind(':'), subscription_arn.size());
+    const auto waiting = without_topic_.find(topic_name(subscription_arn.substr(0, colon)));
+    if (waiting == without_topic_.end() || colon == subscription_arn.size() ||
+        !waiting->second.contains(subscription_arn.substr(colon + 1))) {
+      co_return no_subscription();
+    }
+    std::vector<WriteInput> writes{delete_system_item(kSubscriptionKind, subscription_arn)};
+    DefinitionName what = subscription_named(subscription_arn);
+    auto written = co_await write_definition(std::move(what), std::move(writes));
+    if (written) forget_subscription(subscription_arn);
+    co_return written;
+  }
   const std::string topic_key = subscription->definition.topic;
   const std::string key = subscription->definition.id;
   TopicSettings& settings = topics_.at(topic_key).settings;

@@ -181,6 +181,26 @@ TEST_F(SharedDefinitionsTest, ATemplatesSubscriptionWaitsForAClientsTopic) {
   EXPECT_EQ(shown(start("a")), "");
 }
 
+TEST_F(SharedDefinitionsTest, ATemplateMayGiveUpASubscriptionThatWaits) {
+  Daemon& a = start("a");
+  Daemon& b = start("b");
+  ASSERT_TRUE(create_topic(b, "T"));
+  all_follow();
+  deploy("a", "Other", "T:sub");
+  SubscriptionDefinition mine{"sub", "T", "lambda", "F", "", false, false};
+  const auto arn = wait(a.runtime->subscribe(mine));
+  ASSERT_TRUE(arn);
+  ASSERT_TRUE(wait(b.runtime->remove_topic("T")));
+  all_follow();
+  EXPECT_TRUE(wait(a.runtime->unsubscribe(*arn)));
+  EXPECT_EQ(wait(a.runtime->unsubscribe(*arn)).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(wait(a.runtime->unsubscribe("T")).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(stored("a"), std::set<std::string>{});
+  ASSERT_TRUE(create_topic(b, "T"));
+  all_follow();
+  EXPECT_EQ(shown(a), "T 0\n");
+}
+
 // A topic that it has changed alone was the fleet's, and is gone with the fleet's.
 TEST_F(SharedDefinitionsTest, WhatTheFleetHasRemovedDoesNotComeBack) {
   start("a");
