@@ -138,10 +138,10 @@ class FleetOfQueues(EngineFleet):
                 stopping.set()
                 creator.join()
             print(f"served again after {[round(gap, 2) for gap in gaps]} s", file=sys.stderr)
-            while self.try_again(daemons[0], "GET", QUEUE + "/stats")["depth"]["SUCCESS"] < len(set(created)):
-                time.sleep(0.02)
+            # The counts may lack the last write of a killed owner until the table is counted again, after ten minutes.
+            while {item["taskStatus"]["S"] for item in self.items(daemons[0])} != {"SUCCESS"}:
+                time.sleep(0.5)
             items = self.items(daemons[0])
-            self.assertEqual({item["taskStatus"]["S"] for item in items}, {"SUCCESS"})
             self.assertEqual(set(created) - {item["taskId"]["S"] for item in items}, set())
             again = sum(count - 1 for count in handler.came.values())
             self.assertLessEqual(again, 20 * KILLS, "only what was in work at a kill is done again")
