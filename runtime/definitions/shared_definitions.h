@@ -1,5 +1,5 @@
 // The definitions of clients in a fleet: functions with their versions, aliases and policies, topics and subscriptions.
-// What a client makes, changes or deletes at one daemon holds at all.
+// A client may make, change or delete one at any daemon. The change holds at all of them.
 //
 // They are in the store that the daemons share, with a log of their changes (tables/lease/definition_log.h). Each
 // daemon follows that log, and has a copy in its own system table, with which it starts when it runs alone. A change
@@ -7,8 +7,8 @@
 // it begins anew. So changes of all daemons have one order, and a change that comes second gets the answer that it
 // would get at a single daemon.
 //
-// What a template defines is each daemon's own, by the record of its deployment: it is neither shared nor followed.
-// While a template defines a name, what the fleet has under that name does not hold at this daemon.
+// The definitions of a template belong to the daemon that deployed it, as the record of its deployment names them. They
+// are not shared. While this daemon's template defines a name, the fleet's definition of that name has no effect here.
 //
 // Loop thread. Everything that it refers to must outlive it.
 #pragma once
@@ -47,19 +47,20 @@ class DefinitionCode {
  public:
   virtual ~DefinitionCode() = default;
   virtual std::string path_of(const std::string& folder) const = 0;
-  // Makes the folder of what the fleet has, unless it is there. It stays while somebody holds the result, or a
-  // function of this daemon names it.
+  // Fetches the code from the fleet into its folder, unless the folder exists. The folder stays while the result lives,
+  // or while a function of this daemon names it.
   virtual Async<Result<std::shared_ptr<const void>>> bring(std::string folder) = 0;
-  // Gives the fleet what is in the folder, unless it has that.
+  // Stores the folder's code in the fleet, unless it is there.
   virtual Async<Result<void>> give(std::string folder) = 0;
-  // Called when a client's code was given, which no function may come to name. Null: nobody asks.
+  // Called after give() for a client's upload: the function that was to name the code may still be refused. Null: not
+  // called.
   std::function<void()> on_given = nullptr;
 };
 
 // The fleet's side. What it refers to must outlive the definitions.
 struct DefinitionSharing {
   Tables& engine;                  // The store that the daemons share.
-  std::function<void()> announce;  // Others may read the newest version now. Null: nobody is told.
+  std::function<void()> announce;  // Called after a change, so that other daemons read it soon. Null: not called.
   DefinitionCode* code = nullptr;  // Null: there is no uploaded code.
 };
 
@@ -77,7 +78,7 @@ class SharedDefinitions final : public DefinitionWriter {
   Async<Result<void>> compare();
   // Follows what others have changed. kUnavailable.
   Async<Result<void>> refresh();
-  // Somebody has read this version; follows the log if that is newer.
+  // Tells it the newest version that a read of the fleet's table has shown. Follows the log if that is newer.
   void newest_is(uint64_t version);
   // The version up to which this daemon has followed.
   uint64_t version() const { return version_; }

@@ -2,11 +2,10 @@
 // more than CONCURRENCY are in work at once, also through changes of owner, and no task is in work twice at once. One
 // thread.
 //
-// Each opening of a queue by a member gives runs; they are told apart by the beginnings of their leases. Runs that one
-// opening has given never exceed the limit, whatever happens. Those of former openings count, too. The exception is a
-// run on a daemon that is, or was a moment ago, cut off: it cannot know that the queue has another owner by now. An
-// owner that was killed while others could not hear from it, and starts again, has a second until they know of its new
-// life.
+// A member that opens a queue starts runs for it. The prefix of a run's lease names the opening. The runs of one
+// opening never exceed the limit, whatever happens. Runs of former openings count, too. The exception is a run on a
+// daemon that is cut off, or was a moment ago: it cannot know that the queue has another owner by now. An owner that
+// was killed while others could not hear from it, and starts again, has a second until they know of its new life.
 #pragma once
 
 #include <cstdint>
