@@ -138,6 +138,8 @@ class FleetOfQueues(EngineFleet):
                 stopping.set()
                 creator.join()
             print(f"served again after {[round(gap, 2) for gap in gaps]} s", file=sys.stderr)
+            while (depth := self.depth(daemons[0]))["PENDING"] + depth["DELAYED"] > 0:
+                time.sleep(0.1)
             # The counts may lack the last write of a killed owner until the table is counted again, after ten minutes.
             while {item["taskStatus"]["S"] for item in self.items(daemons[0])} != {"SUCCESS"}:
                 time.sleep(0.5)
