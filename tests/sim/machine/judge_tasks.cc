@@ -427,7 +427,8 @@ void TasksJudge::seen(const std::string& id, const std::optional<std::string>& s
                              (task.earliest_deadline && span.wall_answered >= *task.earliest_deadline);
     verdict_.expect(*status != "SHED" || may_be_shed, "a task is shed before its deadline", id);
     const auto& in = task.facts.deadline_in;
-    const bool early = !margins_ && !redrives_ && !task.facts.has_ttl && in && is_too_early(task, *in, span);
+    const milliseconds retry = retried ? kLongestRetry : milliseconds(0);
+    const bool early = !margins_ && !redrives_ && !task.facts.has_ttl && in && is_too_early(task, *in - retry, span);
     verdict_.expect(*status != "SHED" || !early, "a task is shed by a clock that was set", id);
   }
 }
