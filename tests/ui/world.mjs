@@ -113,6 +113,14 @@ export class Daemon {
   put(...tasks) {
     return this.queue('tasks', { tasks });
   }
+  // Waits until the recording has two whole seconds: before the first one its view says that nothing is recorded yet.
+  async recorded() {
+    const seconds = async () => {
+      const head = JSON.parse((await (await this.raw('GET', `/queues/${QUEUE}/recording`)).text()).split('\n', 1)[0]);
+      return (head.to - head.from) / 1000;
+    };
+    await until(async () => (await seconds()) > 2, 'two seconds are recorded');
+  }
   async take(max = 1, owner = undefined) {
     return (await this.queue('take', { max, ...(owner ? { owner } : {}) })).tasks;
   }
