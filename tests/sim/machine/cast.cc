@@ -136,12 +136,12 @@ void play_programs(ProgramPlay& programs, Stage& stage, HttpClient& http) {
   programs.saw = [&stage](const std::string& what) { stage.caller.trace().saw(what); };
   programs.started = [&stage](const std::string& input) {
     const auto task = nlohmann::json::parse(input, nullptr, false);
-    const BootTime now = stage.caller.scheduler().clock().boot();
-    const bool ordered = stage.fifo.started(task, now);
+    const Clock& clock = stage.caller.scheduler().clock();
+    const bool ordered = stage.fifo.started(task, clock.boot());
     const bool ends = !ordered && stage.destinations.started(task);
     if (ordered) stage.caller.trace().saw("a message of a FIFO topic starts");
     if (ends) stage.caller.trace().saw(DestinationsJudge::kind_of(task));
-    if (ordered || ends || stage.events.started(task)) {
+    if (ordered || ends || stage.events.started(task, clock.wall())) {
       ++stage.operations;
       return;
     }
@@ -150,7 +150,6 @@ void play_programs(ProgramPlay& programs, Stage& stage, HttpClient& http) {
       return stage.verdict.broken("a program is given no task", input);
     }
     ++stage.operations;
-    const Clock& clock = stage.caller.scheduler().clock();
     stage.tasks.started_by_runner(task["taskId"].get<std::string>(), task.value("attempt", 0), clock.wall(),
                                   clock.boot());
   };

@@ -1,5 +1,7 @@
 #include "tests/sim/machine/judge_events.h"
 
+#include "base/log.h"
+
 namespace freshet::sim {
 
 namespace {
@@ -16,20 +18,24 @@ void EventsJudge::refused(const std::string& id) {
   event.refused = true;
 }
 
-bool EventsJudge::started(const nlohmann::json& input) {
+void EventsJudge::judge_scheduled(const std::string& time, const std::string& id, WallTime now) {
+  const Scheduled event{id, set_back_, time > iso8601(now + kStepThatRepeats)};
+  const auto [found, is_new] = scheduled_.try_emplace(time, event);
+  Scheduled& before = found->second;
+  const bool comes_again = before.by_old_time || set_back_ - before.set_back >= kStepThatRepeats;
+  verdict_.expect(is_new || before.id == id || comes_again, "a schedule fires twice at one of its times",
+                  time + ": " + before.id + " and " + id);
+  if (!is_new && before.id != id && comes_again) before = event;
+}
+
+bool EventsJudge::started(const nlohmann::json& input, WallTime now) {
   if (!input.is_object()) return false;
   if (const auto id = input.find("event"); id != input.end() && id->is_string()) {
     started(id->get<std::string>());
     return true;
   }
   if (input.value("detail-type", std::string()) == "Scheduled Event") {
-    const auto id = input.value("id", std::string());
-    const auto [time, is_new] = scheduled_.try_emplace(input.value("time", std::string()), Scheduled{id, set_back_});
-    Scheduled& before = time->second;
-    const bool comes_again = set_back_ - before.set_back >= kStepThatRepeats;
-    verdict_.expect(is_new || before.id == id || comes_again, "a schedule fires twice at one of its times",
-                    time->first + ": " + before.id + " and " + id);
-    if (comes_again) before = Scheduled{id, set_back_};
+    judge_scheduled(input.value("time", std::string()), input.value("id", std::string()), now);
     return true;
   }
   const auto records = input.find("Records");

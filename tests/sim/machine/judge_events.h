@@ -30,7 +30,7 @@ class EventsJudge {
   void lost_event() { ++lost_; }
 
   // Judges the start of an event if the input of a program is one. Returns false otherwise.
-  bool started(const nlohmann::json& input);
+  bool started(const nlohmann::json& input, WallTime now);
   // Call it when nothing waits or runs any more.
   void at_rest() const;
   uint64_t count() const { return events_.size(); }
@@ -43,12 +43,14 @@ class EventsJudge {
     int lost_before = 0;
   };
   void started(const std::string& id);
+  void judge_scheduled(const std::string& time, const std::string& id, WallTime now);
 
   Verdict& verdict_;
   std::map<std::string, Event> events_;
   struct Scheduled {
     std::string id;
     milliseconds set_back{0};  // The total by which the wall clock had been set back before.
+    bool by_old_time = false;  // It went by the time before a step back that was not trusted yet.
   };
   std::map<std::string, Scheduled> scheduled_;  // By time: the event of the schedule.
   milliseconds set_back_{0};
