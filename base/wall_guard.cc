@@ -70,6 +70,11 @@ WallTime WallGuard::earliest() {
   return WallTime(std::chrono::floor<milliseconds>(clock_.boot().time_since_epoch()) + offset);
 }
 
+WallTime WallGuard::latest() {
+  const WallTime wall = clock_.wall();
+  return trusted() || FRESHET_PLANTED("counts-from-a-doubted-clock") ? wall : std::max(wall, reckoned());
+}
+
 BootTime WallGuard::next_look() const {
   if (!jump_) return BootTime::max();
   return std::min<BootTime>(jump_->at + options_.pause, clock_.boot() + kLook);

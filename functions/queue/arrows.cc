@@ -290,14 +290,14 @@ EditItemInput set_aside(const std::string& table, const ItemRef& task) {
   return input;
 }
 
-EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime now) {
+EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime keep_from) {
   if (keep.is_empty()) return write;
   const auto status = std::find_if(write.edits.begin(), write.edits.end(),
                                    [](const auto& edit) { return edit.name == attribute::kStatus; });
   const auto* to = status != write.edits.end() && status->value ? status->value->get_if<std::string>() : nullptr;
   const auto time = to ? keep.of(*to) : std::nullopt;
   if (!time || keeps_own_ttl(write.seen)) return write;
-  const int64_t ttl = epoch_s(stored_ttl(now, FRESHET_PLANTED("kept-too-short") ? *time / 20 : *time));
+  const int64_t ttl = epoch_s(stored_ttl(keep_from, FRESHET_PLANTED("kept-too-short") ? *time / 20 : *time));
   write.edits.push_back({attribute::kQueueTtl, number(ttl)});
   write.edits.push_back({attribute::kTtl, number(ttl)});
   std::sort(write.edits.begin(), write.edits.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -305,14 +305,14 @@ EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime now) {
 }
 
 EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane,
-                      std::optional<milliseconds> default_ttl, WallTime now) {
+                      std::optional<milliseconds> default_ttl, WallTime now, WallTime ttl_from) {
   TaskChange change(table.name, task, state::kPending, now);
   change.set(attribute::kAttempt, number(0));
   own_key(change, task);
   if (has_queue_ttl(task)) {
-    set_queue_ttl(change, default_ttl, now);
+    set_queue_ttl(change, default_ttl, ttl_from);
   } else if (auto end = ttl_end(task, table.ttl_in_milliseconds); end && end->at <= now) {
-    auto fresh = now + default_ttl.value_or(kFreshTtl);
+    auto fresh = ttl_from + default_ttl.value_or(kFreshTtl);
     change.set(attribute::kTtl, number(end->in_milliseconds ? epoch_ms(fresh) : epoch_s(fresh + milliseconds(999))));
   }
   if (!lane.empty()) change.set(attribute::kLane, Value(lane));

@@ -78,12 +78,12 @@ EditItemInput mark_replaced(const std::string& table, const ItemRef& task, std::
 // Marks a held task: it becomes CANCELLED when its claim ends in any way except success.
 EditItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now);
 // If the write (any of the above) ends a task, adds the ttl that KEEP_MS has for that state, unless a client has set
-// one. Other writes stay as they are.
-EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime now);
-// DEAD, FAILURE, CANCELLED or SHED -> PENDING. A ttl that the queue had set becomes now plus `default_ttl`, or is
-// removed if there is no default. A client's ttl that has passed (see ttl_end()) becomes now plus `default_ttl`, or
-// plus an hour.
+// one. Other writes stay as they are. KEEP_MS counts from `keep_from`.
+EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime keep_from);
+// DEAD, FAILURE, CANCELLED or SHED -> PENDING. A ttl that the queue had set becomes `ttl_from` plus `default_ttl`, or
+// is removed if there is no default. A client's ttl that has passed (see ttl_end()) becomes `ttl_from` plus
+// `default_ttl`, or plus an hour.
 EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane,
-                      std::optional<milliseconds> default_ttl, WallTime now);
+                      std::optional<milliseconds> default_ttl, WallTime now, WallTime ttl_from);
 
 }  // namespace freshet

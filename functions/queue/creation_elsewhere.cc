@@ -37,11 +37,11 @@ Async<Result<std::vector<Result<CreatedTask>>>> CreationElsewhere::create(const 
       out.emplace_back(fail(std::move(ok.error())));
       continue;
     }
-    set_deadline(task, settings, scheduler_.clock());
+    set_deadline(task, settings, now);
     if (is_for_owner(task, now)) return Result<Created>(fail(only_by_owner(table)));
     WallTime& newest = newest_[table];
     newest = std::max(newest, now);
-    auto item = build_new_item(task, {now, newest}, {}, settings, random_);
+    auto item = build_new_item(task, {now, newest, now}, {}, settings, random_);
     if (!item) {
       out.emplace_back(fail(std::move(item.error())));
       continue;

@@ -66,12 +66,12 @@ Result<void> check_new_task(const NewTask& task, bool immediate) {
   return {};
 }
 
-void set_deadline(NewTask& task, const QueueSettings& settings, const Clock& clock) {
+void set_deadline(NewTask& task, const QueueSettings& settings, WallTime from) {
   if (task.deadline) return;
   if (task.deadline_in) {
-    task.deadline = clock.wall() + *std::exchange(task.deadline_in, std::nullopt);
+    task.deadline = from + *std::exchange(task.deadline_in, std::nullopt);
   } else if (settings.default_deadline) {
-    task.deadline = clock.wall() + task.delay.value_or(milliseconds(0)) + *settings.default_deadline;
+    task.deadline = from + task.delay.value_or(milliseconds(0)) + *settings.default_deadline;
   }
 }
 
@@ -99,7 +99,7 @@ Result<Item> build_new_item(NewTask& task, NewItemTimes times, std::string lane,
   item.set(attribute::kId, Value(task.id));
   item.set(attribute::kStatus, Value(delayed ? state::kDelayed : state::kPending));
   if (const auto ttl = task.ttl ? task.ttl : settings.default_ttl) {
-    const auto end = Value::number(epoch_s(stored_ttl(times.now, *ttl)));
+    const auto end = Value::number(epoch_s(stored_ttl(times.counted_from, *ttl)));
     // The mark adds 2.5 % to the instructions of a task's life, so only queues that need it have it.
     if (!task.ttl && !settings.keep.is_empty()) item.set(attribute::kQueueTtl, end);
     item.set(attribute::kTtl, end);

@@ -14,13 +14,14 @@ namespace freshet {
 
 // kValidation if the task is wrong in itself. `immediate`: the store answers immediately (SureWrites).
 Result<void> check_new_task(const NewTask& task, bool immediate);
-// Computes the deadline from the time until it, as the task or the queue gives it. A deadline that is a point in time
-// stays as it is.
-void set_deadline(NewTask& task, const QueueSettings& settings, const Clock& clock);
+// Computes the deadline if the task or the queue gives it relative to now, which is `from`. A deadline that is a point
+// in time stays as it is.
+void set_deadline(NewTask& task, const QueueSettings& settings, WallTime from);
 
 struct NewItemTimes {
   WallTime now;
-  WallTime created;  // The `taskCreated`.
+  WallTime created;       // The `taskCreated`.
+  WallTime counted_from;  // The TTL counts from here.
 };
 // Moves the large members out of the task, and gives it an id if it has none. `lane`: empty: none. kValidation if the
 // item is too large. Requires check_new_task().

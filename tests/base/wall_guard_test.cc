@@ -70,6 +70,18 @@ TEST_F(WallGuardTest, AClockThatIsSetTwiceEndsNothingThatTheFirstOneBegan) {
   EXPECT_EQ(guard.earliest(), clock.wall());
 }
 
+TEST_F(WallGuardTest, TheLatestTimeIsTheOneBeforeAStepBackAndTheOneAfterAStepAhead) {
+  EXPECT_EQ(guard.latest(), clock.wall());
+  clock.step_wall(-kGuardedDay);
+  clock.advance(seconds(2));
+  EXPECT_EQ(guard.latest(), kLast + seconds(2));
+  clock.step_wall(2 * kGuardedDay);
+  EXPECT_EQ(guard.latest(), clock.wall());
+  clock.step_wall(-kGuardedDay);
+  EXPECT_EQ(guard.latest(), kLast + seconds(2)) << "it is back in line";
+  EXPECT_TRUE(guard.trusted());
+}
+
 TEST_F(WallGuardTest, AStartFarBehindTheLastWriteWaitsForTheKernelsWord) {
   clock.step_wall(kGuardedDay);
   guard.start_after(kLast);

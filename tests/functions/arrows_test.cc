@@ -36,7 +36,7 @@ TEST(Arrows, ARedriveRenewsAPassedTtlInItsOwnUnit) {
   const int64_t now_ms = 1'800'000'000'000;
   const auto renewed = [&](int64_t ttl) -> std::string {
     const ItemRef dead = task({{"ttl", Value::number(ttl)}});
-    const auto input = redrive(table, dead, {}, 1500_ms, wall(now_ms));
+    const auto input = redrive(table, dead, {}, 1500_ms, wall(now_ms), wall(now_ms));
     for (const auto& [name, value] : input.edits) {
       if (name != attribute::kTtl) continue;
       std::string out;

@@ -114,6 +114,50 @@ TEST_P(QueueClock, AJumpWhileItRunsStartsNothingThatLooksExpired) {
   EXPECT_EQ(take_all(queue), "brief due");
 }
 
+TEST_P(QueueClock, ATimeThatIsGivenWhileTheClockIsTooEarlyDoesNotEndEarly) {
+  QueueSettings settings;
+  settings.keep = *KeepTimes::parse("300000");
+  Queue& queue = world.start(settings);
+  NewTask done = named("done");
+  ASSERT_TRUE(create(queue, done));
+  world.clock.step_wall(-kHour);
+  NewTask due = named("due");
+  due.deadline_in = milliseconds(15'000);
+  ASSERT_TRUE(create(queue, due));
+  NewTask brief = named("brief");
+  brief.ttl = milliseconds(30'000);
+  ASSERT_TRUE(create(queue, brief));
+  auto taken = take(queue, 3);
+  ASSERT_EQ(ids(taken), "brief due done");
+  ASSERT_TRUE(settle(queue, Kind::kRelease, (*taken)[0]));
+  ASSERT_TRUE(settle(queue, Kind::kRelease, (*taken)[1]));
+  ASSERT_TRUE(settle(queue, Kind::kComplete, (*taken)[2]));
+  world.clock.step_wall(kHour);
+  world.pass(seconds(10));
+  EXPECT_EQ(world.status("due"), "PENDING");
+  EXPECT_EQ(world.status("brief"), "PENDING");
+  EXPECT_EQ(world.status("done"), "SUCCESS");
+  world.pass(seconds(10));
+  EXPECT_EQ(world.status("due"), "SHED");
+  expect_balance();
+}
+
+TEST_P(QueueClock, AStepBackStartsNothingThatIsLateByTheTimeBefore) {
+  Queue& queue = world.start();
+  NewTask before = named("before");
+  before.deadline_in = milliseconds(15'000);
+  ASSERT_TRUE(create(queue, before));
+  world.clock.step_wall(-kHour);
+  NewTask since = named("since");
+  since.deadline_in = milliseconds(15'000);
+  ASSERT_TRUE(create(queue, since));
+  world.pass(seconds(16));
+  EXPECT_EQ(take_all(queue), "") << "whichever clock is right, it is too late";
+  EXPECT_EQ(world.status("before"), "PENDING");
+  world.pass(seconds(50));
+  EXPECT_EQ(take_all(queue), "since before") << "the step is believed, so they are due in an hour";
+}
+
 // Its worker would give it back at once, to take it again.
 TEST_P(QueueClock, WhatAMarginMakesLookLateIsNotTakenByADoubtedClock) {
   QueueSettings settings;

@@ -97,7 +97,7 @@ std::optional<UpdateItemInput> Adopter::adoption(const ItemRef& task, bool lacks
   return std::move(touch).finish();
 }
 
-std::optional<EditItemInput> Adopter::times_for(const ItemRef& task, bool is_new, WallTime now) const {
+std::optional<EditItemInput> Adopter::times_for(const ItemRef& task, bool is_new, WallTime from) const {
   const bool may_date = is_new && settings_.default_deadline && !has(task, attribute::kDeadline);
   if (!may_date && settings_.keep.is_empty()) return std::nullopt;
   const auto status = text_of(task, attribute::kStatus);
@@ -106,7 +106,7 @@ std::optional<EditItemInput> Adopter::times_for(const ItemRef& task, bool is_new
   edit.seen = task;
   edit.cause = Cause::kQueue;
   if (may_date && (status == state::kPending || status == state::kDelayed)) {
-    const int64_t now_ms = epoch_ms(now);
+    const int64_t now_ms = epoch_ms(from);
     const int64_t starts =
         status == state::kDelayed ? std::max(now_ms, int_of(task, attribute::kNotBefore, now_ms)) : now_ms;
     constexpr int64_t kLast = 253'402'300'799'999;  // The end of the year 9999.
@@ -117,7 +117,7 @@ std::optional<EditItemInput> Adopter::times_for(const ItemRef& task, bool is_new
   }
   const auto time = settings_.keep.of(status);
   if (!time || keeps_own_ttl(task)) return std::nullopt;
-  const int64_t ttl = epoch_s(stored_ttl(now, *time));
+  const int64_t ttl = epoch_s(stored_ttl(from, *time));
   edit.edits.push_back({attribute::kQueueTtl, Value::number(ttl)});
   edit.edits.push_back({attribute::kTtl, Value::number(ttl)});
   edit.unchanged = {attribute::kStatus, attribute::kTtl};

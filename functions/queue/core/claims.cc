@@ -184,9 +184,9 @@ bool Claims::has_settled(const Settlement& settlement, const ItemRef& task) {
 }
 
 EditItemInput Claims::settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task,
-                                     std::string_view lane, WallTime now) const {
+                                     std::string_view lane, WallTime now, WallTime keep_from) const {
   if (settlement.kind == Settlement::Kind::kComplete) {
-    return kept(complete(table_, task, std::move(settlement.result), now), settings_.keep, now);
+    return kept(complete(table_, task, std::move(settlement.result), now), settings_.keep, keep_from);
   }
   if (settlement.kind == Settlement::Kind::kHeartbeat) {
     const Lease* lease = leases_.find(settlement.id);
@@ -196,7 +196,7 @@ EditItemInput Claims::settling_write(Settlement& settlement, const Outcome& outc
   auto write = end_claim(table_, task, outcome, history_name(settlement.kind), settlement.error, lane, now);
   // A cancel that this daemon has not seen yet changes this: see was_cancelled().
   if (outcome.to == state::kPending || outcome.to == state::kDelayed) write.unchanged[2] = attribute::kCancelRequested;
-  return kept(std::move(write), settings_.keep, now);
+  return kept(std::move(write), settings_.keep, keep_from);
 }
 
 ItemRef Claims::was_cancelled(const Settlement& settlement, const Error& error) {

@@ -94,9 +94,9 @@ class Claims {
   Outcome outcome_of(const Settlement& settlement, const ItemRef& task) const;
   // True if settling_write() needs the task's new lane.
   static bool needs_lane(const Settlement& settlement);
-  // The write of the settlement, whose result is moved into it.
+  // The write of the settlement, whose result is moved into it. `keep_from`: KEEP_MS counts from there.
   EditItemInput settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task,
-                               std::string_view lane, WallTime now) const;
+                               std::string_view lane, WallTime now, WallTime keep_from) const;
   // The current task, if the write failed only because the task was cancelled meanwhile; else null. The caller then
   // decides the settlement again for this task, which ends as CANCELLED.
   static ItemRef was_cancelled(const Settlement& settlement, const Error& error);

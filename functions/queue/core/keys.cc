@@ -53,10 +53,10 @@ bool Keys::has_ended(const ItemRef& task, std::string_view key) {
 }
 
 std::optional<EditItemInput> Keys::replacement(const std::string& table, const ItemRef& old, const std::string& by,
-                                               const KeepTimes& keep, WallTime now) {
+                                               const KeepTimes& keep, WallTime now, WallTime keep_from) {
   if (text_of(old, attribute::kId) == by) return std::nullopt;
   if (text_of(old, attribute::kStatus) != state::kTaken) {
-    return kept(end_waiting(table, old, state::kCancelled, attribute::kReplacedBy, by, now), keep, now);
+    return kept(end_waiting(table, old, state::kCancelled, attribute::kReplacedBy, by, now), keep, keep_from);
   }
   if (has(old, attribute::kReplacedBy)) return std::nullopt;
   FRESHET_REACHED("a task in work marked as replaced");

@@ -66,9 +66,9 @@ class Keys {
   // True if a newer task of the key replaces the task.
   bool is_replaced(const ItemRef& task, std::string_view key) const;
   // The write for a task that the task `by` replaces: it ends a waiting task, and marks one that is in work. Empty if
-  // there is nothing to write.
+  // there is nothing to write. KEEP_MS counts from `keep_from`.
   static std::optional<EditItemInput> replacement(const std::string& table, const ItemRef& old, const std::string& by,
-                                                  const KeepTimes& keep, WallTime now);
+                                                  const KeepTimes& keep, WallTime now, WallTime keep_from);
   // The store refused that write: adds the task to `left`.
   static Replaced refused(const ItemRef& old, ErrorCode why, Unreplaced& left);
   // Some older tasks of the key could not be replaced yet.

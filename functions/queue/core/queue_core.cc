@@ -61,7 +61,7 @@ bool QueueCore::waits_for_key(const ItemRef& task) {
 bool QueueCore::is_doubtful(const ItemRef& task, const Now& now) {
   if (!now.doubted || FRESHET_PLANTED("late-by-a-doubted-clock")) return false;
   const auto margin = times.margin(true, true, now.boot);
-  return !expired(task, now.wall, margin).empty() && expired(task, now.earliest, margin).empty();
+  return !expired(task, now.latest, margin).empty() && expired(task, now.earliest, margin).empty();
 }
 
 bool QueueCore::is_lost(const ItemRef& task, const Now& now) {
@@ -104,11 +104,11 @@ TakePlan QueueCore::plan_take(const std::vector<ItemRef>& found, bool newest_fir
     if (!step.shed_reason.empty()) {
       FRESHET_REACHED("shed at the head of a take");
       auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, step.shed_reason, now.wall);
-      out.writes.emplace_back(kept(std::move(write), settings_.keep, now.wall));
+      out.writes.emplace_back(kept(std::move(write), settings_.keep, now.latest));
     } else if (is_cancel_requested(task)) {
       FRESHET_REACHED("a cancelled task met by a take");
       auto write = end_waiting(table_, task, state::kCancelled, {}, {}, now.wall);
-      out.writes.emplace_back(kept(std::move(write), settings_.keep, now.wall));
+      out.writes.emplace_back(kept(std::move(write), settings_.keep, now.latest));
     } else if (!key.empty() && has(task, attribute::kReplacedBy)) {
       FRESHET_REACHED("a marked task met by a take");
       out.marked.push_back(task);
@@ -116,7 +116,7 @@ TakePlan QueueCore::plan_take(const std::vector<ItemRef>& found, bool newest_fir
     } else if (attempt_of(task) >= attempts_allowed(task, settings_)) {
       FRESHET_REACHED("a take meets a task without attempts left");
       auto write = end_waiting(table_, task, state::kDead, attribute::kError, {}, now.wall);
-      out.writes.emplace_back(kept(std::move(write), settings_.keep, now.wall));
+      out.writes.emplace_back(kept(std::move(write), settings_.keep, now.latest));
     } else if (!key.empty() && !taken_keys.insert(key).second && comes_to_replace(task)) {
       keys.passed_over(key);
       continue;

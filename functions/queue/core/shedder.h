@@ -25,6 +25,7 @@ class Shedder {
     BootTime until{};          // The latest end of the step; set at the first page.
     bool others_wait = false;  // True while others wait for the disk anyway, so that the step delays nobody.
     WallTime now{};
+    WallTime keep_from{};                    // KEEP_MS counts from there.
     WallTime stale_at{};                     // The wall time by which tasks are late: WallGuard::earliest().
     nanoseconds margin{0};                   // The margin that DEADLINE_MARGIN adds.
     uint64_t seen = 0;                       // The value of seen_ when the step began.

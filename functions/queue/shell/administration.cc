@@ -136,7 +136,7 @@ Async<Result<ItemRef>> Administration::cancel_one(std::string id) {
     auto status = text_of(*task, attribute::kStatus);
     EditItemInput write;
     if (status == state::kPending || status == state::kDelayed) {
-      write = kept(end_waiting(table_, *task, state::kCancelled, {}, {}, wall()), settings_.keep, wall());
+      write = kept(end_waiting(table_, *task, state::kCancelled, {}, {}, wall()), settings_.keep, counted_from());
     } else if (status == state::kTaken) {
       write = request_cancel(table_, *task, wall());
     } else if (status == state::kCancelled) {
@@ -199,8 +199,8 @@ Async<Result<void>> Administration::redrive_tasks(std::vector<ItemRef> tasks, ui
   std::vector<EditItemInput> writes;
   for (const auto& task : tasks) {
     parts_.keyed.redrives(task);
-    writes.emplace_back(
-        freshet::redrive(parts_.table.definition(), task, core_.lanes.of_pending(task), settings_.default_ttl, wall()));
+    writes.emplace_back(freshet::redrive(parts_.table.definition(), task, core_.lanes.of_pending(task),
+                                         settings_.default_ttl, wall(), counted_from()));
   }
   Result<void> out;
   auto answers = co_await sure_.edit(std::move(writes));

@@ -150,7 +150,7 @@ std::vector<EditItemInput> Adoption::times_for_new(const std::vector<ItemRef>& t
   std::vector<EditItemInput> times;
   for (const auto& task : tasks) {
     if (has(task, attribute::kAttempt)) continue;
-    if (auto edit = core_.adopter.times_for(task, true, wall())) times.push_back(std::move(*edit));
+    if (auto edit = core_.adopter.times_for(task, true, counted_from())) times.push_back(std::move(*edit));
   }
   return times;
 }

@@ -120,11 +120,12 @@ Async<std::vector<BulkResult>> BulkWork::bulk_edit(BulkInput::Action action, std
     if (action == BulkInput::Action::kRedrive) {
       parts_.keyed.redrives(task);
       writes.emplace_back(freshet::redrive(parts_.table.definition(), task, core_.lanes.of_pending(task),
-                                           settings_.default_ttl, wall()));
+                                           settings_.default_ttl, wall(), counted_from()));
     } else if (text_of(task, attribute::kStatus) == state::kTaken) {
       writes.emplace_back(request_cancel(table_, task, wall()));
     } else {
-      writes.emplace_back(kept(end_waiting(table_, task, state::kCancelled, {}, {}, wall()), settings_.keep, wall()));
+      writes.emplace_back(
+          kept(end_waiting(table_, task, state::kCancelled, {}, {}, wall()), settings_.keep, counted_from()));
     }
   }
   auto answers = co_await sure_.edit(std::move(writes));

@@ -14,7 +14,7 @@ Result<Item> Creation::new_item(NewTask& task, WallTime now) {
   if (auto ok = check_new_task(task, sure_.is_immediate()); !ok) return fail(ok.error());
   const bool is_delayed = task.delay && task.delay->count() > 0;
   std::string lane = core_.lanes.empty() || is_delayed ? std::string() : core_.lanes.of_new(task);
-  const NewItemTimes times{now, core_.times.create(now)};
+  const NewItemTimes times{now, core_.times.create(now), counted_from()};
   auto item = build_new_item(task, times, std::move(lane), settings_, services_.random);
   if (item && layout_.has_places) layout_.place(*item, ranks_.next(times.created));
   return item;
@@ -57,8 +57,10 @@ Async<std::vector<Result<CreatedTask>>> Creation::create(std::vector<NewTask> ta
   if (parts_.table.gone()) co_return std::vector<Result<CreatedTask>>(tasks.size(), fail(*parts_.table.gone()));
   std::vector<Result<CreatedTask>> out = refuse_wrong(tasks);
   bool any_passed = false;
+  wall_guard_.trusted();  // Looks at the clock: counted_from() uses the result.
+  const WallTime from = counted_from();
   for (size_t i = 0; i < tasks.size(); ++i) {
-    if (out[i]) set_deadline(tasks[i], settings_, services_.scheduler.clock());
+    if (out[i]) set_deadline(tasks[i], settings_, from);
     any_passed = any_passed || (tasks[i].deadline && *tasks[i].deadline <= wall());
   }
   if (any_passed) co_await refuse_passed(tasks, out);

@@ -163,8 +163,8 @@ Async<void> Follower::follow_page(StreamPage page) {
       if (task && !core_.lanes.empty() && text_of(task, attribute::kStatus) == state::kPending) {
         core_.lanes.shares().filled(text_of(task, attribute::kLane), core_.lanes.place_of(task));
       }
-      if (auto edit =
-              task ? core_.adopter.times_for(task, record.kind == ChangeRecord::Kind::kInsert, wall()) : std::nullopt) {
+      if (auto edit = task ? core_.adopter.times_for(task, record.kind == ChangeRecord::Kind::kInsert, counted_from())
+                           : std::nullopt) {
         times.push_back(std::move(*edit));
       }
       if (task && parts_.adoption.needs_adoption(task)) shown.push_back(std::move(task));

@@ -215,7 +215,7 @@ Async<void> KeyedTasks::shed_doomed(std::vector<ItemRef> tasks) {
   for (const auto& task : tasks) {
     const auto reason = reasons.emplace_back(doom_of(task));
     auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, wall());
-    writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
+    writes.emplace_back(kept(std::move(write), settings_.keep, counted_from()));
   }
   auto answers = co_await sure_.edit(std::move(writes));
   std::vector<ShedLine> lines;
@@ -264,7 +264,7 @@ Async<Replaced> KeyedTasks::replace_page(Page page, Unreplaced& left) {
   std::vector<EditItemInput> writes;
   std::vector<ItemRef> tasks;
   for (const auto& old : page.items) {
-    auto write = Keys::replacement(table_, old, left.by, settings_.keep, wall());
+    auto write = Keys::replacement(table_, old, left.by, settings_.keep, wall(), counted_from());
     if (!write) continue;
     writes.emplace_back(std::move(*write));
     tasks.push_back(old);
@@ -361,7 +361,7 @@ Async<Result<WriteOutput>> KeyedTasks::end_replaced(ItemRef task, Outcome outcom
     outcome.lives_on = true;
   }
   auto write = kept(end_claim(table_, task, outcome, how.history, error, core_.lanes.of_pending(task), wall()),
-                    settings_.keep, wall());
+                    settings_.keep, counted_from());
   auto answer = co_await parts_.table.edit(std::move(write), how.end);
   co_return answer;
 }
@@ -378,7 +378,7 @@ Async<bool> KeyedTasks::end_marked(std::vector<ItemRef> tasks) {
     if (!makes_room) continue;
     auto write =
         *makes_room ? end_waiting(table_, task, state::kCancelled, {}, {}, wall()) : not_replaced(table_, task, wall());
-    write = kept(std::move(write), settings_.keep, wall());
+    write = kept(std::move(write), settings_.keep, counted_from());
     const auto answer = co_await parts_.table.edit(std::move(write));
     any = any || (answer && !*makes_room);
   }

@@ -32,7 +32,7 @@ Async<bool> LeaseEnds::end_leases() {
     }
     const auto lane = core_.lanes.of_pending(lapse.task);
     auto write = end_claim(table_, lapse.task, lapse.outcome, kLeaseEnded, kLeaseEnded, lane, wall());
-    writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
+    writes.emplace_back(kept(std::move(write), settings_.keep, counted_from()));
     written.push_back(std::move(lapse));
   }
   auto answers = co_await sure_.edit(std::move(writes), {}, SureWrites::kHurry);
@@ -135,7 +135,7 @@ Async<void> LeaseEnds::end_dead(std::vector<ItemRef> tasks) {
       continue;
     }
     auto write = end_claim(table_, task, outcome, kDaemonDied, kDiedInWork, core_.lanes.of_pending(task), wall());
-    writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
+    writes.emplace_back(kept(std::move(write), settings_.keep, counted_from()));
     written.push_back(task);
   }
   auto answers = co_await sure_.edit(std::move(writes));

@@ -2,6 +2,18 @@
 
 namespace freshet {
 
+QueueBase::QueueBase(Services& of, const EventLog& events, const QueueIdentity& identity, WallGuard& wall,
+                     std::string name, QueueSettings begins_with)
+    : services(of),
+      log(events),
+      table(std::move(name)),
+      wall_guard(wall),
+      settings(std::move(begins_with)),
+      core(table, settings, services.random, identity.node, identity.incarnation),
+      layout(task_layout(settings.layout, services.tables.traits())),
+      in_fleet(identity.in_fleet),
+      sure(services.tables, services.scheduler, identity.node + ":" + identity.incarnation, layout) {}
+
 QueuePart::QueuePart(QueueBase& base, QueueParts& parts)
     : base_(base),
       parts_(parts),
@@ -18,11 +30,13 @@ QueuePart::QueuePart(QueueBase& base, QueueParts& parts)
 Now QueuePart::now() const {
   const auto shown = wall();
   const bool doubted = wall_guard_.doubts();
-  return {shown, boot(), doubted ? wall_guard_.earliest() : shown, doubted};
+  if (!doubted) return {shown, boot(), shown, shown, false};
+  return {shown, boot(), wall_guard_.earliest(), wall_guard_.latest(), true};
 }
 
 Now QueuePart::now_checked() const {
-  return {wall(), boot(), wall_guard_.earliest(), wall_guard_.doubts()};
+  const auto earliest = wall_guard_.earliest();
+  return {wall(), boot(), earliest, counted_from(), wall_guard_.doubts()};
 }
 
 }  // namespace freshet

@@ -12,6 +12,7 @@
 #include "base/wall_guard.h"
 #include "functions/queue/arrows.h"
 #include "functions/queue/core/queue_core.h"
+#include "functions/queue/identity.h"
 #include "functions/queue/layout.h"
 #include "functions/queue/sure_writes.h"
 #include "functions/settings.h"
@@ -25,6 +26,9 @@ struct QueueParts;
 
 // The state that all parts share. `services` and `wall_guard` outlive it.
 struct QueueBase {
+  QueueBase(Services& services, const EventLog& log, const QueueIdentity& identity, WallGuard& wall, std::string table,
+            QueueSettings settings);
+
   Services& services;
   const EventLog log;
   const std::string table;
@@ -51,6 +55,8 @@ class QueuePart {
   static constexpr int64_t kNever = kNeverMs;
 
   WallTime wall() const { return services_.scheduler.clock().wall(); }
+  // The time from which deadlines, TTLs and KEEP_MS count.
+  WallTime counted_from() const { return wall_guard_.doubts() ? wall_guard_.latest() : wall(); }
   BootTime boot() const { return services_.scheduler.clock().boot(); }
   // For decisions about tasks that were read. While the wall clock is trusted, `earliest` is the shown time.
   Now now() const;
@@ -66,7 +72,7 @@ class QueuePart {
   QueueCore& core_;
   const TaskLayout& layout_;
   SureWrites& sure_;
-  WallGuard& wall_guard_;  // Tasks expired by its earliest() are shed; tasks expired by the wall clock are not started.
+  WallGuard& wall_guard_;  // Tasks expired by its earliest() are shed; tasks expired by its latest() are not started.
   Scope& scope_;
 };
 

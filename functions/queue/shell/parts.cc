@@ -4,15 +4,7 @@ namespace freshet {
 
 QueueParts::QueueParts(Services& services, const EventLog& log, const QueueIdentity& identity, WallGuard& wall,
                        QueueTable::Prepared prepared, QueueSettings settings)
-    : base{services,
-           log,
-           prepared.definition.name,
-           wall,
-           std::move(settings),
-           {base.table, base.settings, services.random, identity.node, identity.incarnation},
-           task_layout(base.settings.layout, services.tables.traits()),
-           identity.in_fleet,
-           {services.tables, services.scheduler, identity.node + ":" + identity.incarnation, base.layout}},
+    : base(services, log, identity, wall, prepared.definition.name, std::move(settings)),
       table(base, *this, std::move(prepared)) {
   base.core.adopter.use(base.layout);
   limits.begin();

@@ -121,7 +121,7 @@ Async<std::vector<Result<WriteOutput>>> Promotion::make_due(std::vector<ItemRef>
     } else {
       FRESHET_REACHED("a delayed task shed when due");
       auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, now);
-      writes.emplace_back(kept(std::move(write), settings_.keep, now));
+      writes.emplace_back(kept(std::move(write), settings_.keep, counted_from()));
     }
     sheds.emplace_back(task, reason);
   }

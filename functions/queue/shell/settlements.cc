@@ -44,7 +44,7 @@ Async<std::vector<Result<ItemRef>>> Settlements::settle(std::vector<Settlement> 
     const Outcome outcome = core_.claims.outcome_of(settlements[i], *out[i]);
     if (outcome.if_not_replaced.empty()) {
       const auto lane = Claims::needs_lane(settlements[i]) ? core_.lanes.of_pending(*out[i]) : std::string();
-      auto write = core_.claims.settling_write(settlements[i], outcome, *out[i], lane, wall());
+      auto write = core_.claims.settling_write(settlements[i], outcome, *out[i], lane, wall(), counted_from());
       if (settlements[i].cost) write = with_cost(std::move(write), *settlements[i].cost);
       writes.push_back(std::move(write));
       if (!sure_.is_immediate()) ends.push_back(Claims::end_of(settlements[i].kind));
@@ -74,7 +74,7 @@ Async<std::vector<Result<ItemRef>>> Settlements::settle(std::vector<Settlement> 
 Async<Result<WriteOutput>> Settlements::end_cancelled(Settlement settlement, ItemRef task) {
   FRESHET_REACHED("cancelled while it was given back");
   const Outcome outcome = core_.claims.outcome_of(settlement, task);
-  auto write = core_.claims.settling_write(settlement, outcome, task, {}, wall());
+  auto write = core_.claims.settling_write(settlement, outcome, task, {}, wall(), counted_from());
   if (settlement.cost) write = with_cost(std::move(write), *settlement.cost);
   auto answer = co_await parts_.table.edit(std::move(write), Claims::end_of(settlement.kind));
   co_return answer;
@@ -157,7 +157,7 @@ void Settlements::moved(const ItemRef& task) {
   const auto end_if_cancelled = [&] {
     if (!is_cancel_requested(task)) return;
     // The mark came when the end of its lease had already been decided. A redrive in between removes it.
-    auto write = kept(end_waiting(table_, task, state::kCancelled, {}, {}, wall()), settings_.keep, wall());
+    auto write = kept(end_waiting(table_, task, state::kCancelled, {}, {}, wall()), settings_.keep, counted_from());
     write.unchanged[2] = attribute::kCancelRequested;
     scope_.spawn(without_answer(parts_.table.edit(std::move(write))));
   };

@@ -23,6 +23,7 @@ Async<void> Shedding::shed_hopeless() {
     step.others_wait = has_lulls && boot() < latest;
   }
   step.now = wall();
+  step.keep_from = counted_from();
   step.stale_at = wall_guard_.earliest();
   step.margin = parts_.finder.deadline_margin(true, true);
   step.began = boot();
@@ -63,7 +64,7 @@ Async<bool> Shedding::shed_page(ShedStep& step) {
 Async<void> Shedding::shed_alike(ShedStep& step, Shedder::Alike alike) {
   const auto& tasks = alike.tasks;
   auto edit = end_waiting(table_, tasks[0], state::kShed, attribute::kShedReason, alike.reason, step.now);
-  edit = kept(std::move(edit), settings_.keep, step.now);
+  edit = kept(std::move(edit), settings_.keep, step.keep_from);
   edit.unhurried = true;
   auto answers = co_await sure_.edit_alike(std::move(edit), tasks);
   // The lines of the others differ in task and age.

@@ -58,7 +58,7 @@ TEST(Keys, AFreedKeyIsToldOnceAndOnlyIfATakePassedItOver) {
 
 TEST(Keys, AReplacementEndsWhatWaitsAndMarksWhatIsInWork) {
   const WallTime now(milliseconds(1'000));
-  const auto waits = Keys::replacement("t", keyed_task("a", state::kPending), "b", {}, now);
+  const auto waits = Keys::replacement("t", keyed_task("a", state::kPending), "b", {}, now, now);
   ASSERT_TRUE(waits);
   EXPECT_EQ(text_of(waits->seen, attribute::kId), "a");
   const auto sets = [](const EditItemInput& write, std::string_view name) -> std::string {
@@ -70,15 +70,16 @@ TEST(Keys, AReplacementEndsWhatWaitsAndMarksWhatIsInWork) {
   EXPECT_EQ(sets(*waits, attribute::kStatus), state::kCancelled);
   EXPECT_EQ(sets(*waits, attribute::kReplacedBy), "b");
 
-  const auto held = Keys::replacement("t", keyed_task("a", state::kTaken), "b", {}, now);
+  const auto held = Keys::replacement("t", keyed_task("a", state::kTaken), "b", {}, now, now);
   ASSERT_TRUE(held);
   EXPECT_EQ(sets(*held, attribute::kStatus), state::kTaken) << "it goes on";
   EXPECT_EQ(sets(*held, attribute::kReplacedBy), "b");
 
-  EXPECT_FALSE(Keys::replacement("t", keyed_task("b", state::kPending), "b", {}, now)) << "it is the newest itself";
+  EXPECT_FALSE(Keys::replacement("t", keyed_task("b", state::kPending), "b", {}, now, now))
+      << "it is the newest itself";
   Item marked = keyed_task("a", state::kTaken).decode();
   marked.set(attribute::kReplacedBy, Value("x"));
-  EXPECT_FALSE(Keys::replacement("t", ItemRef::encode(marked), "b", {}, now)) << "it is marked already";
+  EXPECT_FALSE(Keys::replacement("t", ItemRef::encode(marked), "b", {}, now, now)) << "it is marked already";
 }
 
 TEST(Keys, WhatTheStoreRefusedToEndIsPassedOverUntilItHasEnded) {

@@ -17,7 +17,8 @@ struct TestedCore {
   QueueSettings settings;
   Random random{7};
   QueueCore core{kTable, settings, random, "node", "2"};
-  Now now{WallTime(milliseconds(1'000'000)), BootTime(seconds(100)), WallTime(milliseconds(1'000'000)), false};
+  Now now{WallTime(milliseconds(1'000'000)), BootTime(seconds(100)), WallTime(milliseconds(1'000'000)),
+          WallTime(milliseconds(1'000'000)), false};
   TakeInput input;
   std::vector<TakenTask> taken;
 

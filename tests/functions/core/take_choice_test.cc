@@ -21,7 +21,8 @@ struct TestedChoice {
   QueueSettings settings;
   Random random{7};
   QueueCore core{kTable, settings, random, "node", "2"};
-  Now now{WallTime(milliseconds(1'000'000)), BootTime(seconds(100)), WallTime(milliseconds(1'000'000)), false};
+  Now now{WallTime(milliseconds(1'000'000)), BootTime(seconds(100)), WallTime(milliseconds(1'000'000)),
+          WallTime(milliseconds(1'000'000)), false};
   std::vector<PageAsk> asked;
   std::map<std::string, std::vector<Page>> pages;  // By lane; "": of the queue. An empty page behind them.
 
