@@ -320,6 +320,10 @@ class Tables {
   // kValidation for a table without books; kUnavailable while the books of an altered table are being opened.
   virtual Async<Result<Books>> books(std::string table) = 0;
 
+  // Says that a search of the whole table did not find what its books have. A store that counts the items by itself, as
+  // others write to them as well, counts them again soon. The books of the other stores are exact.
+  virtual void doubt_books(const std::string& table) { static_cast<void>(table); }
+
   // Null if the store has no backups. Lives as long as the store.
   virtual Backups* backups() { return nullptr; }
 

@@ -39,7 +39,7 @@ uint64_t OwnedTables::memory_bytes() const {
   return bytes;
 }
 
-void OwnedTables::doubt(const std::string& table) {
+void OwnedTables::doubt_books(const std::string& table) {
   if (KeptBooks* books = books_of(table)) books->doubt();
   wake_counter(table);
 }

@@ -374,7 +374,7 @@ Async<Result<TransactWriteOutput>> OwnedTables::transact_write(TransactWriteInpu
   for (const auto& action : input.actions) {
     if (std::holds_alternative<ConditionCheckInput>(action)) continue;
     Written write = written_by(action);
-    if (!write.before && write.may_move) doubt(write.table);
+    if (!write.before && write.may_move) doubt_books(write.table);
     writes.push_back(std::move(write));
   }
   std::vector<Written> written = writes;
@@ -418,7 +418,7 @@ void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const 
 void OwnedTables::has_no_answer(const Written& write) {
   if (!is_of_this_table(write)) return;
   recent_.unsure(write.table, write.key, write.before, write.cause, now());
-  doubt(write.table);
+  doubt_books(write.table);
   scope_.spawn(look_later(write));
 }
 
@@ -441,7 +441,7 @@ void OwnedTables::note_refused(Written& write, const ItemRef& item, uint64_t cal
   // The books may have the item as the writer saw it, or as another write in flight has left it.
   const KeptBooks* books = books_of(write.table);
   const bool are_others = books && books->in_flight(hash_of(write.key)) > (is_over ? 0 : 1);
-  if (write.is_seen_in_index || write.before || are_others) doubt(write.table);
+  if (write.is_seen_in_index || write.before || are_others) doubt_books(write.table);
 }
 
 // `before`: the item as the books have it.
@@ -468,7 +468,7 @@ Async<void> OwnedTables::look_again(std::vector<Written> writes) {
     get.key = write.key;
     reads.push_back(std::move(get));
     recent_.unsure(write.table, write.key, write.before, write.cause, now());
-    doubt(write.table);
+    doubt_books(write.table);
   }
   static_cast<void>(co_await read_many(std::move(reads)));
 }
@@ -493,7 +493,7 @@ Async<void> OwnedTables::look_at_refused(std::vector<Written> writes) {
       continue;
     }
     recent_.unsure(write.table, write.key, write.before, write.cause, now());
-    doubt(write.table);
+    doubt_books(write.table);
   }
 }
 

@@ -74,6 +74,7 @@ class OwnedTables final : public Tables {
   Async<Result<StreamBounds>> stream_bounds(std::string table) override { return store_.stream_bounds(table); }
   Async<Result<std::vector<ClosedStream>>> closed_streams() override { return store_.closed_streams(); }
   Async<Result<Books>> books(std::string table) override;
+  void doubt_books(const std::string& table) override;
   Backups* backups() override { return store_.backups(); }
   Async<Result<void>> durable() override { return store_.durable(); }
   Async<void> lull(BootTime latest) override { return store_.lull(latest); }
@@ -133,7 +134,6 @@ class OwnedTables final : public Tables {
   Async<void> look_at_refused(std::vector<Written> writes);
   Async<void> look_later(Written write);
 
-  void doubt(const std::string& table);
   // `now`: as in KeptBooks.
   void over(const Written& write, const std::optional<KeptBooks::At>& now);
   void wake_counter(const std::string& table);

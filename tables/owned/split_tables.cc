@@ -222,4 +222,10 @@ Async<Result<Books>> SplitTables::books(std::string table) {
   return store.books(std::move(table));
 }
 
+void SplitTables::doubt_books(const std::string& table) {
+  std::string name = table;
+  Tables& store = store_of(name);
+  store.doubt_books(name);
+}
+
 }  // namespace freshet

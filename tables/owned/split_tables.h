@@ -48,6 +48,7 @@ class SplitTables : public Tables {
   Async<Result<StreamBounds>> stream_bounds(std::string table) override;
   Async<Result<std::vector<ClosedStream>>> closed_streams() override { return own_.closed_streams(); }
   Async<Result<Books>> books(std::string table) override;
+  void doubt_books(const std::string& table) override;
   // Writes to `others` are durable when they are answered.
   Async<Result<void>> durable() override { return own_.durable(); }
   Async<void> lull(BootTime latest) override { return own_.lull(latest); }

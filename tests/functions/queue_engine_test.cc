@@ -65,6 +65,29 @@ TEST_F(EngineQueue, HardlyAClaimFailsHoweverFarIndexesLag) {
   }
 }
 
+// Its owner was killed before the answer came, and the next one counts just before the engine carries it out.
+TEST_F(EngineQueue, AWriteThatComesAfterTheCountIsSoonInTheBooks) {
+  QueueWorld& here = world(milliseconds(10));
+  Queue& killed = here.start();
+  create(killed, {"a"});
+  ASSERT_EQ(ids(take(killed)), "a");
+  here.recount = seconds(3600);
+  here.start({}, [&here] {
+    here.pass(seconds(1));
+    ASSERT_EQ(here.stock("TAKEN"), 1u);
+    UpdateItemInput late;
+    late.table = "QueueTable";
+    late.key = {{"taskId", Value("a")}};
+    late.update = "SET taskStatus = :s";
+    late.placeholders.values.set(":s", Value("SUCCESS"));
+    ASSERT_TRUE(here.wait(here.client().update_item(std::move(late))));
+    here.pass(seconds(1));
+  });
+  here.pass(seconds(3600) / 10 + seconds(60));
+  EXPECT_EQ(here.stock("TAKEN"), 0u);
+  EXPECT_EQ(here.stock("SUCCESS"), 1u);
+}
+
 TEST_F(EngineQueue, ATasksLifeIsInTheBooks) {
   QueueWorld& here = world(milliseconds(500), SimFaults::some());
   QueueSettings settings;

@@ -110,8 +110,8 @@ class QueueWorld {
 
   // True in the run of all tests with LAYOUT=fleet.
   static bool in_fleet_layout() { return std::getenv("FRESHET_TEST_LAYOUT") != nullptr; }
-  // A new life of the daemon's queues on the same store.
-  Queue& start(QueueSettings settings = {}) {
+  // A new life of the daemon's queues on the same store. `when_open`: called before its work begins.
+  Queue& start(QueueSettings settings = {}, const std::function<void()>& when_open = {}) {
     ++lives_;
     if (owned_) {
       queues.reset();
@@ -122,6 +122,7 @@ class QueueWorld {
                                       nullptr, &store->wall_guard());
     auto opened = wait(queues->open("QueueTable", settings));
     EXPECT_TRUE(opened) << opened.error().message;
+    if (when_open) when_open();
     queues->begin();
     pass(milliseconds(100));
     return **opened;
@@ -130,6 +131,7 @@ class QueueWorld {
 
   Books books() { return *wait(tables->books("QueueTable")); }
   uint64_t stock(const std::string& status) { return books().stock[status]; }
+  seconds recount{5};  // Between two counts of a table on an engine, from the next start on.
   int64_t now_ms() const { return epoch_ms(clock.wall()); }
 
   // As any SDK client sees the store.
@@ -218,7 +220,7 @@ class QueueWorld {
     scheduler.add(*recent_);
     OwnedOptions options;
     options.version = "taskRev";
-    options.recount = seconds(5);
+    options.recount = recount;
     owned_ = std::make_unique<OwnedTables>(*engine_, *recent_, scheduler, options);
     use(owned_.get());
   }
