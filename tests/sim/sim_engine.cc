@@ -105,6 +105,7 @@ SimEngine::Key SimEngine::key_of(const WriteInput& write) {
 }
 
 void SimEngine::show(const std::vector<Key>& keys) {
+  if (is_over_) return;
   for (const Key& key : keys) {
     GetItemInput get;
     get.table = key.table;
@@ -135,9 +136,9 @@ Async<std::vector<Result<WriteOutput>>> SimEngine::carry_out(std::vector<Input> 
   for (const auto& input : inputs) {
     if (behind_) keys.push_back(key_of(input));
   }
+  const Showing showing(*this, std::move(keys));
   auto work = (late_.*call)(std::move(inputs));
   auto answers = co_await work;
-  show(keys);
   co_return answers;
 }
 
@@ -263,9 +264,9 @@ Async<Result<TransactWriteOutput>> SimEngine::transact(TransactWriteInput input)
   for (const auto& action : input.actions) {
     if (behind_) keys.push_back(key_of(action));
   }
+  const Showing showing(*this, std::move(keys));
   auto work = late_.transact_write(std::move(input));
   auto answer = co_await work;
-  show(keys);
   co_return answer;
 }
 

@@ -46,6 +46,8 @@ class SimEngine final : public Tables {
   SimEngine(Tables& store, Scheduler& scheduler, uint64_t seed, SimFaults faults, Tables& behind,
             milliseconds index_lag);
 
+  ~SimEngine() override { is_over_ = true; }
+
   const StoreTraits& traits() const override { return traits_; }
   Async<Result<TableDescription>> create_table(TableDefinition definition) override;
   Async<Result<TableDescription>> describe_table(std::string table) override { return late_.describe_table(table); }
@@ -105,6 +107,18 @@ class SimEngine final : public Tables {
   Async<void> transact_later(TransactWriteInput input);
   // Updates the indexes after their lag.
   void show(const std::vector<Key>& keys);
+  // Shows the items in the indexes when it ends: also if the caller of a write goes away before the answer.
+  class Showing {
+   public:
+    Showing(SimEngine& engine, std::vector<Key> keys) : engine_(engine), keys_(std::move(keys)) {}
+    Showing(const Showing&) = delete;
+    Showing& operator=(const Showing&) = delete;
+    ~Showing() { engine_.show(keys_); }
+
+   private:
+    SimEngine& engine_;
+    const std::vector<Key> keys_;
+  };
   Async<void> show_later(Key key, ItemRef item);
   Key key_of(const WriteInput& write);
   Key key_of(const EditItemInput& edit);
@@ -122,6 +136,7 @@ class SimEngine final : public Tables {
   uint64_t unknown_ = 0;
   uint64_t refused_edits_ = 0;
   uint64_t index_queries_ = 0;
+  bool is_over_ = false;
   Scope scope_;  // The last member, so that it is destroyed first.
 };
 
