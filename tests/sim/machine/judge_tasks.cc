@@ -55,7 +55,7 @@ void TasksJudge::created(const std::string& id, const Span& span) {
   if (created_lately_.size() > kLately) created_lately_.pop_front();
   task.earliest_deadline = task.facts.deadline;
   if (task.facts.deadline_in) {
-    task.facts.deadline = span.wall_answered + *task.facts.deadline_in;  // At the latest.
+    task.facts.deadline = wall_.latest_counted(span.answered) + *task.facts.deadline_in;  // At the latest.
     task.earliest_deadline = span.wall_sent + *task.facts.deadline_in;
     // Once the task is removed, a repeated request creates it anew, with a later deadline.
     if (task.facts.has_ttl || removals_) task.facts.deadline = span.wall_answered + kFar;

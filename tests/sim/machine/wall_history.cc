@@ -68,4 +68,14 @@ WallTime WallHistory::latest(BootTime from, BootTime to) const {
   return last;
 }
 
+WallTime WallHistory::latest_counted(BootTime at) const {
+  const BootTime from = std::max<BootTime>(life_began_, at - kLongestLook - kFarStep);
+  WallTime last = WallTime::min();
+  for (size_t i = segments_.size(); i-- > 0;) {
+    last = std::max(last, wall(at, segments_[i].offset));
+    if (segments_[i].since < from) break;
+  }
+  return last;
+}
+
 }  // namespace freshet::sim

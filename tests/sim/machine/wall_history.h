@@ -29,6 +29,9 @@ class WallHistory {
   // The latest such time. A daemon does not trust a clock that was set forward by more than a minute until another
   // minute has passed. While it certainly does not, the result leaves out that step.
   WallTime latest(BootTime from, BootTime to) const;
+  // The latest time that a daemon may take for now at `at`: after a step back it counts deadlines from the time before
+  // the step, until it trusts the clock again.
+  WallTime latest_counted(BootTime at) const;
 
  private:
   struct Segment {
