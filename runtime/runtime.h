@@ -100,6 +100,10 @@ class Runtime {
   // In a fleet: somebody has read this version.
   void definitions_are_at(uint64_t version);
   uint64_t definitions_version() const;
+  bool shares_definitions() const;
+  // Call it before a request about a definition: if this daemon does not have it, it reads what the others have made
+  // until now. A function's name may have a version or an alias. Does nothing without a fleet.
+  Async<void> look_for(DefinitionName what);
   // Call it before each change of a client. In a fleet, this daemon then has all that others have changed before.
   // kValidation if the template defines that, so that clients may not change it; kUnavailable.
   Async<Result<void>> check_is_of_clients(DefinitionName what);

@@ -27,6 +27,21 @@ uint64_t Runtime::definitions_version() const {
   return parts_->definitions ? parts_->definitions->version() : 0;
 }
 
+bool Runtime::shares_definitions() const {
+  return parts_->definitions != nullptr;
+}
+
+Async<void> Runtime::look_for(DefinitionName what) {
+  if (!parts_->definitions || parts_->has(what)) return {};
+  return parts_->definitions->look_for_new();
+}
+
+bool Runtime::Parts::has(const DefinitionName& what) const {
+  if (what.kind == kTopicKind) return topics.has_topic(what.name);
+  if (what.kind == kSubscriptionKind) return topics.find_subscription(what.name).has_value();
+  return functions.find(what.name) != nullptr;
+}
+
 Async<Result<void>> Runtime::check_is_of_clients(DefinitionName what) {
   if (!parts_->definitions) co_return Result<void>();
   auto looking = parts_->definitions->refresh();

@@ -117,6 +117,7 @@ struct Runtime::Parts final : DefinitionFollower {
   void aliases_changed(const std::vector<FunctionPtr>& before);
 
   // runtime_definitions.cc
+  bool has(const DefinitionName& what) const;
   // Runs the body, which makes the topic, and finds the endpoints of subscriptions that have waited for it.
   Async<Result<void>> make_topic(std::string name, std::function<Async<Result<void>>()> body);
   void find_endpoints(const std::string& topic);

@@ -204,11 +204,46 @@ Async<Result<void>> SharedDefinitions::compare() {
 }
 
 Async<Result<void>> SharedDefinitions::refresh() {
-  std::function<Async<Result<void>>()> in_turn = [this] { return catch_up(); };
-  auto following = turns_.run<Result<void>>(std::move(in_turn));
-  auto followed = co_await following;
-  if (!followed) co_return fail(ErrorCode::kUnavailable, cannot_read(followed.error()));
-  co_return followed;
+  const Promise<Result<void>> done(scheduler_);
+  refreshing_.push_back(done);
+  if (refreshing_.size() == 1) scope_.spawn(refresh_in_turn());
+  auto refreshed = co_await done.future();
+  co_return refreshed;
+}
+
+Async<void> SharedDefinitions::refresh_in_turn() {
+  std::function<Async<Result<void>>()> in_turn = [this] { return refresh_now(); };
+  auto refreshing = turns_.run<Result<void>>(std::move(in_turn));
+  co_await refreshing;
+}
+
+Async<Result<void>> SharedDefinitions::refresh_now() {
+  const std::vector<Promise<Result<void>>> waiting = std::exchange(refreshing_, {});
+  auto followed = co_await catch_up();
+  Result<void> out;
+  if (!followed) out = fail(ErrorCode::kUnavailable, cannot_read(followed.error()));
+  for (const auto& one : waiting) one.set(out);
+  co_return out;
+}
+
+Async<void> SharedDefinitions::look_for_new() {
+  const Promise<bool> done(scheduler_);
+  looking_.push_back(done);
+  if (looking_.size() == 1) scope_.spawn(look_in_time());
+  co_await done.future();
+}
+
+Async<void> SharedDefinitions::look_in_time() {
+  co_await sleep_until(scheduler_, may_look_);
+  may_look_ = scheduler_.clock().boot() + kLookPause;
+  const std::vector<Promise<bool>> waiting = std::exchange(looking_, {});
+  auto looking = refresh();
+  co_await looking;
+  for (const auto& one : waiting) one.set(true);
+}
+
+tl::unexpected<Error> SharedDefinitions::has_waited() {
+  return fail(ErrorCode::kUnavailable, "other changes of definitions wait for the fleet's store: try again");
 }
 
 bool SharedDefinitions::lacks(const DefinitionName& what) const {

@@ -76,8 +76,11 @@ class SharedDefinitions final : public DefinitionWriter {
   // Makes this daemon's definitions those of the fleet, whatever it had before. Definitions that it has made alone, and
   // that the fleet does not have, become the fleet's. Call it before clients are served, and after each deployment.
   Async<Result<void>> compare();
-  // Follows what others have changed. kUnavailable.
+  // Follows what others have changed before the call. Calls that wait at the same time share one read. kUnavailable.
   Async<Result<void>> refresh();
+  // refresh() for a request about a name that this daemon does not have, as another one may just have made it. Reads at
+  // most ten times a second, so that requests for names that nobody has made cost little. Resolves after errors, too.
+  Async<void> look_for_new();
   // Tells it the newest version that a read of the fleet's table has shown. Follows the log if that is newer.
   void newest_is(uint64_t version);
   // The version up to which this daemon has followed.
@@ -85,11 +88,14 @@ class SharedDefinitions final : public DefinitionWriter {
 
   // Runs `body`, a change for a client that writes with write(). It may run several times, each time on newer
   // definitions, and the result is that of the last time. A change of what a template defines runs as if there was no
-  // fleet. Errors of its own: kUnavailable if the fleet's definitions cannot be read, or if this daemon does not have
-  // the newest of it, such as the function's code; kTooManyRequests if others were faster again and again.
+  // fleet. Errors of its own: kUnavailable if the fleet's definitions cannot be read, if this daemon does not have the
+  // newest of it, such as the function's code, or if the change has waited for others for ten seconds; kTooManyRequests
+  // if others were faster again and again.
   template <class T>
   Async<Result<T>> change(DefinitionName what, std::function<Async<Result<T>>()> body) {
-    std::function<Async<Result<T>>()> in_turn = [this, what = std::move(what), body = std::move(body)] {
+    const BootTime latest = scheduler_.clock().boot() + kLongestWait;
+    std::function<Async<Result<T>>()> in_turn = [this, latest, what = std::move(what), body = std::move(body)] {
+      if (scheduler_.clock().boot() > latest) return Async<Result<T>>(Result<T>(has_waited()));
       return change_in_turn<T>(what, body);
     };
     return turns_.run<Result<T>>(std::move(in_turn));
@@ -101,6 +107,8 @@ class SharedDefinitions final : public DefinitionWriter {
 
  private:
   static constexpr int kMostTries = 10;
+  static constexpr seconds kLongestWait{10};
+  static constexpr milliseconds kLookPause{100};
 
   // The names that the last deployment of this daemon's template has.
   struct TemplateNames {
@@ -147,6 +155,10 @@ class SharedDefinitions final : public DefinitionWriter {
                    "other daemons of the fleet change definitions at the moment: try again");
   }
   static std::string cannot_read(const Error& error);
+  static tl::unexpected<Error> has_waited();
+  Async<void> look_in_time();
+  Async<void> refresh_in_turn();
+  Async<Result<void>> refresh_now();
   bool lacks(const DefinitionName& what) const;
   bool must_look_again() const;
 
@@ -184,7 +196,10 @@ class SharedDefinitions final : public DefinitionWriter {
   // Items that cannot be followed, such as a function whose code cannot be brought. They do not hold here yet.
   std::set<DefinitionKey> lacking_;
   BootTime look_again_{};
-  std::string trouble_;  // Why the log could not be followed, as it was logged last.
+  std::vector<Promise<Result<void>>> refreshing_;  // Calls of refresh() whose read has not begun.
+  std::vector<Promise<bool>> looking_;             // Calls of look_for_new() whose read has not begun.
+  BootTime may_look_{};                            // When the next such read may begin.
+  std::string trouble_;                            // Why the log could not be followed, as it was logged last.
   Turns turns_{scheduler_};
   Scope scope_;  // The last member, so that it is destroyed first.
 };

@@ -55,6 +55,15 @@ class LambdaExchange : public Exchange {
   virtual HttpResponse success() = 0;
 
   const std::shared_ptr<InvokeShared> shared_;
+  std::shared_ptr<const FunctionDefinition> find(const std::string& function) const {
+    return shared_->invoker.find(function);
+  }
+  bool may_look_for(const std::string& function) const { return shared_->place.look_for && !find(function); }
+  void refuse_unknown(const std::string& function) {
+    refusal_ = Refusal{404, "ResourceNotFoundException",
+                       "Function not found: " + function_arn(shared_->place.account, function)};
+  }
+
   std::optional<Refusal> refusal_;
   std::string request_id_;  // The id of the invocation, if there is one: the log has it, too.
 };
@@ -81,17 +90,19 @@ class Invoke final : public LambdaExchange {
         wishes_(std::move(wishes)),
         payload_(std::move(payload)) {}
 
-  Async<void> run() override {
-    if (!shared_->invoker.find(function_)) {
-      refusal_ = Refusal{404, "ResourceNotFoundException",
-                         "Function not found: " + function_arn(shared_->place.account, function_)};
-      return {};
-    }
-    if (type_ == Type::kDryRun) return {};
-    return type_ == Type::kEvent ? queue() : call();
-  }
+  Async<void> run() override { return may_look_for(function_) ? look() : invoke(); }
 
  private:
+  Async<void> look() {
+    std::string name = function_;
+    co_await shared_->place.look_for(std::move(name));
+    co_await invoke();
+  }
+  Async<void> invoke() {
+    if (!find(function_)) refuse_unknown(function_);
+    if (refusal_ || type_ == Type::kDryRun) return {};
+    return type_ == Type::kEvent ? queue() : call();
+  }
   Async<void> queue() {
     auto queued = co_await shared_->invoker.invoke_async(function_, std::move(payload_), wishes_.trace_id);
     if (queued) {
@@ -143,14 +154,21 @@ class Get final : public LambdaExchange {
       : LambdaExchange(std::move(shared)), function_(std::move(function)), configuration_only_(configuration_only) {}
 
   Async<void> run() override {
-    found_ = shared_->invoker.find(function_);
-    if (found_) return {};
-    refusal_ = Refusal{404, "ResourceNotFoundException",
-                       "Function not found: " + function_arn(shared_->place.account, function_)};
+    if (may_look_for(function_)) return look();
+    read();
     return {};
   }
 
  private:
+  Async<void> look() {
+    std::string name = function_;
+    co_await shared_->place.look_for(std::move(name));
+    read();
+  }
+  void read() {
+    found_ = find(function_);
+    if (!found_) refuse_unknown(function_);
+  }
   HttpResponse success() override {
     HttpResponse response;
     const Account& account = shared_->place.account;

@@ -25,6 +25,9 @@ struct LambdaPlace {
   uint64_t seed = 0;  // Seeds the request ids.
   // Hides variables, which may hold passwords: clients that may not change functions do not see them either.
   bool hides_environment = false;
+  // Called with a function that this daemon does not have, before it is looked for again; see Runtime::look_for().
+  // Null: not called.
+  std::function<Async<void>(std::string)> look_for = nullptr;
 };
 
 // `functions` lists all functions, on the loop. Invoker and `functions` outlive the route.

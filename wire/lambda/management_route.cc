@@ -149,13 +149,17 @@ struct ManagementShared {
   RequestIds ids;
 };
 
+// The function that an operation is about. `name` is empty if there is none, or if the operation makes it.
+struct About {
+  std::string name{};
+  bool is_change = false;
+};
+
 class ManagementExchange final : public Exchange {
  public:
-  // `changed`: the function that the operation changes, "" for one that it makes; empty: it changes none.
   ManagementExchange(std::shared_ptr<ManagementShared> shared,
-                     tl::expected<std::unique_ptr<Operation>, Refusal> operation,
-                     std::optional<std::string> changed = {})
-      : shared_(std::move(shared)), changed_(std::move(changed)) {
+                     tl::expected<std::unique_ptr<Operation>, Refusal> operation, About about = {})
+      : shared_(std::move(shared)), about_(std::move(about)) {
     if (operation) {
       operation_ = std::move(*operation);
     } else {
@@ -175,17 +179,21 @@ class ManagementExchange final : public Exchange {
   Async<void> work() {
     // Runs to its end even if the client hangs up and this exchange is destroyed.
     auto going = shared_->backend.runtime.detached().run<Result<HttpResponse>>(
-        [shared = shared_, operation = operation_, changed = changed_] { return run(shared, operation, changed); });
+        [shared = shared_, operation = operation_, about = about_] { return run(shared, operation, about); });
     auto answer = co_await going;
     answer_ = answer ? std::move(*answer) : answer_of(refusal_of(answer.error()));
   }
   // Everything that it is given lives in the caller until it has ended.
   static Async<Result<HttpResponse>> run(std::shared_ptr<ManagementShared> shared, std::shared_ptr<Operation> operation,
-                                         std::optional<std::string> changed) {
-    if (changed) {
-      auto checking = shared->backend.runtime.check_is_of_clients(function_by_name(*changed));
+                                         About about) {
+    Runtime& runtime = shared->backend.runtime;
+    if (about.is_change) {
+      auto checking = runtime.check_is_of_clients(function_by_name(about.name));
       auto checked = co_await checking;
       if (!checked) co_return fail(std::move(checked.error()));
+    } else if (!about.name.empty()) {
+      auto looking = runtime.look_for(function_by_name(about.name));
+      co_await looking;
     }
     auto running = operation->run(shared->backend);
     auto answer = co_await running;
@@ -193,7 +201,7 @@ class ManagementExchange final : public Exchange {
   }
 
   const std::shared_ptr<ManagementShared> shared_;
-  const std::optional<std::string> changed_;
+  const About about_;
   std::shared_ptr<Operation> operation_;
   HttpResponse answer_;
 };
@@ -210,7 +218,7 @@ class ManagementRoute final : public Route {
       return std::make_unique<ManagementExchange>(shared_, read_only());
     const Account& account = shared_->backend.runtime.account();
     auto operation = parse(request, account, shared_->read_only);
-    return std::make_unique<ManagementExchange>(shared_, std::move(operation), changed_by(request, account));
+    return std::make_unique<ManagementExchange>(shared_, std::move(operation), about(request, account));
   }
 
  private:
@@ -218,13 +226,13 @@ class ManagementRoute final : public Route {
     return tl::unexpected<Refusal>(
         Refusal{403, "AccessDeniedException", "This daemon's functions are read-only (--read-only-functions)"});
   }
-  static std::optional<std::string> changed_by(const HttpRequest& request, const Account& account) {
-    if (request.method == "GET") return std::nullopt;
+  static About about(const HttpRequest& request, const Account& account) {
     const auto target = parse_target(request.target);
-    if (!target || target->segments.size() < 2 || target->segments[1] != "functions") return std::nullopt;
-    if (target->segments.size() == 2) return std::string();
+    if (!target || target->segments.size() < 2 || target->segments[1] != "functions") return {};
+    const bool is_change = request.method != "GET";
+    if (target->segments.size() == 2) return {{}, is_change};
     const auto name = function_in(target->segments[2], {}, account);
-    return name ? std::string(plain_name(*name)) : std::string();
+    return {name ? std::string(plain_name(*name)) : std::string(), is_change};
   }
   static tl::expected<std::unique_ptr<Operation>, Refusal> parse(const HttpRequest& request, const Account& account,
                                                                  bool read_only) {

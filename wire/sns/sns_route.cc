@@ -53,8 +53,9 @@ struct Shared {
 
 class QueryExchange final : public Exchange {
  public:
-  QueryExchange(std::shared_ptr<Shared> shared, std::string action, Parsed parsed)
-      : shared_(std::move(shared)), action_(std::move(action)) {
+  // `about`: the topic or subscription that the action is about; empty: not looked at.
+  QueryExchange(std::shared_ptr<Shared> shared, std::string action, Parsed parsed, DefinitionName about = {})
+      : shared_(std::move(shared)), action_(std::move(action)), about_(std::move(about)) {
     if (parsed) {
       operation_ = std::move(*parsed);
     } else {
@@ -64,6 +65,10 @@ class QueryExchange final : public Exchange {
 
   Async<void> run() override {
     if (!operation_) co_return;
+    if (!about_.name.empty()) {
+      DefinitionName about = about_;
+      co_await shared_->runtime.look_for(std::move(about));
+    }
     Result<void> outcome = co_await operation_->run(shared_->runtime);
     outcome_ = std::move(outcome);
   }
@@ -100,6 +105,7 @@ class QueryExchange final : public Exchange {
 
   const std::shared_ptr<Shared> shared_;
   const std::string action_;  // A known one, if there is an operation.
+  const DefinitionName about_;
   std::unique_ptr<Operation> operation_;
   Result<void> outcome_;
 };
@@ -107,6 +113,15 @@ class QueryExchange final : public Exchange {
 std::string_view query_of(std::string_view target) {
   const size_t mark = target.find('?');
   return mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
+}
+
+DefinitionName about(const QueryForm& form, const ServerAddress& place) {
+  for (const std::string_view parameter : {"TopicArn", "TargetArn", "ResourceArn"}) {
+    if (!form.find(parameter)) continue;
+    auto topic = topic_in(form, place, parameter);
+    if (topic) return topic_named(std::move(*topic));
+  }
+  return subscription_named(form.text("SubscriptionArn"));
 }
 
 Parsed parse(const HttpRequest& request, const QueryForm& form, const ServerAddress& place) {
@@ -142,7 +157,9 @@ class SnsRoute final : public Route {
     }
     const ServerAddress place{shared_->account, (shared_->options.tls ? "https://" : "http://") +
                                                     std::string(header(request.headers, "Host"))};
-    return std::make_unique<QueryExchange>(shared_, form->text("Action"), parse(request, *form, place));
+    DefinitionName looked_for = shared_->runtime.shares_definitions() ? about(*form, place) : DefinitionName();
+    return std::make_unique<QueryExchange>(shared_, form->text("Action"), parse(request, *form, place),
+                                           std::move(looked_for));
   }
 
  private:

@@ -51,8 +51,12 @@ class LambdaModule final : public Module {
     Random& random = parts_->random;
     routes.push_back(make_lambda_management_route(runtime, *code_, parts_->loop.clock(),
                                                   {options.read_only_functions, random.next(), fleet_.get()}));
-    routes.push_back(make_lambda_route(runtime.invoker(), [&runtime] { return runtime.functions(); },
-                                       {runtime.account(), random.next(), options.read_only_functions}));
+    LambdaPlace place{runtime.account(), random.next(), options.read_only_functions};
+    place.look_for = [&runtime](std::string function) {
+      return runtime.look_for(function_by_name(std::move(function)));
+    };
+    routes.push_back(make_lambda_route(
+        runtime.invoker(), [&runtime] { return runtime.functions(); }, std::move(place)));
     for (auto& view : make_function_view_routes(runtime, parts_->loop.clock())) routes.push_back(std::move(view));
   }
   void begin() override { parts_->runtime->serve_processes(settings_of_processes()); }

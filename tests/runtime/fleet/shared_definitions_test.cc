@@ -319,6 +319,69 @@ TEST_F(SharedDefinitionsTest, AChangeIsRefusedWhileTheFleetCannotBeRead) {
   EXPECT_FALSE(a.topics().has_topic("T"));
 }
 
+// A client that goes through a load balancer makes a topic at one daemon and publishes to it at another.
+TEST_F(SharedDefinitionsTest, ARequestFindsWhatAnotherDaemonHasJustMade) {
+  Daemon& a = start("a");
+  Daemon& b = start("b");
+  const auto look = [&](DefinitionName what) {
+    auto looking = b.runtime->look_for(std::move(what));
+    world.run_until([&] { return looking.is_ready(); }, kLong);
+    ASSERT_TRUE(looking.is_ready());
+  };
+  ASSERT_TRUE(create_topic(a, "T"));
+  EXPECT_FALSE(b.topics().has_topic("T"));
+  look(topic_named("T"));
+  EXPECT_TRUE(b.topics().has_topic("T"));
+  const auto subscription = subscribe(a, "T", "F");
+  ASSERT_TRUE(subscription);
+  look(subscription_named(subscription->arn));
+  EXPECT_TRUE(b.topics().find_subscription(subscription->arn));
+  ASSERT_TRUE(upload(a, "F", "one"));
+  look(function_by_name("F"));
+  EXPECT_TRUE(b.find("F"));
+  ASSERT_TRUE(wait(a.runtime->publish_version("F", "", any_function())));
+  look(function_by_name("F:1"));
+  EXPECT_TRUE(b.find("F:1"));
+}
+
+TEST_F(SharedDefinitionsTest, RequestsForNamesThatNobodyHasMadeCostFewReads) {
+  Daemon& a = start("a");
+  ASSERT_TRUE(create_topic(a, "T"));
+  const uint64_t before = a.shared.calls();
+  wait(a.runtime->check_is_of_clients(topic_named("T")));
+  const uint64_t each = a.shared.calls() - before;
+  const BootTime began = world.clock().boot();
+  std::vector<Async<void>> looks;
+  for (int i = 0; i < 500; ++i) {
+    looks.push_back(a.runtime->look_for(topic_named("T")));
+    looks.push_back(a.runtime->look_for(topic_named("None" + std::to_string(i))));
+    if (i % 10 == 0) world.run_for(milliseconds(20));
+  }
+  world.run_until([&] { return std::all_of(looks.begin(), looks.end(), [](auto& one) { return one.is_ready(); }); },
+                  kLong);
+  const auto tenths = static_cast<uint64_t>((world.clock().boot() - began) / milliseconds(100));
+  EXPECT_LE(a.shared.calls() - before, each * (tenths + 3));
+}
+
+TEST_F(SharedDefinitionsTest, AChangeDoesNotWaitForOthersForLong) {
+  SimFaults slow;
+  slow.latest = milliseconds(3000);
+  Daemon& a = start("a", slow);
+  const BootTime began = world.clock().boot();
+  std::vector<Async<Result<void>>> changes;
+  for (int i = 0; i < 60; ++i) changes.push_back(a.runtime->create_topic("T" + std::to_string(i), {}));
+  int made = 0;
+  for (auto& change : changes) {
+    const auto done = wait(std::move(change));
+    made += done ? 1 : 0;
+    EXPECT_TRUE(done || done.error().code == ErrorCode::kUnavailable);
+  }
+  EXPECT_GT(made, 0);
+  EXPECT_LT(made, 60);
+  EXPECT_LT(world.clock().boot() - began, seconds(60)) << "ten seconds, and what one change takes";
+  EXPECT_EQ(a.topics().topics_after("", 100).size(), static_cast<size_t>(made)) << "what is refused is not made";
+}
+
 // Clients change definitions at all daemons, which die and come back, while the engine loses calls, answers late and
 // carries out calls twice. In the end all daemons have the same, and each acknowledged change counts once.
 class Changes : public SharedDefinitionsTest {

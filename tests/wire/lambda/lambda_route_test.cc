@@ -23,11 +23,12 @@ class FakeInvoker final : public Invoker {
   }
   Result<PreparedEvent> prepare(Delivery) override { return fail(ErrorCode::kInternal, "not here"); }
   std::shared_ptr<const FunctionDefinition> find(const std::string& function) const override {
-    return function == "Work" ? std::make_shared<const FunctionDefinition>(definition) : nullptr;
+    return is_there && function == "Work" ? std::make_shared<const FunctionDefinition>(definition) : nullptr;
   }
   std::map<std::string, FunctionStats> stats() const override { return {}; }
 
   FunctionDefinition definition;
+  bool is_there = true;
   std::string called;
   std::string trace_id;
   std::string client_context;
@@ -64,6 +65,29 @@ class LambdaRouteTest : public ::testing::Test {
   FakeInvoker invoker_;
   std::unique_ptr<Route> route_;
 };
+
+TEST_F(LambdaRouteTest, AFunctionThatIsNotThereIsLookedForInTheFleet) {
+  bool is_made = false;
+  std::vector<std::string> looked_for;
+  LambdaPlace place;
+  place.look_for = [&](std::string name) -> Async<void> {
+    looked_for.push_back(name);
+    invoker_.is_there = is_made;
+    return {};
+  };
+  invoker_.is_there = false;
+  route_ = make_lambda_route(
+      invoker_, [this] { return std::vector{invoker_.definition}; }, place);
+  EXPECT_EQ(invoke("Work").status, 404);
+  EXPECT_EQ(call("GET", "/2015-03-31/functions/Work").status, 404);
+  is_made = true;
+  EXPECT_EQ(invoke("Work").status, 200);
+  invoker_.is_there = false;
+  EXPECT_EQ(call("GET", "/2015-03-31/functions/Work/configuration").status, 200);
+  EXPECT_EQ(looked_for, (std::vector<std::string>{"Work", "Work", "Work", "Work"}));
+  EXPECT_EQ(invoke("Work").status, 200);
+  EXPECT_EQ(looked_for.size(), 4u) << "what is there is not looked for";
+}
 
 // Variables hold passwords; and whoever knows an id of all that is shown could try values until one fits.
 TEST_F(LambdaRouteTest, VariablesAreHiddenFromWhoMayNotChangeThem) {
