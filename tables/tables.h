@@ -185,6 +185,9 @@ struct QueryInput {
   bool measure = false;         // Fills Page::billed_bytes and fetched_units.
   // For a PartiQL statement: the filter may use keys, and sees only the attributes that the index holds.
   bool by_statement = false;
+  // For an index that does not have all attributes: the items come whole, in their current state, and those that are no
+  // longer in this place of the index are left out. Only on stores with the trait `whole_items`.
+  bool whole_items = false;
   // The result may lack what others have written within this time; then Page::is_old says so. Own writes show as
   // always. Stores that are not across a network ignore it, and so does a query with an `exclusive_start_key`.
   milliseconds may_be_old{0};

@@ -39,6 +39,8 @@ struct StoreTraits {
   bool full_images = false;
   bool prompt_ttl = false;
   bool all_settings = false;
+  // query() takes `whole_items`: a queue's own indexes need not have all attributes.
+  bool whole_items = false;
   // The most members of one call; a caller that has more makes several calls.
   size_t largest_write = 0;        // write_many() and edit_many(), without conditions on the members.
   size_t largest_read = 0;         // read_many().

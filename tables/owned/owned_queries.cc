@@ -22,6 +22,44 @@ std::optional<Page> OwnedTables::known_page(const QueryInput& query) {
   return page;
 }
 
+// Reads whole items of an index that does not have all attributes, but for those that are remembered. Adds to `gone`
+// how many are no longer in this place of the index. What it is given outlives it.
+Async<Result<Page>> OwnedTables::complete(const QueryInput& query, Page page, size_t& gone) {
+  const TableDefinition* table = recent_.definition(query.table);
+  const IndexDefinition* found = table == nullptr ? nullptr : table->index(query.index);
+  if (!query.whole_items || !found || found->projection == Projection::kAll) co_return page;
+  const KeySchema keys = found->keys;
+  std::vector<GetItemInput> reads;
+  std::vector<Item> places;  // The table's key of each item.
+  for (const ItemRef& item : page.items) {
+    places.push_back(key_in(item.decode(), query.table));
+    if (recent_.find(query.table, places.back())) continue;
+    GetItemInput get;
+    get.table = query.table;
+    get.key = places.back();
+    get.consistent = true;
+    reads.push_back(std::move(get));
+  }
+  std::vector<Item> asked;
+  for (const GetItemInput& read : reads) asked.push_back(read.key);
+  std::vector<Result<ReadOutput>> answers;
+  if (!reads.empty()) answers = co_await read_many(std::move(reads));
+  std::vector<ItemRef> items;
+  for (size_t i = 0, next = 0; i < places.size(); ++i) {
+    const bool was_read = next < asked.size() && asked[next] == places[i];
+    if (was_read && !answers[next]) co_return fail(answers[next].error());
+    ItemRef now = was_read ? answers[next++]->item : ItemRef();
+    if (const auto known = recent_.find(query.table, places[i])) now = *known;  // Perhaps written during the read.
+    if (now && same_place(keys, now, page.items[i])) {
+      items.push_back(std::move(now));
+    } else {
+      ++gone;
+    }
+  }
+  page.items = std::move(items);
+  co_return page;
+}
+
 // Reads further pages if most items of a page turn out to have moved: a caller that wants ten items gets ten.
 Async<Result<Page>> OwnedTables::query(QueryInput input) {
   if (input.index.empty() || input.count_only || !input.projection.empty() ||
@@ -37,7 +75,11 @@ Async<Result<Page>> OwnedTables::query(QueryInput input) {
   const bool keeps_page =
       input.may_be_old.count() > 0 && limit > 0 && input.exclusive_start_key.empty() && recent_.can_correct(input);
   if (keeps_page) {
-    if (auto known = known_page(input)) co_return std::move(*known);
+    if (auto known = known_page(input)) {
+      size_t gone = 0;
+      auto whole = co_await complete(input, std::move(*known), gone);
+      if (!whole || gone == 0) co_return whole;
+    }
   }
   Page out;
   for (int pages = 1;; ++pages) {
@@ -58,6 +100,9 @@ Async<Result<Page>> OwnedTables::query(QueryInput input) {
     Page right = recent_.corrected(input, std::move(*page), asked, masked);
     for (auto& doubt : recent_.take_doubts()) scope_.spawn(look_at_lag(std::move(doubt)));
     end_lags();
+    auto whole = co_await complete(input, std::move(right), masked);
+    if (!whole) co_return whole;
+    right = std::move(*whole);
     std::move(right.items.begin(), right.items.end(), std::back_inserter(out.items));
     out.count += right.count;
     out.scanned += right.scanned;

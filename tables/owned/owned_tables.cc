@@ -11,7 +11,7 @@ namespace freshet {
 namespace {
 
 StoreTraits with_index_and_books(StoreTraits traits) {
-  traits.exact_index = traits.books = true;
+  traits.exact_index = traits.books = traits.whole_items = true;
   return traits;
 }
 

@@ -137,6 +137,7 @@ class OwnedTables final : public Tables {
   // `now`: as in KeptBooks.
   void over(const Written& write, const std::optional<KeptBooks::At>& now);
   void wake_counter(const std::string& table);
+  Async<Result<Page>> complete(const QueryInput& query, Page page, size_t& gone);
   Async<void> look_at_lag(RecentWrites::Doubt doubt);
   void end_lags();
 

@@ -90,6 +90,19 @@ class IndexOrder {
   const bool forward_;
 };
 
+}  // namespace
+
+bool same_place(const KeySchema& index, const ItemRef& a, const ItemRef& b) {
+  const auto attributes = index.attributes();
+  return std::all_of(attributes.begin(), attributes.end(), [&](const KeyAttribute* one) {
+    const auto left = a.find(one->name);
+    const auto right = b.find(one->name);
+    return left && right && left->key_bytes() == right->key_bytes();
+  });
+}
+
+namespace {
+
 bool is_correctable(const QueryInput& query, const IndexDefinition* index) {
   return index != nullptr && !index->local && query.projection.empty() && !query.count_only &&
          index->keys.more_partition.empty() && index->keys.more_sort.empty();
@@ -409,8 +422,9 @@ Page RecentWrites::corrected(const QueryInput& query, Page page, BootTime now, s
     const auto entry = table->entries.find(key);
     if (entry == table->entries.end() || entry->second.unsure) return false;
     const ItemRef& its = *entry->second.now;
-    // If the index holds only a part of each item, the images cannot be compared.
-    const bool differs = !its || (index->projection == Projection::kAll && !its.same_bytes(item));
+    // If the index holds only a part of each item, only their places in it can be compared.
+    const bool differs =
+        !its || (index->projection == Projection::kAll ? !its.same_bytes(item) : !same_place(index->keys, its, item));
     if (differs) lags(query, *table, item, entry->second, now);
     shown.insert(std::move(key));
     return true;

@@ -26,6 +26,9 @@
 
 namespace freshet {
 
+// True if both items are in an index with these keys, at the same place.
+bool same_place(const KeySchema& index, const ItemRef& a, const ItemRef& b);
+
 struct RecentWritesLimits {
   seconds remembered{30};  // How long an item is remembered after a write, or after an index showed another state.
   // The longest time after a write or a read by key, whatever indexes show: a client may have changed the item.

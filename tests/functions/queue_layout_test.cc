@@ -266,6 +266,46 @@ TEST_F(QueueLayout, ATaskThatCannotGetItsPlaceIsNotWrittenAgainAndAgain) {
   EXPECT_LT(world.store_calls() - calls, 150u);
 }
 
+// An engine bills what an index holds: payloads and results are not in it.
+TEST_F(QueueLayout, ItsIndexesHoldOnlyWhatItLooksFor) {
+  Queue& queue = world.start(settings);
+  const auto definition = world.wait(world.client().describe_table("QueueTable"))->definition;
+  EXPECT_EQ(definition.index("freshet-place-index")->included, (std::vector<std::string>{"deadline", "taskStatus"}));
+  EXPECT_EQ(definition.index("freshet-place-deadline-index")->included, (std::vector<std::string>{"taskStatus"}));
+  for (const auto& index : definition.indexes) {
+    const bool is_own = index.name.starts_with("freshet-");
+    EXPECT_EQ(index.projection, is_own ? Projection::kInclude : Projection::kAll) << index.name;
+  }
+  // The next daemon knows none of these tasks: it reads them whole.
+  std::vector<NewTask> tasks(3);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    tasks[i].id = "t" + std::to_string(i);
+    tasks[i].payload = Value("work " + std::to_string(i));
+  }
+  world.wait(queue.create(std::move(tasks)));
+  world.pass(seconds(1));
+  Queue& next = world.start(settings);
+  const auto taken = take(next, 2);
+  ASSERT_EQ(ids(taken), "t2 t1");
+  EXPECT_EQ((*taken)[0].task.decode().string_or("payload"), "work 2");
+  EXPECT_EQ(listed(next, "PENDING"), "t0 ");
+}
+
+// What has whole items already serves as it is: to make an index anew takes minutes.
+TEST_F(QueueLayout, AnIndexWithWholeItemsIsKept) {
+  TableDefinition table = world.wait(world.client().describe_table("QueueTable"))->definition;
+  const KeySchema keys{{"taskPlace", Type::kString}, KeyAttribute{"taskRank", Type::kNumber}};
+  table.indexes.push_back({"freshet-place-index", keys, false, Projection::kAll, {}});
+  ASSERT_TRUE(world.wait(world.client().alter_table(std::move(table))));
+  Queue& queue = world.start(settings);
+  create(queue, 2);
+  EXPECT_EQ(ids(take(queue, 1)), "t1");
+  const auto definition = world.wait(world.client().describe_table("QueueTable"))->definition;
+  EXPECT_EQ(definition.index("freshet-place-index")->projection, Projection::kAll);
+  EXPECT_EQ(definition.index("freshet-lane-index")->projection, Projection::kInclude);
+  EXPECT_TRUE(world.wait(queue.stats()));
+}
+
 // LAYOUT changes for a table with tasks, and back: each task goes on, newest first.
 TEST_F(QueueLayout, ATableChangesItsLayout) {
   settings.layout = Layout::kSample;

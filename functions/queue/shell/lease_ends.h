@@ -22,13 +22,13 @@ class LeaseEnds : QueuePart {
   bool may_watch() const { return !sure_.is_immediate() && boot() - watched_ >= settings_.lease; }
   // The same for held tasks that are in no index: searches the whole table.
   Async<void> watch_unindexed();
-  // True if the books have more held tasks than this daemon times.
-  Async<bool> lacks_some();
   // After the queue was given up: forgets what has run out, and what pull workers hold, as they settle it through the
   // daemon that serves the queue. That daemon ends leases in the store, too.
   void forget_others();
 
  private:
+  // True if the books have more held tasks than this daemon times.
+  Async<bool> lacks_some();
   BootTime watched_{};  // When watch_taken() began last.
 
   Async<void> end_replaced_lease(Lapse lapse);

@@ -25,18 +25,47 @@ constexpr uint32_t kScannedAtOnce = 1000;
 constexpr milliseconds kMayBeOld{250};
 constexpr seconds kBuildingLookAtEngine{2};  // Each look is a request, and building takes minutes there.
 
-IndexDefinition queue_index(std::string_view name, std::string_view partition, std::string_view sort) {
-  KeySchema keys{{std::string(partition), Type::kString}, KeyAttribute{std::string(sort), Type::kNumber}};
-  return {std::string(name), keys, false, Projection::kAll, {}};
+// How the indexes of a queue are made, and which ones it can use.
+struct IndexKind {
+  bool is_narrow = false;   // New ones have only what the queue's filters and counts need: an engine bills the rest.
+  bool may_narrow = false;  // The queue can use narrow ones.
+};
+IndexKind index_kind(const TaskLayout& layout, const StoreTraits& traits) {
+  return {layout.has_places && traits.whole_items, traits.whole_items};
 }
 
-// An index that a client made under one of our names is replaced as a whole.
+IndexDefinition queue_index(std::string_view name, std::string_view partition, std::string_view sort,
+                            bool is_narrow = false) {
+  KeySchema keys{{std::string(partition), Type::kString}, KeyAttribute{std::string(sort), Type::kNumber}};
+  IndexDefinition index{std::string(name), std::move(keys), false, Projection::kAll, {}};
+  if (!is_narrow) return index;
+  index.projection = Projection::kInclude;
+  for (const std::string_view attribute : {attribute::kDeadline, attribute::kStatus}) {
+    if (attribute != partition && attribute != sort) index.included.emplace_back(attribute);
+  }
+  return index;
+}
+
+// True if the queue can use the index in the place of that one, which is a new one of its kind.
+bool serves(const IndexDefinition& there, const IndexDefinition& wanted, IndexKind kind) {
+  if (there.keys != wanted.keys || there.local) return false;
+  if (there.projection == Projection::kAll) return true;
+  if (!kind.may_narrow) return false;
+  const auto has = [&](std::string_view attribute) {
+    return std::find(there.included.begin(), there.included.end(), attribute) != there.included.end();
+  };
+  const KeySchema& keys = wanted.keys;
+  const IndexDefinition narrow = queue_index(wanted.name, keys.partition.name, keys.sort->name, true);
+  return std::all_of(narrow.included.begin(), narrow.included.end(), has);
+}
+
+// An index that a client made under one of our names is replaced as a whole, unless it serves.
 void add_sparse_index(TableDefinition& definition, std::string_view name, std::string_view partition,
-                      std::string_view sort) {
-  IndexDefinition wanted = queue_index(name, partition, sort);
+                      std::string_view sort, IndexKind kind) {
+  IndexDefinition wanted = queue_index(name, partition, sort, kind.is_narrow);
   for (IndexDefinition& there : definition.indexes) {
     if (there.name != name) continue;
-    there = std::move(wanted);
+    if (!serves(there, wanted, kind)) there = std::move(wanted);
     return;
   }
   definition.indexes.push_back(std::move(wanted));
@@ -47,25 +76,25 @@ bool is_state_index(const IndexDefinition& index, const TaskLayout& layout) {
 }
 
 // Adds what a queue needs to the definition. `follows_stream`: the queue reads the table's stream (Follower).
-TableDefinition as_queue(TableDefinition definition, bool follows_stream, const TaskLayout& layout) {
+TableDefinition as_queue(TableDefinition definition, bool follows_stream, const TaskLayout& layout, IndexKind kind) {
   if (follows_stream && !definition.stream) definition.stream = StreamView::kKeysOnly;
   if (!definition.books) definition.books = BooksDefinition{};
   const bool any = std::any_of(definition.indexes.begin(), definition.indexes.end(),
                                [&](const IndexDefinition& index) { return is_state_index(index, layout); });
   if (layout.has_places) {
-    add_sparse_index(definition, layout.index, layout.partition, layout.sort);
+    add_sparse_index(definition, layout.index, layout.partition, layout.sort, kind);
   } else if (!any && !definition.index(layout.index)) {
     definition.indexes.push_back(queue_index(layout.index, layout.partition, layout.sort));
   }
-  add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore);
-  add_sparse_index(definition, layout.deadline_index, layout.partition, attribute::kDeadline);
-  add_sparse_index(definition, "freshet-lane-index", attribute::kLane, attribute::kCreated);
-  add_sparse_index(definition, "freshet-key-index", attribute::kLiveKey, attribute::kCreated);
+  add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore, kind);
+  add_sparse_index(definition, layout.deadline_index, layout.partition, attribute::kDeadline, kind);
+  add_sparse_index(definition, "freshet-lane-index", attribute::kLane, attribute::kCreated, kind);
+  add_sparse_index(definition, "freshet-key-index", attribute::kLiveKey, attribute::kCreated, kind);
   // A queue that is older than this index may have no room for it, and works without it.
   const auto globals = std::count_if(definition.indexes.begin(), definition.indexes.end(),
                                      [](const IndexDefinition& index) { return !index.local; });
   if (definition.index(kLaneDeadlineIndex) || static_cast<size_t>(globals) < limits::kMaxGlobalIndexes) {
-    add_sparse_index(definition, kLaneDeadlineIndex, attribute::kLane, attribute::kDeadline);
+    add_sparse_index(definition, kLaneDeadlineIndex, attribute::kLane, attribute::kDeadline, kind);
   }
   return definition;
 }
@@ -91,11 +120,13 @@ void QueueTable::update_core() {
   core_.table_is(definition_.ttl_in_milliseconds, definition_.index(kLaneDeadlineIndex) != nullptr);
 }
 
-Result<std::string> QueueTable::state_index(const TableDefinition& definition, const TaskLayout& layout) {
+Result<std::string> QueueTable::state_index(const TableDefinition& definition, const TaskLayout& layout,
+                                            const StoreTraits& traits) {
   std::string short_one;
+  const IndexKind kind = index_kind(layout, traits);
   for (const auto& index : definition.indexes) {
     if (!is_state_index(index, layout)) continue;
-    if (index.projection == Projection::kAll) return index.name;
+    if (serves(index, queue_index(index.name, layout.partition, layout.sort), kind)) return index.name;
     short_one = index.name;
   }
   if (short_one.empty()) {
@@ -120,13 +151,13 @@ Async<Result<QueueTable::Prepared>> QueueTable::prepare(Services& services, Even
     co_return invalid("table '" + table + "' cannot be a queue: its key must be taskId (S) alone");
   }
   const bool follows_stream = Follower::can_follow(services.tables.traits());
-  TableDefinition wanted = as_queue(definition, follows_stream, layout);
+  TableDefinition wanted = as_queue(definition, follows_stream, layout, index_kind(layout, services.tables.traits()));
   if (wanted != definition) {
     TableDefinition change = wanted;
     auto altered = co_await services.tables.alter_table(std::move(change));
     if (!altered) co_return fail(altered.error());
   }
-  auto index = state_index(wanted, layout);
+  auto index = state_index(wanted, layout, services.tables.traits());
   if (!index) co_return fail(index.error());
   std::string name = wanted.name;
   co_await table_built(services, log, std::move(name));
@@ -179,7 +210,7 @@ Async<void> QueueTable::become_queue_again() {
 // Clients may drop an index that the queue needs, or replace it by one of another kind. The index is made again at
 // once. The queue can do without a stream for a while, so that a client can switch one off and another one on.
 Async<void> QueueTable::mend_table(TableDescription there) {
-  TableDefinition wanted = as_queue(there.definition, false, layout_);
+  TableDefinition wanted = as_queue(there.definition, false, layout_, index_kind(layout_, services_.tables.traits()));
   wanted.stream = there.definition.stream;
   if (wanted != there.definition && !FRESHET_PLANTED("dropped-index-stays")) {
     const std::string lost = lacking(wanted, there.definition);
@@ -189,7 +220,7 @@ Async<void> QueueTable::mend_table(TableDescription there) {
     if (!broken_) log_.warn("QUEUE_INDEX_LOST", {{"queue", table_}, {"lost", lost}});
     there = std::move(*altered);
   }
-  auto index = state_index(there.definition, layout_);
+  auto index = state_index(there.definition, layout_, services_.tables.traits());
   if (!index) co_return cannot_mend("is not one of a queue any more: " + index.error().message);
   definition_ = std::move(there.definition);
   update_core();
@@ -237,6 +268,7 @@ void QueueTable::cannot_mend(const std::string& what) {
 // Reads a page of the table or an index for a query of the queue's own. If the store finds the query wrong, the index
 // has changed.
 Async<Result<Page>> QueueTable::read_index(QueryInput input) {
+  input.whole_items = true;
   auto page = services_.tables.query(std::move(input));
   if (!page.is_ready()) return when_read(std::move(page));
   return as_read(page.take());
@@ -313,6 +345,7 @@ QueryInput QueueTable::in_state(std::string_view status) const {
   query.table = table_;
   query.index = index_;
   query.key_condition = layout_.in_state;
+  query.whole_items = true;
   query.placeholders.values.append_sorted(":s", Value(status));
   return query;
 }

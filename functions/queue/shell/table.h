@@ -62,7 +62,8 @@ class QueueTable : QueuePart {
   Async<Result<WriteOutput>> edit(EditItemInput input, std::string_view end = {});
 
  private:
-  static Result<std::string> state_index(const TableDefinition& definition, const TaskLayout& layout);
+  static Result<std::string> state_index(const TableDefinition& definition, const TaskLayout& layout,
+                                         const StoreTraits& traits);
   void update_core();
   Async<void> mend(TableDescription there);
   Async<void> become_queue_again();

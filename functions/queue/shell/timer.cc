@@ -126,7 +126,7 @@ Async<void> QueueTimer::look_around() {
     if (taken != core_.claims.leases().size()) FRESHET_REACHED("a look around counts other leases");
     const bool must_watch = taken != core_.claims.leases().size() || parts_.lease_ends.may_watch();
     if (must_watch) co_await parts_.lease_ends.watch_taken(false);
-    const bool lacks_some = co_await parts_.lease_ends.lacks_some();
+    const bool lacks_some = taken > core_.claims.leases().size() && core_.claims.in_flight() == 0;
     if (lacks_some && core_.agenda.may_search(boot())) scope_.spawn(parts_.lease_ends.watch_unindexed());
   }
   if (core_.times.has_come(wall())) {
