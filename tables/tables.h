@@ -186,7 +186,9 @@ struct QueryInput {
   // For a PartiQL statement: the filter may use keys, and sees only the attributes that the index holds.
   bool by_statement = false;
   // For an index that does not have all attributes: the items come whole, in their current state, and those that are no
-  // longer in this place of the index are left out. Only on stores with the trait `whole_items`.
+  // longer in this place of the index are left out, so that a page may be empty though there are more. It costs a read
+  // of each item that the store does not remember. Only on stores with the trait `whole_items`; without effect for
+  // other indexes, with `count_only`, and with a projection.
   bool whole_items = false;
   // The result may lack what others have written within this time; then Page::is_old says so. Own writes show as
   // always. Stores that are not across a network ignore it, and so does a query with an `exclusive_start_key`.
@@ -323,8 +325,8 @@ class Tables {
   // kValidation for a table without books; kUnavailable while the books of an altered table are being opened.
   virtual Async<Result<Books>> books(std::string table) = 0;
 
-  // Says that a search of the whole table did not find what its books have. A store that counts the items by itself, as
-  // others write to them as well, counts them again soon. The books of the other stores are exact.
+  // Says that a search of the whole table has found fewer items in a state than its books have. A store that only counts
+  // the items from time to time, as others write them, too, counts them again soon. Other books are exact.
   virtual void doubt_books(const std::string& table) { static_cast<void>(table); }
 
   // Null if the store has no backups. Lives as long as the store.

@@ -54,6 +54,14 @@ Item key_of(const ItemRef& item, const KeySchema& keys) {
   return key;
 }
 
+// True if the table has the index, or one of Freshet's own that differs in its attributes only: a queue makes and uses
+// them with all attributes or with few (docs/lifecycle.md, "Layouts").
+bool serves(const TableDefinition& there, const IndexDefinition& index) {
+  if (remote::has_same_index(there, index)) return true;
+  const IndexDefinition* found = there.index(index.name);
+  return found && index.name.starts_with("freshet-") && found->keys == index.keys && found->local == index.local;
+}
+
 bool is_throttled(const Error& error) {
   return error.code == ErrorCode::kThroughputExceeded || error.code == ErrorCode::kRequestLimitExceeded;
 }
@@ -178,7 +186,7 @@ class TableCopy {
     const TableDefinition& is = *there_;
     if (is.keys != definition_.keys) co_return conflict("it is there with other keys");
     for (const IndexDefinition& index : definition_.indexes) {
-      if (!remote::has_same_index(is, index)) co_return conflict("it is there without the index '" + index.name + "'");
+      if (!serves(is, index)) co_return conflict("it is there without the index '" + index.name + "'");
     }
     // An engine may still be making it, for a copy that was ended: this waits, and changes nothing.
     TableDefinition same = is;

@@ -22,45 +22,96 @@ std::optional<Page> OwnedTables::known_page(const QueryInput& query) {
   return page;
 }
 
-// Reads whole items of an index that does not have all attributes, but for those that are remembered. Adds to `gone`
-// how many are no longer in this place of the index. What it is given outlives it.
-Async<Result<Page>> OwnedTables::complete(const QueryInput& query, Page page, size_t& gone) {
-  const TableDefinition* table = recent_.definition(query.table);
-  const IndexDefinition* found = table == nullptr ? nullptr : table->index(query.index);
-  if (!query.whole_items || !found || found->projection == Projection::kAll) co_return page;
-  const KeySchema keys = found->keys;
+std::optional<ItemRef> OwnedTables::remembered(const std::string& table, const Item& key) const {
+  if (recent_.cause_of_unsure(table, key)) return std::nullopt;
+  return recent_.find(table, key);
+}
+
+// The current items with these keys, null for one that is gone: those that are remembered, and the others by a read.
+Async<Result<std::vector<ItemRef>>> OwnedTables::current_items(std::string table, std::vector<Item> keys) {
+  std::vector<ItemRef> items(keys.size());
+  std::vector<size_t> asked;
   std::vector<GetItemInput> reads;
-  std::vector<Item> places;  // The table's key of each item.
-  for (const ItemRef& item : page.items) {
-    places.push_back(key_in(item.decode(), query.table));
-    if (recent_.find(query.table, places.back())) continue;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (const auto known = remembered(table, keys[i])) {
+      items[i] = *known;
+      continue;
+    }
     GetItemInput get;
-    get.table = query.table;
-    get.key = places.back();
+    get.table = table;
+    get.key = keys[i];
     get.consistent = true;
+    asked.push_back(i);
     reads.push_back(std::move(get));
   }
-  std::vector<Item> asked;
-  for (const GetItemInput& read : reads) asked.push_back(read.key);
-  std::vector<Result<ReadOutput>> answers;
-  if (!reads.empty()) answers = co_await read_many(std::move(reads));
-  std::vector<ItemRef> items;
-  for (size_t i = 0, next = 0; i < places.size(); ++i) {
-    const bool was_read = next < asked.size() && asked[next] == places[i];
-    if (was_read && !answers[next]) co_return fail(answers[next].error());
-    ItemRef now = was_read ? answers[next++]->item : ItemRef();
-    if (const auto known = recent_.find(query.table, places[i])) now = *known;  // Perhaps written during the read.
-    if (now && same_place(keys, now, page.items[i])) {
-      items.push_back(std::move(now));
-    } else {
-      ++gone;
-    }
+  if (reads.empty()) co_return items;
+  const auto answers = co_await read_many(std::move(reads));
+  for (size_t n = 0; n < asked.size(); ++n) {
+    if (!answers[n]) co_return fail(answers[n].error());
+    items[asked[n]] = answers[n]->item;
   }
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (const auto known = remembered(table, keys[i])) items[i] = *known;  // Perhaps written during the read.
+  }
+  co_return items;
+}
+
+// The whole items of a page, if the query asks for them and its index does not have them. Adds to `gone` the number of
+// those that it leaves out, because they are no longer in this place of the index. A page with much more than a
+// megabyte, or of which only the first items can be read, is cut there. `query` and `gone` outlive the work.
+Async<Result<Page>> OwnedTables::complete(const QueryInput& query, Page page, size_t& gone) {
+  constexpr size_t kFirstPortion = 16;
+  constexpr size_t kLargestPortion = 100;
+  constexpr size_t kMostBytes = 1u << 20;
+  if (!query.whole_items || page.items.empty()) co_return page;
+  const TableDefinition* table = recent_.definition(query.table);
+  const IndexDefinition* found = table == nullptr ? nullptr : table->index(query.index);
+  if (!found) co_return fail(ErrorCode::kUnavailable, "index '" + query.index + "' cannot be looked at: try again");
+  if (found->projection == Projection::kAll) co_return page;
+  const KeySchema index = found->keys;
+  std::vector<ItemRef> items;
+  size_t bytes = 0;
+  size_t done = 0;
+  while (done < page.items.size() && bytes < kMostBytes) {
+    const size_t fit = done == 0 ? kFirstPortion : (kMostBytes - bytes) * done / std::max<size_t>(bytes, 1) + 1;
+    const size_t end = done + std::min({fit, kLargestPortion, page.items.size() - done});
+    std::vector<Item> keys;
+    for (size_t i = done; i < end; ++i) keys.push_back(key_in(page.items[i].decode(), query.table));
+    std::vector<Item> asked = keys;
+    std::string name = query.table;
+    const uint64_t call = recent_.begin_call();
+    auto current = co_await current_items(std::move(name), std::move(asked));
+    if (!current && done == 0) co_return fail(std::move(current.error()));
+    if (!current) break;
+    for (size_t i = done; i < end; ++i) {
+      ItemRef& now = (*current)[i - done];
+      if (now) bytes += now.encoded().size();
+      if (now && same_place(index, now, page.items[i])) {
+        items.push_back(std::move(now));
+        continue;
+      }
+      ++gone;
+      const Item& key = keys[i - done];
+      if (!recent_.find(query.table, key)) recent_.refused(query.table, key, std::move(now), call, this->now());
+    }
+    done = end;
+  }
+  if (done < page.items.size()) page.last_evaluated_key = place_in(index, page.items[done - 1], query.table);
   page.items = std::move(items);
+  page.count = page.items.size();
   co_return page;
 }
 
-// Reads further pages if most items of a page turn out to have moved: a caller that wants ten items gets ten.
+// The start key of a page that goes on behind the item.
+Item OwnedTables::place_in(const KeySchema& index, const ItemRef& item, const std::string& table) const {
+  Item place = key_in(item.decode(), table);
+  for (const KeyAttribute* attribute : index.attributes()) {
+    if (const auto value = item.find(attribute->name)) place.set(attribute->name, value->decode());
+  }
+  return place;
+}
+
+// Reads further pages if items of a page turn out to have moved: a caller that wants ten items gets ten.
 Async<Result<Page>> OwnedTables::query(QueryInput input) {
   if (input.index.empty() || input.count_only || !input.projection.empty() ||
       FRESHET_PLANTED("fleet-own-writes-forgotten")) {

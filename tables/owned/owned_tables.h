@@ -138,6 +138,10 @@ class OwnedTables final : public Tables {
   void over(const Written& write, const std::optional<KeptBooks::At>& now);
   void wake_counter(const std::string& table);
   Async<Result<Page>> complete(const QueryInput& query, Page page, size_t& gone);
+  Async<Result<std::vector<ItemRef>>> current_items(std::string table, std::vector<Item> keys);
+  // Empty also while the outcome of a write is not known.
+  std::optional<ItemRef> remembered(const std::string& table, const Item& key) const;
+  Item place_in(const KeySchema& index, const ItemRef& item, const std::string& table) const;
   Async<void> look_at_lag(RecentWrites::Doubt doubt);
   void end_lags();
 

@@ -26,7 +26,7 @@
 
 namespace freshet {
 
-// True if both items are in an index with these keys, at the same place.
+// True if both items have the same values of these keys.
 bool same_place(const KeySchema& index, const ItemRef& a, const ItemRef& b);
 
 struct RecentWritesLimits {

@@ -270,8 +270,10 @@ TEST_F(QueueLayout, ATaskThatCannotGetItsPlaceIsNotWrittenAgainAndAgain) {
 TEST_F(QueueLayout, ItsIndexesHoldOnlyWhatItLooksFor) {
   Queue& queue = world.start(settings);
   const auto definition = world.wait(world.client().describe_table("QueueTable"))->definition;
-  EXPECT_EQ(definition.index("freshet-place-index")->included, (std::vector<std::string>{"deadline", "taskStatus"}));
-  EXPECT_EQ(definition.index("freshet-place-deadline-index")->included, (std::vector<std::string>{"taskStatus"}));
+  EXPECT_EQ(definition.index("freshet-place-index")->included,
+            (std::vector<std::string>{"deadline", "taskCreated", "taskStatus"}));
+  EXPECT_EQ(definition.index("freshet-place-deadline-index")->included,
+            (std::vector<std::string>{"taskCreated", "taskStatus"}));
   for (const auto& index : definition.indexes) {
     const bool is_own = index.name.starts_with("freshet-");
     EXPECT_EQ(index.projection, is_own ? Projection::kInclude : Projection::kAll) << index.name;
@@ -336,7 +338,7 @@ TEST_F(QueueLayout, ATableChangesItsLayout) {
 // A daemon that does not serve the queue creates tasks, too.
 TEST_F(QueueLayout, TasksCreatedElsewhereHaveTheirPlace) {
   Queue& queue = world.start(settings);
-  CreationElsewhere elsewhere(world.client(), world.scheduler, world.random, "other:1");
+  CreationElsewhere elsewhere(world.client(), world.scheduler, world.random, world.store->wall_guard(), "other:1");
   auto created = world.wait(elsewhere.create("QueueTable", settings, named({"a", "b", "c"})));
   ASSERT_TRUE(created);
   EXPECT_EQ(world.read("b").string_or("taskPlace"), "PENDING");

@@ -95,7 +95,7 @@ Async<void> LeaseEnds::watch_taken(bool starting) {
 
 // Held tasks without a numeric `taskCreated`, or without a place (layout.h), which clients may write, are in no index.
 // Only a search of the whole table finds them. They are timed like all others. If some are missing even then, the books
-// are wrong: a former owner's write was carried out after the count had read its item.
+// may be wrong: a former owner's write may have been carried out after the count had read its item.
 Async<void> LeaseEnds::watch_unindexed() {
   const auto began = boot();
   bool is_whole = false;

@@ -27,7 +27,7 @@ class LeaseEnds : QueuePart {
   void forget_others();
 
  private:
-  // True if the books have more held tasks than this daemon times.
+  // True if the books have more held tasks than this daemon times, and none of them is being written.
   Async<bool> lacks_some();
   BootTime watched_{};  // When watch_taken() began last.
 

@@ -115,9 +115,14 @@ Async<Result<QueueStats>> Readings::stats() {
   const bool any_waits = out.depth[std::string(state::kPending)] > 0;  // An engine bills each query.
   for (bool oldest : {false, true}) {
     if (!any_waits) break;
-    auto page = co_await parts_.table.heads(state::kPending, 1, oldest, Item());
+    QueryInput query = parts_.table.created_by(state::kPending, parts_.table.created_bound());
+    query.whole_items = false;
+    query.forward = oldest;
+    query.limit = 1;
+    auto page = co_await parts_.table.read_places(std::move(query));
     if (!page) co_return fail(page.error());
-    if (page->items.empty()) continue;
+    // A client may have ended it and left its place.
+    if (page->items.empty() || text_of(page->items[0], attribute::kStatus) != state::kPending) continue;
     // A client may have written any number.
     auto created = WallTime(milliseconds(std::max<int64_t>(int_of(page->items[0], attribute::kCreated, 0), 0)));
     (oldest ? out.oldest : out.newest) = created;

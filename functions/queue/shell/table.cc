@@ -27,8 +27,8 @@ constexpr seconds kBuildingLookAtEngine{2};  // Each look is a request, and buil
 
 // How the indexes of a queue are made, and which ones it can use.
 struct IndexKind {
-  bool is_narrow = false;   // New ones have only what the queue's filters and counts need: an engine bills the rest.
-  bool may_narrow = false;  // The queue can use narrow ones.
+  bool makes_narrow = false;    // New ones have only what the queue's filters need: an engine bills the rest.
+  bool accepts_narrow = false;  // The queue can use narrow ones.
 };
 IndexKind index_kind(const TaskLayout& layout, const StoreTraits& traits) {
   return {layout.has_places && traits.whole_items, traits.whole_items};
@@ -40,17 +40,17 @@ IndexDefinition queue_index(std::string_view name, std::string_view partition, s
   IndexDefinition index{std::string(name), std::move(keys), false, Projection::kAll, {}};
   if (!is_narrow) return index;
   index.projection = Projection::kInclude;
-  for (const std::string_view attribute : {attribute::kDeadline, attribute::kStatus}) {
+  for (const std::string_view attribute : {attribute::kDeadline, attribute::kCreated, attribute::kStatus}) {
     if (attribute != partition && attribute != sort) index.included.emplace_back(attribute);
   }
   return index;
 }
 
-// True if the queue can use the index in the place of that one, which is a new one of its kind.
+// True if the queue can use the index instead of `wanted`.
 bool serves(const IndexDefinition& there, const IndexDefinition& wanted, IndexKind kind) {
   if (there.keys != wanted.keys || there.local) return false;
   if (there.projection == Projection::kAll) return true;
-  if (!kind.may_narrow) return false;
+  if (!kind.accepts_narrow) return false;
   const auto has = [&](std::string_view attribute) {
     return std::find(there.included.begin(), there.included.end(), attribute) != there.included.end();
   };
@@ -62,7 +62,7 @@ bool serves(const IndexDefinition& there, const IndexDefinition& wanted, IndexKi
 // An index that a client made under one of our names is replaced as a whole, unless it serves.
 void add_sparse_index(TableDefinition& definition, std::string_view name, std::string_view partition,
                       std::string_view sort, IndexKind kind) {
-  IndexDefinition wanted = queue_index(name, partition, sort, kind.is_narrow);
+  IndexDefinition wanted = queue_index(name, partition, sort, kind.makes_narrow);
   for (IndexDefinition& there : definition.indexes) {
     if (there.name != name) continue;
     if (!serves(there, wanted, kind)) there = std::move(wanted);
@@ -268,10 +268,19 @@ void QueueTable::cannot_mend(const std::string& what) {
 // Reads a page of the table or an index for a query of the queue's own. If the store finds the query wrong, the index
 // has changed.
 Async<Result<Page>> QueueTable::read_index(QueryInput input) {
-  input.whole_items = true;
+  input.whole_items = is_narrow(input.index);
+  return read_places(std::move(input));
+}
+
+Async<Result<Page>> QueueTable::read_places(QueryInput input) {
   auto page = services_.tables.query(std::move(input));
   if (!page.is_ready()) return when_read(std::move(page));
   return as_read(page.take());
+}
+
+bool QueueTable::is_narrow(const std::string& index) const {
+  const IndexDefinition* found = definition_.index(index);
+  return found != nullptr && found->projection != Projection::kAll;
 }
 
 Async<std::vector<Result<ReadOutput>>> QueueTable::read_tasks(const std::vector<std::string>& ids) {
@@ -345,7 +354,7 @@ QueryInput QueueTable::in_state(std::string_view status) const {
   query.table = table_;
   query.index = index_;
   query.key_condition = layout_.in_state;
-  query.whole_items = true;
+  query.whole_items = is_narrow(index_);
   query.placeholders.values.append_sorted(":s", Value(status));
   return query;
 }

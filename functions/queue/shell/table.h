@@ -42,6 +42,9 @@ class QueueTable : QueuePart {
   // Reads a page for one of the queue's own queries. If the store refuses the query as invalid, the index has changed,
   // and is looked for.
   Async<Result<Page>> read_index(QueryInput input);
+  // The same, but the tasks may have only those attributes that the index has (queue_index() in table.cc), and no task
+  // is read from the table.
+  Async<Result<Page>> read_places(QueryInput input);
   // Reads the tasks with these ids; an answer for each, in the same order.
   Async<std::vector<Result<ReadOutput>>> read_tasks(const std::vector<std::string>& ids);
   // A query of the tasks in a state, by age.
@@ -64,6 +67,7 @@ class QueueTable : QueuePart {
  private:
   static Result<std::string> state_index(const TableDefinition& definition, const TaskLayout& layout,
                                          const StoreTraits& traits);
+  bool is_narrow(const std::string& index) const;
   void update_core();
   Async<void> mend(TableDescription there);
   Async<void> become_queue_again();

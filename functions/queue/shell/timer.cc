@@ -123,10 +123,13 @@ Async<void> QueueTimer::look_around() {
   if (books) {
     auto it = books->stock.find(std::string(state::kTaken));
     auto taken = it == books->stock.end() ? 0 : it->second;
-    if (taken != core_.claims.leases().size()) FRESHET_REACHED("a look around counts other leases");
-    const bool must_watch = taken != core_.claims.leases().size() || parts_.lease_ends.may_watch();
+    const uint64_t timed = core_.claims.leases().size();
+    if (taken != timed) FRESHET_REACHED("a look around counts other leases");
+    const bool must_watch = taken != timed || parts_.lease_ends.may_watch();
     if (must_watch) co_await parts_.lease_ends.watch_taken(false);
-    const bool lacks_some = taken > core_.claims.leases().size() && core_.claims.in_flight() == 0;
+    // Tasks may have ended since the count.
+    const uint64_t most = std::max<uint64_t>(timed, core_.claims.leases().size());
+    const bool lacks_some = taken > most && core_.claims.in_flight() == 0;
     if (lacks_some && core_.agenda.may_search(boot())) scope_.spawn(parts_.lease_ends.watch_unindexed());
   }
   if (core_.times.has_come(wall())) {
@@ -144,7 +147,8 @@ Async<void> QueueTimer::look_for_waiting() {
   QueryInput any = parts_.table.in_state(state::kPending);
   any.forward = false;
   any.limit = 1;
-  const auto newest = co_await parts_.table.read_index(std::move(any));
+  any.whole_items = false;
+  const auto newest = co_await parts_.table.read_places(std::move(any));
   if (!newest || newest->items.empty()) co_return;
   auto page = co_await future_head();
   if (page && !page->items.empty()) {
@@ -167,7 +171,8 @@ Async<void> QueueTimer::look_for_waiting() {
 Async<Result<Page>> QueueTimer::future_head() {
   QueryInput query = parts_.table.created_after(state::kPending, parts_.table.created_bound());
   query.limit = 1;
-  return parts_.table.read_index(std::move(query));
+  query.whole_items = false;
+  return parts_.table.read_places(std::move(query));
 }
 
 Async<void> QueueTimer::publish_start() {
