@@ -38,6 +38,18 @@ class TopicExchange final : public Exchange {
       : request_(std::move(request)), topic_(std::move(topic)), parts_(parts) {}
 
   Async<void> run() override {
+    std::string topic = topic_;
+    auto looking = parts_.topics.look_for(std::move(topic));
+    return looking.is_ready() ? answer() : look_first(std::move(looking));
+  }
+  HttpResponse respond() override { return answer_ ? std::move(*answer_) : inner_->respond(); }
+
+ private:
+  Async<void> look_first(Async<void> looking) {
+    co_await looking;
+    co_await answer();
+  }
+  Async<void> answer() {
     const QueueUnits::Place place = parts_.units.place_of(parts_.topics, topic_);
     if (place.is == QueueUnits::Place::Is::kHere) return answer_here();
     const bool was_passed_on = !header(request_.headers, kForwardedBy).empty();
@@ -45,9 +57,6 @@ class TopicExchange final : public Exchange {
     answer_ = query_refusal(nobody_serves_topic(topic_), parts_.ids.next());
     return {};
   }
-  HttpResponse respond() override { return answer_ ? std::move(*answer_) : inner_->respond(); }
-
- private:
   Async<void> answer_here() {
     inner_ = parts_.here->accept(request_);
     return inner_->run();

@@ -24,6 +24,8 @@ class TopicUnits final : public UnitKind, public TopicFleet {
   bool is_busy(const std::string& topic) const override;
 
   void topics_changed() override;
+  // Looks for a topic that another daemon may just have made: see Runtime::look_for().
+  Async<void> look_for(std::string topic) const { return runtime_.look_for(topic_named(std::move(topic))); }
   bool may_serve(const std::string& topic) const override;
   Async<Result<Published>> publish(std::string topic, PublishInput input, MessageByProtocol by_protocol) override;
 

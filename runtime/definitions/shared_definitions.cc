@@ -207,8 +207,7 @@ Async<Result<void>> SharedDefinitions::refresh() {
   const Promise<Result<void>> done(scheduler_);
   refreshing_.push_back(done);
   if (refreshing_.size() == 1) scope_.spawn(refresh_in_turn());
-  auto refreshed = co_await done.future();
-  co_return refreshed;
+  return within<Result<void>>(kLongestWait, done, Result<void>(has_waited()));
 }
 
 Async<void> SharedDefinitions::refresh_in_turn() {
@@ -230,7 +229,7 @@ Async<void> SharedDefinitions::look_for_new() {
   const Promise<bool> done(scheduler_);
   looking_.push_back(done);
   if (looking_.size() == 1) scope_.spawn(look_in_time());
-  co_await done.future();
+  co_await within<bool>(kLongestLook, done, false);
 }
 
 Async<void> SharedDefinitions::look_in_time() {
@@ -243,7 +242,7 @@ Async<void> SharedDefinitions::look_in_time() {
 }
 
 tl::unexpected<Error> SharedDefinitions::has_waited() {
-  return fail(ErrorCode::kUnavailable, "other changes of definitions wait for the fleet's store: try again");
+  return fail(ErrorCode::kUnavailable, "it waits for others, or for the fleet's store: try again");
 }
 
 bool SharedDefinitions::lacks(const DefinitionName& what) const {

@@ -76,10 +76,11 @@ class SharedDefinitions final : public DefinitionWriter {
   // Makes this daemon's definitions those of the fleet, whatever it had before. Definitions that it has made alone, and
   // that the fleet does not have, become the fleet's. Call it before clients are served, and after each deployment.
   Async<Result<void>> compare();
-  // Follows what others have changed before the call. Calls that wait at the same time share one read. kUnavailable.
+  // Follows what others have changed before the call. Calls that wait at the same time share one read. kUnavailable,
+  // also after ten seconds.
   Async<Result<void>> refresh();
-  // refresh() for a request about a name that this daemon does not have, as another one may just have made it. Reads at
-  // most ten times a second, so that requests for names that nobody has made cost little. Resolves after errors, too.
+  // refresh() for a request about a name that this daemon does not have, as another one may just have made it. All such
+  // calls together read at most ten times a second. Resolves after errors, and after two seconds, too.
   Async<void> look_for_new();
   // Tells it the newest version that a read of the fleet's table has shown. Follows the log if that is newer.
   void newest_is(uint64_t version);
@@ -89,16 +90,29 @@ class SharedDefinitions final : public DefinitionWriter {
   // Runs `body`, a change for a client that writes with write(). It may run several times, each time on newer
   // definitions, and the result is that of the last time. A change of what a template defines runs as if there was no
   // fleet. Errors of its own: kUnavailable if the fleet's definitions cannot be read, if this daemon does not have the
-  // newest of it, such as the function's code, or if the change has waited for others for ten seconds; kTooManyRequests
-  // if others were faster again and again.
+  // newest of it, such as the function's code, or if the change could not begin within ten seconds (one of what the
+  // template defines waits for longer); kTooManyRequests if others were faster again and again.
   template <class T>
   Async<Result<T>> change(DefinitionName what, std::function<Async<Result<T>>()> body) {
-    const BootTime latest = scheduler_.clock().boot() + kLongestWait;
-    std::function<Async<Result<T>>()> in_turn = [this, latest, what = std::move(what), body = std::move(body)] {
-      if (scheduler_.clock().boot() > latest) return Async<Result<T>>(Result<T>(has_waited()));
+    const auto own = co_await is_of_template(what);
+    const auto state = std::make_shared<ChangeState>(ChangeState::kWaits);
+    std::function<Async<Result<T>>()> in_turn = [this, state, what = std::move(what), body = std::move(body)] {
+      if (*state == ChangeState::kGivenUp) return Async<Result<T>>(Result<T>(has_waited()));
+      *state = ChangeState::kBegun;
       return change_in_turn<T>(what, body);
     };
-    return turns_.run<Result<T>>(std::move(in_turn));
+    auto going = turns_.run<Result<T>>(std::move(in_turn));
+    if (going.is_ready() || (own && *own)) co_return co_await going;
+    const Promise<Result<T>> done(scheduler_);
+    scope_.spawn(settle<T>(std::move(going), done));
+    const BootTime latest = scheduler_.clock().boot() + kLongestWait;
+    const Timer timer{scheduler_, scheduler_.call_at(latest, [state, done] {
+                        if (*state != ChangeState::kWaits) return;
+                        *state = ChangeState::kGivenUp;
+                        done.set(has_waited());
+                      })};
+    auto result = co_await done.future();
+    co_return result;
   }
 
   Async<Result<bool>> is_of_template(DefinitionName what);
@@ -109,6 +123,27 @@ class SharedDefinitions final : public DefinitionWriter {
   static constexpr int kMostTries = 10;
   static constexpr seconds kLongestWait{10};
   static constexpr milliseconds kLookPause{100};
+  static constexpr seconds kLongestLook{2};
+
+  struct Timer {
+    Scheduler& scheduler;
+    TimerId id;
+    ~Timer() { scheduler.cancel(id); }
+  };
+  enum class ChangeState : uint8_t { kWaits, kBegun, kGivenUp };
+  template <class T>
+  static Async<void> settle(Async<Result<T>> going, Promise<Result<T>> done) {
+    auto result = co_await going;
+    done.set(std::move(result));
+  }
+  // The result of the promise, or `late` after that time.
+  template <class T>
+  Async<T> within(nanoseconds most, Promise<T> done, T late) {
+    const BootTime latest = scheduler_.clock().boot() + most;
+    const Timer timer{scheduler_, scheduler_.call_at(latest, [done, late] { done.set(late); })};
+    T result = co_await done.future();
+    co_return result;
+  }
 
   // The names that the last deployment of this daemon's template has.
   struct TemplateNames {

@@ -230,9 +230,14 @@ class ManagementRoute final : public Route {
     const auto target = parse_target(request.target);
     if (!target || target->segments.size() < 2 || target->segments[1] != "functions") return {};
     const bool is_change = request.method != "GET";
-    if (target->segments.size() == 2) return {{}, is_change};
-    const auto name = function_in(target->segments[2], {}, account);
-    return {name ? std::string(plain_name(*name)) : std::string(), is_change};
+    const auto& path = target->segments;
+    if (path.size() == 2) return {{}, is_change};
+    std::string qualifier;
+    if (!is_change)
+      qualifier = path.size() > 4 && path[3] == "aliases" ? path[4] : value_in(target->query, "Qualifier");
+    const auto name = function_in(path[2], qualifier, account);
+    if (!name) return {{}, is_change};
+    return {is_change ? std::string(plain_name(*name)) : *name, is_change};
   }
   static tl::expected<std::unique_ptr<Operation>, Refusal> parse(const HttpRequest& request, const Account& account,
                                                                  bool read_only) {

@@ -115,6 +115,11 @@ std::string_view query_of(std::string_view target) {
   return mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
 }
 
+// A change reads what others have made anyway.
+bool is_change(std::string_view action) {
+  return !action.starts_with("Get") && !action.starts_with("List") && !action.starts_with("Publish");
+}
+
 DefinitionName about(const QueryForm& form, const ServerAddress& place) {
   for (const std::string_view parameter : {"TopicArn", "TargetArn", "ResourceArn"}) {
     if (!form.find(parameter)) continue;
@@ -157,9 +162,10 @@ class SnsRoute final : public Route {
     }
     const ServerAddress place{shared_->account, (shared_->options.tls ? "https://" : "http://") +
                                                     std::string(header(request.headers, "Host"))};
-    DefinitionName looked_for = shared_->runtime.shares_definitions() ? about(*form, place) : DefinitionName();
-    return std::make_unique<QueryExchange>(shared_, form->text("Action"), parse(request, *form, place),
-                                           std::move(looked_for));
+    const std::string action = form->text("Action");
+    DefinitionName looked_for;
+    if (shared_->runtime.shares_definitions() && !is_change(action)) looked_for = about(*form, place);
+    return std::make_unique<QueryExchange>(shared_, action, parse(request, *form, place), std::move(looked_for));
   }
 
  private:
