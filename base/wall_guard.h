@@ -47,8 +47,8 @@ class WallGuard {
   // The earliest of reckoned() and of all wall times that were seen since the doubt began: anything that has expired by
   // this time has certainly expired.
   WallTime earliest();
-  // The later one of reckoned() and of the wall clock. Count a time that a client gives relative to now from here: it
-  // then never ends too early, whichever of the two clocks turns out to be right.
+  // The later one of reckoned() and of the wall clock. Count a time that a client gives relative to now from here:
+  // while the clock is in doubt, it then does not end too early, whichever of the two turns out to be right.
   WallTime latest();
   // The last result of trusted().
   bool doubts() const { return jump_.has_value(); }

@@ -38,7 +38,8 @@ std::string name_of(const std::string& unit) {
 QueueUnits::QueueUnits(QueueUnitsParts parts, FleetOptions options)
     : parts_(std::move(parts)),
       options_(std::move(options)),
-      creation_(parts_.engine, parts_.scheduler, parts_.random, options_.id + ":" + parts_.random.uuid()) {
+      creation_(parts_.engine, parts_.scheduler, parts_.random, parts_.queues.wall_guard(),
+                options_.id + ":" + parts_.random.uuid()) {
   parts_.queues.open_only([this](const std::string& table) { return wanted_.contains(table); });
 }
 

@@ -305,19 +305,19 @@ EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime keep_fro
 }
 
 EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane,
-                      std::optional<milliseconds> default_ttl, WallTime now, WallTime ttl_from) {
+                      std::optional<milliseconds> default_ttl, WallTime now, WallTime counted_from) {
   TaskChange change(table.name, task, state::kPending, now);
   change.set(attribute::kAttempt, number(0));
   own_key(change, task);
   if (has_queue_ttl(task)) {
-    set_queue_ttl(change, default_ttl, ttl_from);
-  } else if (auto end = ttl_end(task, table.ttl_in_milliseconds); end && end->at <= now) {
-    auto fresh = ttl_from + default_ttl.value_or(kFreshTtl);
+    set_queue_ttl(change, default_ttl, counted_from);
+  } else if (auto end = ttl_end(task, table.ttl_in_milliseconds); end && end->at <= counted_from) {
+    auto fresh = counted_from + default_ttl.value_or(kFreshTtl);
     change.set(attribute::kTtl, number(end->in_milliseconds ? epoch_ms(fresh) : epoch_s(fresh + milliseconds(999))));
   }
   if (!lane.empty()) change.set(attribute::kLane, Value(lane));
   int64_t deadline = int_of(task, attribute::kDeadline, 0);
-  if (deadline > 0 && deadline <= epoch_ms(now)) change.remove(attribute::kDeadline);
+  if (deadline > 0 && deadline <= epoch_ms(counted_from)) change.remove(attribute::kDeadline);
   change.remove(attribute::kReplacedBy).remove(attribute::kShedReason);
   // The redriven task does not wait for its key, whatever has that key by now, and a repeated create leaves it alone.
   if (key_of(task).empty()) {

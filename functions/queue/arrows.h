@@ -80,10 +80,10 @@ EditItemInput request_cancel(const std::string& table, const ItemRef& task, Wall
 // If the write (any of the above) ends a task, adds the ttl that KEEP_MS has for that state, unless a client has set
 // one. Other writes stay as they are. KEEP_MS counts from `keep_from`.
 EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime keep_from);
-// DEAD, FAILURE, CANCELLED or SHED -> PENDING. A ttl that the queue had set becomes `ttl_from` plus `default_ttl`, or
-// is removed if there is no default. A client's ttl that has passed (see ttl_end()) becomes `ttl_from` plus
-// `default_ttl`, or plus an hour.
+// DEAD, FAILURE, CANCELLED or SHED -> PENDING. A deadline that has passed by `counted_from` is removed. A ttl that the
+// queue had set becomes `counted_from` plus `default_ttl`, or is removed if there is no default. A client's ttl that
+// has passed (see ttl_end()) becomes `counted_from` plus `default_ttl`, or plus an hour.
 EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane,
-                      std::optional<milliseconds> default_ttl, WallTime now, WallTime ttl_from);
+                      std::optional<milliseconds> default_ttl, WallTime now, WallTime counted_from);
 
 }  // namespace freshet

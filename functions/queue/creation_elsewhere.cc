@@ -27,6 +27,7 @@ Async<Result<std::vector<Result<CreatedTask>>>> CreationElsewhere::create(const 
                                                                           const QueueSettings& settings,
                                                                           std::vector<NewTask> tasks) {
   const WallTime now = scheduler_.clock().wall();
+  const WallTime from = wall_.latest();
   const TaskLayout& layout = task_layout(settings.layout, store_.traits());
   const bool has_bounds = settings.admission.is_bounded() || settings.admission.refuse_late;
   if (has_bounds) return Result<Created>(fail(only_by_owner(table)));
@@ -37,11 +38,11 @@ Async<Result<std::vector<Result<CreatedTask>>>> CreationElsewhere::create(const 
       out.emplace_back(fail(std::move(ok.error())));
       continue;
     }
-    set_deadline(task, settings, now);
+    set_deadline(task, settings, from);
     if (is_for_owner(task, now)) return Result<Created>(fail(only_by_owner(table)));
     WallTime& newest = newest_[table];
     newest = std::max(newest, now);
-    auto item = build_new_item(task, {now, newest, now}, {}, settings, random_);
+    auto item = build_new_item(task, {now, newest, from}, {}, settings, random_);
     if (!item) {
       out.emplace_back(fail(std::move(item.error())));
       continue;

@@ -67,6 +67,7 @@ class Queues final : public TaskQueues {
   std::shared_ptr<Queue> find_queue(std::string_view table) const;
   std::vector<std::shared_ptr<Queue>> all() const;  // Sorted by name.
 
+  WallGuard& wall_guard() { return wall_; }
   std::shared_ptr<TaskQueue> find(std::string_view name) override { return find_queue(name); }
   std::vector<std::string> names() const override;
 

@@ -40,7 +40,7 @@ Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, Delivery 
   e.born = e.due = clock.boot();
   if (delivery.topic) e.shelf = &shelf_of(*delivery.topic);
   Item item = system_item(kind(e.shelf), e.id);
-  item.set("created", Value::number(epoch_ms(clock.wall())));
+  item.set("created", Value::number(epoch_ms(parts_.wall.latest())));
   item.set("function", Value(function->name));
   if (!delivery.group.empty()) item.set("group", Value(delivery.group));
   if (!delivery.late_payload) item.set("payload", Value(delivery.payload));

@@ -247,8 +247,8 @@ Table& Transactions::make_token_table() {
 }
 
 Change Transactions::token_change(Table& table, const std::string& token, const std::string& request) const {
-  // Rounded up: never forgotten before its time.
-  const int64_t until = epoch_s(std::chrono::ceil<seconds>(clock_.wall() + kTokenWindow));
+  // Rounded up, and from the later clock if one is in doubt: never forgotten before its time.
+  const int64_t until = epoch_s(std::chrono::ceil<seconds>(guard_.latest() + kTokenWindow));
   const Item item{{"token", Value(token)}, {"request", Value(Binary{request})}, {"until", Value::number(until)}};
   const KeyView key{token, {}};
   const ItemRef* old = table.find(key);  // Its window is over.

@@ -15,7 +15,8 @@ class CreationElsewhereTest : public ::testing::Test {
     engine.faults = faults;
     elsewhere.reset();
     here = std::make_unique<QueueWorld>(engine, seed);
-    elsewhere = std::make_unique<CreationElsewhere>(here->client(), here->scheduler, here->random, "other:1");
+    elsewhere = std::make_unique<CreationElsewhere>(here->client(), here->scheduler, here->random,
+                                                    here->store->wall_guard(), "other:1");
   }
   Result<std::vector<Result<CreatedTask>>> create(std::vector<NewTask> tasks) {
     return here->wait(elsewhere->create("QueueTable", settings, std::move(tasks)));
@@ -77,6 +78,16 @@ TEST_F(CreationElsewhereTest, TheItemIsTheQueuesButForItsLane) {
     }
     EXPECT_EQ(mine, theirs);
   }
+}
+
+TEST_F(CreationElsewhereTest, TimesFromNowDoNotEndEarlyAlthoughTheClockIsSetBack) {
+  use();
+  const int64_t now = here->now_ms();
+  here->clock.step_wall(-milliseconds(3'600'000));
+  ASSERT_TRUE(create({full("a")}));
+  const Item item = here->read("a");
+  EXPECT_GE(item.int_or("deadline", 0), now + 100'000);
+  EXPECT_GE(item.int_or("ttl", 0), now / 1000 + 500);
 }
 
 TEST_F(CreationElsewhereTest, TheDaemonThatServesTheQueueFindsThem) {

@@ -145,6 +145,16 @@ TEST_P(QueueAdmission, AReplacementNeedsOnlyWhatItHasMore) {
   ASSERT_TRUE(create(queue, of_size("other", 1'000))) << "it is there already";
 }
 
+TEST_P(QueueAdmission, NothingIsRefusedAsLateByAClockInDoubt) {
+  QueueSettings settings;
+  settings.admission.refuse_late = true;
+  auto& queue = world.start(settings);
+  observe(queue, milliseconds(100));
+  const NewTask task = due_in("a", milliseconds(60'000));
+  world.clock.step_wall(std::chrono::hours(24));
+  EXPECT_TRUE(create(queue, task));
+}
+
 TEST_P(QueueAdmission, OldestFirstATaskBehindALongBacklogIsRefused) {
   QueueSettings settings;
   settings.order = Order::kOldestFirst;

@@ -72,6 +72,18 @@ TEST_P(QueuePauses, APausedQueueGivesNothingOutUntilItIsResumed) {
   expect_balance();
 }
 
+TEST_P(QueuePauses, APauseThatBeginsWhileTheClockIsTooEarlyIsAsLong) {
+  Queue& queue = world.start();
+  world.clock.step_wall(-milliseconds(3'600'000));
+  ASSERT_TRUE(pause(queue, Pause::Of::kQueue, "", milliseconds(60'000)));
+  world.clock.step_wall(milliseconds(3'600'000));
+  create(queue, {"a"});
+  world.pass(milliseconds(30'000));
+  EXPECT_EQ(world.wait(queue.stats())->state, "paused");
+  world.pass(milliseconds(31'000));
+  EXPECT_EQ(ids(take(queue, 9)), "a");
+}
+
 TEST_P(QueuePauses, ATakeThatWaitsGetsATaskWhenTheQueueIsResumed) {
   Queue& queue = world.start();
   ASSERT_TRUE(pause(queue));

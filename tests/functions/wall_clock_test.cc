@@ -142,6 +142,38 @@ TEST_P(QueueClock, ATimeThatIsGivenWhileTheClockIsTooEarlyDoesNotEndEarly) {
   expect_balance();
 }
 
+// Nothing is taken, so that nobody looks at the clock before the task ends.
+TEST_P(QueueClock, AResultIsKeptAlthoughTheClockWasSetBackWhileItWasInWork) {
+  QueueSettings settings;
+  settings.keep = *KeepTimes::parse("300000");
+  settings.lease = seconds(100);
+  Queue& queue = world.start(settings);
+  ASSERT_TRUE(create(queue, named("done")));
+  const auto taken = take(queue);
+  ASSERT_EQ(ids(taken), "done");
+  world.clock.step_wall(-kDay);
+  ASSERT_TRUE(settle(queue, Kind::kComplete, (*taken)[0]));
+  world.clock.step_wall(kDay);
+  world.pass(seconds(20));
+  EXPECT_EQ(world.status("done"), "SUCCESS");
+}
+
+TEST_P(QueueClock, ARedriveOfWhatWasLateBeforeAStepBackHasNoDeadline) {
+  QueueSettings settings;
+  settings.keep = *KeepTimes::parse("300000");
+  Queue& queue = world.start(settings);
+  NewTask due = named("due");
+  due.deadline_in = milliseconds(5'000);
+  ASSERT_TRUE(create(queue, due));
+  world.pass(seconds(10));
+  ASSERT_EQ(world.status("due"), "SHED");
+  world.clock.step_wall(-kHour);
+  ASSERT_EQ(*world.wait(queue.redrive({"SHED", {"due"}, 1, {}})), 1u);
+  world.clock.step_wall(kHour);
+  world.pass(seconds(2));
+  EXPECT_EQ(take_all(queue), "due");
+}
+
 TEST_P(QueueClock, AStepBackStartsNothingThatIsLateByTheTimeBefore) {
   Queue& queue = world.start();
   NewTask before = named("before");

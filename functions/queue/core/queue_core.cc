@@ -97,7 +97,7 @@ TakePlan QueueCore::plan_take(const std::vector<ItemRef>& found, bool newest_fir
     const auto& task = found[i];
     const bool last = i + 1 == found.size() && !more;
     const auto key = key_of(task);
-    if (is_paused(task)) continue;
+    if (is_paused(task) || is_doubtful(task, now)) continue;
     TakeStep step{task};
     step.shed_reason = expired(task, now.earliest, last ? times.margin(newest_first, true, now.boot) : margin);
     if (FRESHET_PLANTED("expired-task-started")) step.shed_reason = {};

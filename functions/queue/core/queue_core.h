@@ -31,7 +31,7 @@ struct Now {
   WallTime wall{};
   BootTime boot{};
   WallTime earliest{};   // A task that expires by then has certainly expired: WallGuard::earliest().
-  WallTime latest{};     // A task that expires later has certainly not expired: WallGuard::latest().
+  WallTime latest{};     // A task that expires by then may have expired: WallGuard::latest().
   bool doubted = false;  // The wall clock is not trusted.
 };
 

@@ -48,7 +48,7 @@ std::optional<Error> Creation::wrong(const NewTask& task) {
 
 std::optional<Error> Creation::wrong_for_all(const NewTask& members) {
   if (auto error = wrong(members)) return error;
-  if (!members.deadline || *members.deadline > wall()) return std::nullopt;
+  if (!members.deadline || *members.deadline > wall_guard_.earliest()) return std::nullopt;
   return Error{ErrorCode::kValidation, passed_deadline(epoch_ms(*members.deadline), epoch_ms(wall())), nullptr};
 }
 
@@ -57,7 +57,6 @@ Async<std::vector<Result<CreatedTask>>> Creation::create(std::vector<NewTask> ta
   if (parts_.table.gone()) co_return std::vector<Result<CreatedTask>>(tasks.size(), fail(*parts_.table.gone()));
   std::vector<Result<CreatedTask>> out = refuse_wrong(tasks);
   bool any_passed = false;
-  wall_guard_.trusted();  // Looks at the clock: counted_from() uses the result.
   const WallTime from = counted_from();
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (out[i]) set_deadline(tasks[i], settings_, from);

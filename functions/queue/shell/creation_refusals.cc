@@ -181,9 +181,9 @@ Async<void> Creation::refuse_late(const std::vector<NewTask>& tasks, std::vector
     const auto ttl = task.ttl ? task.ttl : settings_.default_ttl;
     if (!out[i] || (!task.deadline && !ttl)) continue;
     const Outlook expected = co_await outlook(task);
-    const auto now = wall();
+    const auto now = wall_guard_.earliest();  // While the clock is in doubt, nothing is refused that may be in time.
     TaskEnds ends{{}, task.deadline};
-    if (ttl) ends.ttl = stored_ttl(now, *ttl);
+    if (ttl) ends.ttl = stored_ttl(counted_from(), *ttl);
     const auto after = refused_as_late(ends, now + task.delay.value_or(milliseconds(0)), expected);
     if (!after) continue;
     const bool there = co_await is_there(task);

@@ -55,8 +55,8 @@ class QueuePart {
   static constexpr int64_t kNever = kNeverMs;
 
   WallTime wall() const { return services_.scheduler.clock().wall(); }
-  // The time from which deadlines, TTLs and KEEP_MS count.
-  WallTime counted_from() const { return wall_guard_.doubts() ? wall_guard_.latest() : wall(); }
+  // The time from which deadlines, TTLs, KEEP_MS and the lengths of pauses count.
+  WallTime counted_from() const { return wall_guard_.latest(); }
   BootTime boot() const { return services_.scheduler.clock().boot(); }
   // For decisions about tasks that were read. While the wall clock is trusted, `earliest` is the shown time.
   Now now() const;

@@ -121,7 +121,7 @@ Async<Result<Pause>> Pausing::pause_now(PauseInput input, Actor actor) {
                                                   "whole queue");
   }
   Pause pause{input.of, std::move(input.name), std::move(input.reason), actor.who, wall(), {}};
-  if (input.lasts) pause.until = wall() + *input.lasts;
+  if (input.lasts) pause.until = counted_from() + *input.lasts;
   PutItemInput put;
   put.table = kQueueStates;
   put.item = queue_state_key(table_, *slot);

@@ -117,6 +117,17 @@ TEST_F(EventAge, AClockADayAheadAtTheStartGivesUpNoEvent) {
   EXPECT_EQ(world.calls("Failures"), 0u);
 }
 
+TEST_F(EventAge, AnEventOfWhileTheClockWasTooEarlyIsNotTooOld) {
+  world.add_function("G", config(seconds(6 * 3600)), 1, seconds(600));
+  world.script["G"] = {takes(seconds(500)), takes(seconds(5))};
+  world.clock.step_wall(-kOneDay);
+  world.must(world.runtime->invoker().invoke_async("G", "early"));
+  world.sim.run_for(seconds(1));
+  start_off_by(kOneDay);
+  world.sim.run_for(seconds(20));
+  EXPECT_EQ(world.payloads("G"), (std::vector<std::string>{"early", "early"})) << "once more after the power loss";
+}
+
 TEST_F(EventAge, WhatIsReallyTooOldIsGivenUpOnceTheClockIsTrusted) {
   start_off_by(kOneDay);
   world.sim.run_for(seconds(50));

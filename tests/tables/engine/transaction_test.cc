@@ -395,6 +395,16 @@ TEST_F(TransactionTest, AJumpOfTheWallClockForgetsNoToken) {
   EXPECT_EQ(get("Queue", key("a")).int_or("n", 0), 2);
 }
 
+TEST_F(TransactionTest, ATokenOfWhileTheWallClockWasTooEarlyIsKept) {
+  create(queue_definition());
+  clock.step_wall(-std::chrono::hours(24));
+  ASSERT_TRUE(transact({add_one("a")}, "t"));
+  clock.step_wall(std::chrono::hours(24));
+  scheduler.run_for(seconds(30));
+  EXPECT_TRUE(transact({add_one("a")}, "t")->repeated);
+  EXPECT_EQ(get("Queue", key("a")).int_or("n", 0), 1);
+}
+
 TEST_F(TransactionTest, ACancelledTransactionLeavesNoToken) {
   create(queue_definition());
   ConditionCheckInput check{"Queue", key("a"), "attribute_exists(id)", {}};
