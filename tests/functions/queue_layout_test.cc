@@ -293,7 +293,7 @@ TEST_F(QueueLayout, ItsIndexesHoldOnlyWhatItLooksFor) {
   EXPECT_EQ(listed(next, "PENDING"), "t0 ");
 }
 
-// What has whole items already serves as it is: to make an index anew takes minutes.
+// An index is kept if it has whole items already: to make it anew takes minutes.
 TEST_F(QueueLayout, AnIndexWithWholeItemsIsKept) {
   TableDefinition table = world.wait(world.client().describe_table("QueueTable"))->definition;
   const KeySchema keys{{"taskPlace", Type::kString}, KeyAttribute{"taskRank", Type::kNumber}};
