@@ -232,6 +232,12 @@ Async<void> SharedDefinitions::look_for_new() {
   co_await within<bool>(kLongestLook, done, false);
 }
 
+Async<void> SharedDefinitions::begin_in_time(std::shared_ptr<Begin> begin) {
+  const Promise<bool> done = begin->done;
+  const bool has_begun = co_await within<bool>(kLongestWait, done, false);
+  begin->is_given_up = !has_begun;
+}
+
 Async<void> SharedDefinitions::look_in_time() {
   co_await sleep_until(scheduler_, may_look_);
   may_look_ = scheduler_.clock().boot() + kLookPause;

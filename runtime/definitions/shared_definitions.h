@@ -95,24 +95,17 @@ class SharedDefinitions final : public DefinitionWriter {
   template <class T>
   Async<Result<T>> change(DefinitionName what, std::function<Async<Result<T>>()> body) {
     const auto own = co_await is_of_template(what);
-    const auto state = std::make_shared<ChangeState>(ChangeState::kWaits);
-    std::function<Async<Result<T>>()> in_turn = [this, state, what = std::move(what), body = std::move(body)] {
-      if (*state == ChangeState::kGivenUp) return Async<Result<T>>(Result<T>(has_waited()));
-      *state = ChangeState::kBegun;
+    const auto begin = std::make_shared<Begin>(scheduler_);
+    std::function<Async<Result<T>>()> in_turn = [this, begin, what = std::move(what), body = std::move(body)] {
+      if (begin->done.is_set()) return Async<Result<T>>(Result<T>(has_waited()));
+      begin->done.set(true);
       return change_in_turn<T>(what, body);
     };
     auto going = turns_.run<Result<T>>(std::move(in_turn));
-    if (going.is_ready() || (own && *own)) co_return co_await going;
-    const Promise<Result<T>> done(scheduler_);
-    scope_.spawn(settle<T>(std::move(going), done));
-    const BootTime latest = scheduler_.clock().boot() + kLongestWait;
-    const Timer timer{scheduler_, scheduler_.call_at(latest, [state, done] {
-                        if (*state != ChangeState::kWaits) return;
-                        *state = ChangeState::kGivenUp;
-                        done.set(has_waited());
-                      })};
-    auto result = co_await done.future();
-    co_return result;
+    const bool may_wait = own && *own;
+    if (!may_wait && !begin->done.is_set()) co_await begin_in_time(begin);
+    if (begin->is_given_up) co_return has_waited();
+    co_return co_await going;
   }
 
   Async<Result<bool>> is_of_template(DefinitionName what);
@@ -130,12 +123,13 @@ class SharedDefinitions final : public DefinitionWriter {
     TimerId id;
     ~Timer() { scheduler.cancel(id); }
   };
-  enum class ChangeState : uint8_t { kWaits, kBegun, kGivenUp };
-  template <class T>
-  static Async<void> settle(Async<Result<T>> going, Promise<Result<T>> done) {
-    auto result = co_await going;
-    done.set(std::move(result));
-  }
+  // `done` is true when the turn of a change comes, false if that takes too long.
+  struct Begin {
+    explicit Begin(Scheduler& scheduler) : done(scheduler) {}
+    Promise<bool> done;
+    bool is_given_up = false;
+  };
+  Async<void> begin_in_time(std::shared_ptr<Begin> begin);
   // The result of the promise, or `late` after that time.
   template <class T>
   Async<T> within(nanoseconds most, Promise<T> done, T late) {
