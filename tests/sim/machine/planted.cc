@@ -44,8 +44,6 @@ std::vector<PlantedFault> taken_back() {
       {"unsynced-spare-left", kBack, "space whose sync failed is taken again by the next start", "sync-fails"},
       {"stop-in-start-refused", kBack, "SIGTERM during the start counts as a refused start", "early-stop late-answers"},
       {"sheds-by-a-doubted-clock", kBack, "tasks are shed by a clock that is not trusted", "wall-step"},
-      {"counts-from-a-doubted-clock", kBack, "a deadline counts from a clock that is not trusted",
-       "relative-deadlines wall-step"},
       {"timeout-by-a-doubted-clock", kBack, "a record's timeout ends by a clock that is not trusted", "wall-step"},
       {"completed-comes-again", kBack, "a peek gives out a COMPLETED record", "priority-queue"},
       {"one-record-stops-the-queue", kBack, "an item that is no record stops a priority queue", "unreadable-records"},
