@@ -185,11 +185,13 @@ struct QueryInput {
   bool measure = false;         // Fills Page::billed_bytes and fetched_units.
   // For a PartiQL statement: the filter may use keys, and sees only the attributes that the index holds.
   bool by_statement = false;
-  // For an index that does not have all attributes: the items come whole, in their current state, and those that are no
-  // longer in this place of the index are left out, so that a page may be empty though there are more. It costs a read
-  // of each item that the store does not remember. Only on stores with the trait `whole_items`; without effect for
-  // other indexes, with `count_only`, and with a projection.
+  // For an index that does not have all attributes: the items come whole, in their current state. Those that the index
+  // does not show as they are now are left out, so that a page may be empty though there are more. It costs a read of
+  // each item that the store does not remember. Only on stores with the trait `whole_items`; without effect for other
+  // indexes, with `count_only`, and with a projection.
   bool whole_items = false;
+  // With whole_items: only items whose sort key is at most this number come whole, the others as the index shows them.
+  std::optional<int64_t> whole_up_to{};
   // The result may lack what others have written within this time; then Page::is_old says so. Own writes show as
   // always. Stores that are not across a network ignore it, and so does a query with an `exclusive_start_key`.
   milliseconds may_be_old{0};
@@ -325,8 +327,8 @@ class Tables {
   // kValidation for a table without books; kUnavailable while the books of an altered table are being opened.
   virtual Async<Result<Books>> books(std::string table) = 0;
 
-  // Says that a search of the whole table has found fewer items in a state than its books have. A store that only counts
-  // the items from time to time, as others write them, too, counts them again soon. Other books are exact.
+  // Says that a search of the whole table has found fewer items in a state than its books have. A store that only
+  // counts the items from time to time, as others write them, too, counts them again soon. Other books are exact.
   virtual void doubt_books(const std::string& table) { static_cast<void>(table); }
 
   // Null if the store has no backups. Lives as long as the store.

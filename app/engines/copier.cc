@@ -55,7 +55,7 @@ Item key_of(const ItemRef& item, const KeySchema& keys) {
 }
 
 // True if the table has the index, or one of Freshet's own that differs in its attributes only: a queue makes and uses
-// them with all attributes or with few (docs/lifecycle.md, "Layouts").
+// them with all attributes or with few (docs/lifecycle.md, "Layouts"), and makes them anew if they have too few.
 bool serves(const TableDefinition& there, const IndexDefinition& index) {
   if (remote::has_same_index(there, index)) return true;
   const IndexDefinition* found = there.index(index.name);

@@ -56,50 +56,106 @@ Async<Result<std::vector<ItemRef>>> OwnedTables::current_items(std::string table
   co_return items;
 }
 
+// An index that does not have all attributes, and a page of it. Pure.
+class OwnedTables::NarrowPage {
+ public:
+  NarrowPage(const IndexDefinition& index, const QueryInput& query, const std::vector<ItemRef>& items)
+      : index_(index), up_to_(query.whole_up_to), items_(items) {}
+  bool must_be_whole(size_t i) const {
+    const auto sort = index_.keys.sort ? items_[i].find(index_.keys.sort->name) : std::nullopt;
+    if (!up_to_ || !sort || sort->type() != Type::kNumber) return true;
+    return sort->number().floor_int64() <= *up_to_;
+  }
+  // True if the index would show the item as it shows the i-th.
+  bool shows(size_t i, const ItemRef& now) const {
+    if (!now) return false;
+    const auto attributes = index_.keys.attributes();
+    return std::all_of(attributes.begin(), attributes.end(),
+                       [&](const KeyAttribute* one) { return is_same(i, now, one->name); }) &&
+           std::all_of(index_.included.begin(), index_.included.end(),
+                       [&](const std::string& name) { return is_same(i, now, name); });
+  }
+  // False if the items before and behind `end` have the same sort key: the engine may order those in its own way, so a
+  // page does not end between them.
+  bool may_end(size_t end) const {
+    return end == items_.size() ||
+           (end > 0 && index_.keys.sort && !is_same(end - 1, items_[end], index_.keys.sort->name));
+  }
+
+ private:
+  bool is_same(size_t i, const ItemRef& other, const std::string& name) const {
+    const auto left = items_[i].find(name);
+    const auto right = other.find(name);
+    return left && right ? left->decode() == right->decode() : !left && !right;
+  }
+  const IndexDefinition index_;
+  const std::optional<int64_t> up_to_;
+  const std::vector<ItemRef>& items_;
+};
+
 // The whole items of a page, if the query asks for them and its index does not have them. Adds to `gone` the number of
-// those that it leaves out, because they are no longer in this place of the index. A page with much more than a
-// megabyte, or of which only the first items can be read, is cut there. `query` and `gone` outlive the work.
+// those that it leaves out because they have changed. The page ends early after about a megabyte, or before the first
+// items that cannot be read; `last_evaluated_key` then says where. `query` and `gone` outlive the work.
 Async<Result<Page>> OwnedTables::complete(const QueryInput& query, Page page, size_t& gone) {
   constexpr size_t kFirstPortion = 16;
   constexpr size_t kLargestPortion = 100;
   constexpr size_t kMostBytes = 1u << 20;
   if (!query.whole_items || page.items.empty()) co_return page;
   const TableDefinition* table = recent_.definition(query.table);
-  const IndexDefinition* found = table == nullptr ? nullptr : table->index(query.index);
-  if (!found) co_return fail(ErrorCode::kUnavailable, "index '" + query.index + "' cannot be looked at: try again");
-  if (found->projection == Projection::kAll) co_return page;
-  const KeySchema index = found->keys;
-  std::vector<ItemRef> items;
+  const IndexDefinition* index = table == nullptr ? nullptr : table->index(query.index);
+  if (!index) co_return fail(ErrorCode::kUnavailable, "index '" + query.index + "' cannot be looked at: try again");
+  if (index->projection == Projection::kAll) co_return page;
+  const KeySchema index_keys = index->keys;
+  const NarrowPage narrow(*index, query, page.items);
+  std::vector<ItemRef> items(page.items.size());
   size_t bytes = 0;
-  size_t done = 0;
-  while (done < page.items.size() && bytes < kMostBytes) {
-    const size_t fit = done == 0 ? kFirstPortion : (kMostBytes - bytes) * done / std::max<size_t>(bytes, 1) + 1;
-    const size_t end = done + std::min({fit, kLargestPortion, page.items.size() - done});
+  size_t end = 0;
+  std::optional<Error> failed;
+  while (end < items.size() && !failed && !(bytes >= kMostBytes && narrow.may_end(end))) {
+    const size_t fit = end == 0 ? kFirstPortion : (kMostBytes - std::min(bytes, kMostBytes)) * end / (bytes + 1) + 1;
+    const size_t stop = end + std::min({fit, kLargestPortion, items.size() - end});
+    std::vector<size_t> places;
     std::vector<Item> keys;
-    for (size_t i = done; i < end; ++i) keys.push_back(key_in(page.items[i].decode(), query.table));
+    for (size_t i = end; i < stop; ++i) {
+      items[i] = page.items[i];
+      if (!narrow.must_be_whole(i)) continue;
+      places.push_back(i);
+      keys.push_back(key_in(page.items[i].decode(), query.table));
+    }
     std::vector<Item> asked = keys;
     std::string name = query.table;
     const uint64_t call = recent_.begin_call();
     auto current = co_await current_items(std::move(name), std::move(asked));
-    if (!current && done == 0) co_return fail(std::move(current.error()));
-    if (!current) break;
-    for (size_t i = done; i < end; ++i) {
-      ItemRef& now = (*current)[i - done];
-      if (now) bytes += now.encoded().size();
-      if (now && same_place(index, now, page.items[i])) {
-        items.push_back(std::move(now));
-        continue;
-      }
-      ++gone;
-      const Item& key = keys[i - done];
-      if (!recent_.find(query.table, key)) recent_.refused(query.table, key, std::move(now), call, this->now());
+    if (!current) failed = std::move(current.error());
+    for (size_t n = 0; n < places.size() && !failed; ++n) {
+      ItemRef& now = (*current)[n];
+      bytes += now ? now.encoded().size() : 0;
+      const bool is_there = narrow.shows(places[n], now);
+      items[places[n]] = is_there ? now : ItemRef();
+      gone += is_there ? 0 : 1;
+      if (!is_there) has_moved(query.table, keys[n], std::move(now), call);
     }
-    done = end;
+    if (!failed) end = stop;
   }
-  if (done < page.items.size()) page.last_evaluated_key = place_in(index, page.items[done - 1], query.table);
+  while (end > 0 && !narrow.may_end(end)) --end;
+  if (end == 0 && failed) co_return fail(std::move(*failed));
+  if (end < items.size()) page.last_evaluated_key = place_in(index_keys, page.items[end - 1], query.table);
+  items.resize(end);
+  std::erase_if(items, [](const ItemRef& item) { return !item; });
   page.items = std::move(items);
   page.count = page.items.size();
   co_return page;
+}
+
+// A read has shown that an index is behind, or that somebody else has written the item: the next pages are right, and
+// the table is counted again. A write under way knows more.
+void OwnedTables::has_moved(const std::string& table, const Item& key, ItemRef now, uint64_t call) {
+  const KeptBooks* books = books_of(table);
+  if (books && books->in_flight(hash_of(key)) > 0) return;
+  if (recent_.find(table, key) || recent_.cause_of_unsure(table, key)) return;
+  const size_t room = RecentWrites::room_of(now ? now.encoded().size() : 0);
+  if (recent_.make_room(this->now(), room)) recent_.refused(table, key, std::move(now), call, this->now());
+  doubt_books(table);
 }
 
 // The start key of a page that goes on behind the item.
@@ -140,6 +196,7 @@ Async<Result<Page>> OwnedTables::query(QueryInput input) {
     const uint64_t generation = pages_.generation(input.table);
     const BootTime asked = now();  // The store may repeat the request for seconds.
     auto page = co_await store_.query(std::move(sent));
+    if (!page && !out.items.empty()) co_return out;
     if (!page) co_return page;
     if (is_kept) pages_.keep(input, *page, asked, generation);
     size_t masked = 0;
@@ -152,6 +209,7 @@ Async<Result<Page>> OwnedTables::query(QueryInput input) {
     for (auto& doubt : recent_.take_doubts()) scope_.spawn(look_at_lag(std::move(doubt)));
     end_lags();
     auto whole = co_await complete(input, std::move(right), masked);
+    if (!whole && !out.items.empty()) co_return out;
     if (!whole) co_return whole;
     right = std::move(*whole);
     std::move(right.items.begin(), right.items.end(), std::back_inserter(out.items));

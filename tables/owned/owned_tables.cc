@@ -15,12 +15,6 @@ StoreTraits with_index_and_books(StoreTraits traits) {
   return traits;
 }
 
-uint64_t hash_of(const Item& key) {
-  std::string bytes;
-  append_encoded(bytes, key);
-  return std::hash<std::string>{}(bytes);
-}
-
 constexpr milliseconds kRoomLook{20};
 constexpr seconds kRoomPatience{2};
 constexpr seconds kLookLater{10};  // Longer than a store takes for any write that it will still carry out.
@@ -171,6 +165,12 @@ class OwnedTables::Room {
   RecentWrites& recent_;
   size_t bytes_ = 0;
 };
+
+uint64_t OwnedTables::hash_of(const Item& key) {
+  std::string bytes;
+  append_encoded(bytes, key);
+  return std::hash<std::string>{}(bytes);
+}
 
 OwnedTables::OwnedTables(Tables& store, Tables& memory, Scheduler& scheduler, OwnedOptions options)
     : store_(store),

@@ -137,6 +137,9 @@ class OwnedTables final : public Tables {
   // `now`: as in KeptBooks.
   void over(const Written& write, const std::optional<KeptBooks::At>& now);
   void wake_counter(const std::string& table);
+  static uint64_t hash_of(const Item& key);  // As KeptBooks knows the item.
+  class NarrowPage;
+  void has_moved(const std::string& table, const Item& key, ItemRef now, uint64_t call);
   Async<Result<Page>> complete(const QueryInput& query, Page page, size_t& gone);
   Async<Result<std::vector<ItemRef>>> current_items(std::string table, std::vector<Item> keys);
   // Empty also while the outcome of a write is not known.

@@ -66,7 +66,7 @@ class RecentWrites {
   [[nodiscard]] bool wrote(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at);
   // Records the result of a read by key. Has no effect for an item that is not remembered.
   void read(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at);
-  // Records that a write was refused because the item differs from the one that its writer saw in an index.
+  // Records that a write was refused, or an item left out of a page, because the item differs from what an index shows.
   void refused(const std::string& table, const Item& key, ItemRef now, uint64_t call, BootTime at);
   // Records that a write of the item got no answer. Until the item is read, index results are not corrected for it.
   // `before`: the item without that write; empty if it is not known.

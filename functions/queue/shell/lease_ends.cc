@@ -94,8 +94,8 @@ Async<void> LeaseEnds::watch_taken(bool starting) {
 }
 
 // Held tasks without a numeric `taskCreated`, or without a place (layout.h), which clients may write, are in no index.
-// Only a search of the whole table finds them. They are timed like all others. If some are missing even then, the books
-// may be wrong: a former owner's write may have been carried out after the count had read its item.
+// Only a search of the whole table finds them. They are timed like all others. If the books have more held tasks even
+// then, they may be wrong: a former owner's write may have been carried out after the count had read its item.
 Async<void> LeaseEnds::watch_unindexed() {
   const auto began = boot();
   bool is_whole = false;
@@ -116,7 +116,8 @@ Async<void> LeaseEnds::watch_unindexed() {
     is_whole = start.empty();
     if (!is_whole) co_await sleep_for(services_.scheduler, nanoseconds(0));
   } while (!is_whole);
-  if (is_whole && co_await lacks_some()) services_.tables.doubt_books(table_);
+  const bool lacks = co_await lacks_some();
+  if (is_whole && lacks) services_.tables.doubt_books(table_);
   core_.agenda.search_ended(began, boot());
   parts_.timer.arm();
 }

@@ -15,14 +15,15 @@ constexpr std::string_view kDelayedIndex = "freshet-delayed-index";
 
 }  // namespace
 
-// DELAYED tasks, the earliest `notBefore` first.
-Async<Result<Page>> Promotion::delayed_page(Item start) {
+// DELAYED tasks, the earliest `notBefore` first. Those that are due by `due_by` are whole.
+Async<Result<Page>> Promotion::delayed_page(Item start, WallTime due_by) {
   QueryInput query;
   query.table = table_;
   query.index = kDelayedIndex;
   query.key_condition = "taskStatus = :s";
   query.placeholders.values.set(":s", Value(state::kDelayed));
   query.limit = kDelaysAtOnce;
+  query.whole_up_to = epoch_ms(due_by);
   query.exclusive_start_key = std::move(start);
   return parts_.table.read_index(std::move(query));
 }
@@ -38,7 +39,7 @@ Async<void> Promotion::note_delays(milliseconds ahead) {
   Item start;
   for (;;) {
     Item from = start;
-    auto page = co_await delayed_page(std::move(from));
+    auto page = co_await delayed_page(std::move(from), WallTime{});
     if (!page) {
       if (parts_.table.gone()) break;
       FRESHET_REACHED("delays that cannot be read when the clock is set");
@@ -89,7 +90,7 @@ Async<bool> Promotion::promote_by_wall() {
   auto look = core_.delays.begin_look(wall());
   Item start;
   for (;;) {
-    auto page = co_await delayed_page(std::move(start));
+    auto page = co_await delayed_page(std::move(start), look.now);
     if (!page) {
       core_.delays.look_failed(wall(), settings_.look_around);
       co_return false;

@@ -25,7 +25,7 @@ class Promotion : QueuePart {
                                                    milliseconds patience = SureWrites::kHurry);
 
  private:
-  Async<Result<Page>> delayed_page(Item start);
+  Async<Result<Page>> delayed_page(Item start, WallTime due_by);
   Async<void> note_delays(milliseconds ahead);
   Async<bool> promote_noted();
   Async<bool> promote_by_wall();

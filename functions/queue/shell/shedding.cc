@@ -43,7 +43,7 @@ Async<void> Shedding::shed_hopeless() {
 // Sheds the hopeless tasks of the next page. False if the page cannot be read.
 Async<bool> Shedding::shed_page(ShedStep& step) {
   Item start = core_.shedder.next_start();
-  auto page = co_await most_urgent(std::move(start));
+  auto page = co_await most_urgent(std::move(start), step.stale_at + std::chrono::ceil<milliseconds>(step.margin));
   if (!page) {
     core_.shedder.page_failed(step, wall(), settings_.look_around);
     co_return false;
@@ -86,8 +86,8 @@ Async<void> Shedding::shed_alike(ShedStep& step, Shedder::Alike alike) {
   }
 }
 
-// A deadline of 0 or less does not count.
-Async<Result<Page>> Shedding::most_urgent(Item start) {
+// A deadline of 0 or less does not count. Tasks that are due by `late_by` are whole.
+Async<Result<Page>> Shedding::most_urgent(Item start, WallTime late_by) {
   QueryInput query;
   query.table = table_;
   query.index = layout_.deadline_index;
@@ -96,6 +96,7 @@ Async<Result<Page>> Shedding::most_urgent(Item start) {
   query.placeholders.values.set(":s", Value(state::kPending));
   if (layout_.has_places) query.filter = "taskStatus = :s";  // A client may have ended one and left its place.
   query.limit = ShedPace::kStep;
+  query.whole_up_to = epoch_ms(late_by);
   query.exclusive_start_key = std::move(start);
   return parts_.table.read_index(std::move(query));
 }

@@ -24,7 +24,7 @@ class Shedding : QueuePart {
 
   Async<bool> shed_page(ShedStep& step);
   Async<void> shed_alike(ShedStep& step, Shedder::Alike alike);
-  Async<Result<Page>> most_urgent(Item start);
+  Async<Result<Page>> most_urgent(Item start, WallTime late_by);
 };
 
 }  // namespace freshet

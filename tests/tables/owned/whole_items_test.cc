@@ -129,6 +129,61 @@ TEST_F(WholeItems, WhatIsForgottenDuringTheReadIsThere) {
   EXPECT_GT(forgotten, 0);
 }
 
+// The engine judges a filter by what the index shows.
+TEST_F(WholeItems, WhatNoLongerFitsTheFilterIsLeftOut) {
+  TableDefinition table = world.wait(world.owned.describe_table("Things"))->definition;
+  table.indexes[0].projection = Projection::kInclude;
+  table.indexes[0].included = {"kind"};
+  ASSERT_TRUE(world.wait(world.owned.alter_table(table)));
+  ASSERT_TRUE(world.wait(world.owned.describe_table("Things")));
+  const auto put = [&](const std::string& id, int64_t rank, const std::string& kind) {
+    PutItemInput input;
+    input.table = "Things";
+    input.item = OwnedWorld::thing(id, "PENDING", rank);
+    input.item.set("kind", Value(kind));
+    ASSERT_TRUE(world.wait(world.engine.put_item(std::move(input))));
+  };
+  put("a", 1, "good");
+  put("b", 2, "good");
+  world.pass(seconds(1));
+  put("b", 2, "bad");  // In the same place, and the index still shows what it was.
+  QueryInput query = pending(9);
+  query.filter = "kind = :k";
+  query.placeholders.values.set(":k", Value("good"));
+  EXPECT_EQ(read(query), "a= ");
+  world.pass(seconds(1));
+  EXPECT_EQ(read(query), "a= ");
+}
+
+TEST_F(WholeItems, OnlyThoseUpToABoundAreRead) {
+  for (int i = 0; i < 4; ++i) put_by_another("t" + std::to_string(i), i);
+  world.pass(seconds(1));
+  QueryInput query = pending(9);
+  query.forward = true;
+  query.whole_up_to = 1;
+  const auto page = world.wait(world.owned.query(std::move(query)));
+  ASSERT_EQ(page->items.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(page->items[i].find("text").has_value(), i < 2) << i;
+}
+
+// A claim is under way: its answer must find the books as they were.
+TEST_F(WholeItems, TheBooksAreRightAlthoughAPageComesBeforeTheAnswerOfAClaim) {
+  for (int round = 0; round < 30; ++round) {
+    const std::string id = "t" + std::to_string(round);
+    put_by_another(id, round);
+    world.pass(seconds(6));  // It is counted.
+    std::vector<EditItemInput> one{OwnedWorld::moving(world.read(world.engine, id), "TAKEN")};
+    auto claim = world.owned.edit_many(std::move(one));
+    world.pass(milliseconds(round % 15));
+    ASSERT_TRUE(world.wait(world.owned.query(pending(3))));
+    ASSERT_TRUE(world.wait(std::move(claim))[0]);
+    const auto books = world.wait(world.owned.books("Things"));
+    EXPECT_EQ(books->stock.at("TAKEN"), static_cast<uint64_t>(round + 1));
+    const auto pending_there = books->stock.find("PENDING");
+    EXPECT_EQ(pending_there == books->stock.end() ? 0 : pending_there->second, 0u) << round;
+  }
+}
+
 TEST_F(WholeItems, ALargePageIsCutAtAMegabyte) {
   std::string expected;
   for (int i = 0; i < 400; ++i) {
