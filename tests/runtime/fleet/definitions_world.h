@@ -138,9 +138,10 @@ class DefinitionsWorld : public SharedWorld {
   void all_follow() {
     for (auto& [id, daemon] : daemons) {
       const uint64_t newest = must(newest_definitions(*store));
+      const Runtime& runtime = *daemon->runtime;
       read(*daemon);
-      world.run_until([&] { return daemon->runtime->definitions_version() >= newest; }, kLong);
-      EXPECT_EQ(daemon->runtime->definitions_version(), newest) << id;
+      world.run_until([&runtime, newest] { return runtime.definitions_version() >= newest; }, kLong);
+      EXPECT_EQ(runtime.definitions_version(), newest) << id;
     }
   }
 

@@ -66,13 +66,13 @@ class SharedEvents : public SharedWorld {
       if (is_in_fleet) runtime->share_events(id);
       scope.spawn(begin(all.sends_outcomes));
     }
-    Async<void> begin(bool sends_outcomes) {
+    Async<void> begin(bool tells_g) {
       auto started = co_await runtime->start();
       expect_well(started);
       for (const char* function : {"F", "G"}) {
         FunctionDefinition definition = function_named(function);
         definition.async.max_retries = 10;
-        if (sends_outcomes && definition.name == "F") definition.async.on_success.target = function_arn(Account{}, "G");
+        if (tells_g && definition.name == "F") definition.async.on_success.target = function_arn(Account{}, "G");
         auto putting = put_function(std::move(definition));
         co_await putting;
       }

@@ -59,13 +59,13 @@ class SharedMappings : public SharedWorld {
       runtime->share_mappings();
       scope.spawn(begin(all.mapping));
     }
-    Async<void> begin(MappingDefinition mapping) {
+    Async<void> begin(MappingDefinition definition) {
       auto started = co_await runtime->start();
       expect_well(started);
       auto putting = put_function(function_named("F"));
       co_await putting;
       for (;;) {
-        MappingDefinition wanted = mapping;
+        MappingDefinition wanted = definition;
         auto made = co_await runtime->put_mapping(std::move(wanted));
         if (made) break;
         co_await sleep_for(scheduler, milliseconds(100));
