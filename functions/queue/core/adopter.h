@@ -33,8 +33,8 @@ class Adopter {
   // `known_lane`: the lane for it if it lacks one; empty: not known yet.
   std::optional<UpdateItemInput> adoption(const ItemRef& task, bool lacks_lane, std::string_view known_lane) const;
   // The write that gives a client's task the default deadline (DEFAULT_DEADLINE_MS) when it is put, and the ttl
-  // (KEEP_MS) when it ends, unless it has its own. `is_new`: the client has just put it. Both count from
-  // `from`, when the stream shows the task, because clients' clocks differ. Cheap if there is nothing to do.
+  // (KEEP_MS) when it ends, unless it has its own. `is_new`: the client has just put it. Both count from `from`, the
+  // time at which this daemon sees the change, because clients' clocks differ. Cheap if there is nothing to do.
   std::optional<EditItemInput> times_for(const ItemRef& task, bool is_new, WallTime from) const;
 
   // True if a walk through all waiting and held tasks may begin. False: one is under way; there will be another one at
