@@ -140,7 +140,7 @@ class FleetOfQueues(EngineFleet):
             print(f"served again after {[round(gap, 2) for gap in gaps]} s", file=sys.stderr)
             while (depth := self.depth(daemons[0]))["PENDING"] + depth["DELAYED"] > 0:
                 time.sleep(0.1)
-            # The counts may lack the last write of a killed owner until the table is counted again, after ten minutes.
+            # The counts may lack the last write of a killed owner until the table is counted again, some minutes later.
             while {item["taskStatus"]["S"] for item in self.items(daemons[0])} != {"SUCCESS"}:
                 time.sleep(0.5)
             items = self.items(daemons[0])

@@ -96,16 +96,23 @@ class OwnedWorld {
     return item ? *item : ItemRef();
   }
 
-  // All items of that state in the order of the index, read in pages.
-  std::string ids(Tables& tables, const std::string& state, bool forward = false, uint32_t limit = 0) {
+  // A query of the items in that state, the newest first.
+  static QueryInput in_state(const std::string& state, uint32_t limit) {
     QueryInput query;
     query.table = "Things";
     query.index = "by-state";
     query.key_condition = "#s = :s";
     query.placeholders.names = {{"#s", "state"}};
     query.placeholders.values.set(":s", Value(state));
-    query.forward = forward;
+    query.forward = false;
     query.limit = limit;
+    return query;
+  }
+
+  // All items of that state in the order of the index, read in pages.
+  std::string ids(Tables& tables, const std::string& state, bool forward = false, uint32_t limit = 0) {
+    QueryInput query = in_state(state, limit);
+    query.forward = forward;
     std::string out;
     for (int pages = 0; pages < 1000; ++pages) {
       QueryInput again = query;

@@ -45,14 +45,7 @@ TEST(OwnedTables, AShortPageIsFilledFromBehindWhatHasMoved) {
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(world.create("t" + std::to_string(i), "PENDING", i));
   world.pass(2 * kLag);
   for (int i = 39; i >= 10; --i) ASSERT_TRUE(world.move(world.read(world.owned, "t" + std::to_string(i)), "TAKEN"));
-  QueryInput query;
-  query.table = "Things";
-  query.index = "by-state";
-  query.key_condition = "#s = :s";
-  query.placeholders.names = {{"#s", "state"}};
-  query.placeholders.values.set(":s", Value("PENDING"));
-  query.forward = false;
-  query.limit = 10;
+  const QueryInput query = OwnedWorld::in_state("PENDING", 10);
   auto page = world.wait(world.owned.query(query));
   ASSERT_TRUE(page);
   ASSERT_EQ(page->items.size(), 10u) << "all 30 in front of them are passed over by one call";

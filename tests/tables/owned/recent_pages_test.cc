@@ -12,14 +12,7 @@ class PagesOfAMomentAgo : public ::testing::Test {
  protected:
   // The first `limit` items, newest first; a star before them if the engine was asked.
   std::string heads(uint32_t limit, milliseconds may_be_old = kOld) {
-    QueryInput query;
-    query.table = "Things";
-    query.index = "by-state";
-    query.key_condition = "#s = :s";
-    query.placeholders.names = {{"#s", "state"}};
-    query.placeholders.values.set(":s", Value("PENDING"));
-    query.forward = false;
-    query.limit = limit;
+    QueryInput query = OwnedWorld::in_state("PENDING", limit);
     query.may_be_old = may_be_old;
     const uint64_t queries = world.engine.index_queries();
     const auto page = world.wait(world.owned.query(std::move(query)));

@@ -26,14 +26,7 @@ class WholeItems : public ::testing::Test {
     ASSERT_TRUE(world.wait(world.engine.put_item(std::move(put))));
   }
   QueryInput pending(uint32_t limit, milliseconds may_be_old = {}) {
-    QueryInput query;
-    query.table = "Things";
-    query.index = "by-state";
-    query.key_condition = "#s = :s";
-    query.placeholders.names = {{"#s", "state"}};
-    query.placeholders.values.set(":s", Value("PENDING"));
-    query.forward = false;
-    query.limit = limit;
+    QueryInput query = OwnedWorld::in_state("PENDING", limit);
     query.whole_items = true;
     query.may_be_old = may_be_old;
     return query;
