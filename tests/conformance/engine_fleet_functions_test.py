@@ -10,7 +10,7 @@ import re
 import time
 import urllib.request
 
-from engine_daemon_test import ROOT, Function, Refused
+from engine_daemon_test import ROOT, Function, Refused, next_millisecond
 from engine_fleet import LEASE_MS, EngineFleet, main, tests_of
 from engine_fleet_topics_test import Subscriber, ask
 from engine_fleet_topics_test import template as topic_template
@@ -130,6 +130,7 @@ class FleetOfFunctions(EngineFleet):
             daemon = daemons[number % 3]
             self.try_again(daemon, "POST", path + "put", {"id": f"r{number}", "status": "READY_TO_SHIP"})
             self.try_again(daemon, "POST", path + "enqueue", {"id": f"r{number}"})
+            next_millisecond()
         owner = self.owner(daemons, "priority/Shipment")
         self.assertEqual([self.try_again(daemon, "GET", path + "stats")["ready"] for daemon in daemons], [6] * 3)
         first = peek(daemons[0])

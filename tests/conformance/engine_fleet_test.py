@@ -17,7 +17,7 @@ import threading
 import time
 import urllib.request
 
-from engine_daemon_test import BINARY, KEYS, ROOT, Handler, Refused, check_books, freshet
+from engine_daemon_test import BINARY, KEYS, ROOT, Handler, Refused, check_books, freshet, next_millisecond
 from engine_fleet import LEASE_MS, QUEUE, EngineFleet, main, tests_of
 from daemon import SLOWER
 
@@ -68,6 +68,7 @@ class FleetOfQueues(EngineFleet):
         daemons = [self.member(name) for name in "abc"]
         for number in range(9):
             self.try_again(daemons[number % 3], "POST", QUEUE + "/tasks", {"taskId": f"t-{number}", "payload": number})
+            next_millisecond()
         taken = [self.try_again(daemons[number % 3], "POST", QUEUE + "/take", {"max": 1})["tasks"][0] for number in range(9)]
         self.assertEqual([task["taskId"] for task in taken], [f"t-{number}" for number in reversed(range(9))])
         for number, task in enumerate(taken):
@@ -214,6 +215,7 @@ class FleetOfQueues(EngineFleet):
         other = second if owner is first else first
         for number in range(3):
             self.try_again(other, "POST", QUEUE + "/tasks", {"taskId": f"t-{number}", "payload": number})
+            next_millisecond()
         held = self.try_again(other, "POST", QUEUE + "/take", {"max": 1, "leaseMs": 60_000})["tasks"][0]
         owner.process.send_signal(signal.SIGTERM)
         while other.call("GET", "/fleet")["units"] != [{"unit": "queue/QueueTable", "owner": other.call("GET", "/fleet")["member"]}]:
