@@ -315,12 +315,6 @@ Async<Result<SubscriptionState>> Runtime::confirm_subscription_now(std::string t
   co_return state;
 }
 
-Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
-  return parts_->mappings.put(std::move(mapping));
-}
-Async<Result<void>> Runtime::remove_mapping(std::string id) {
-  return parts_->mappings.remove(std::move(id));
-}
 void Runtime::share_events(std::string daemon) {
   parts_->invoker.events().share(std::move(daemon));
 }
@@ -342,8 +336,8 @@ void Runtime::share_topics(TopicFleet& fleet) {
   parts_->invoker.events().share_topics([&fleet](const std::string& topic) { return fleet.may_serve(topic); });
 }
 
-void Runtime::share_mappings() {
-  parts_->mappings.share();
+void Runtime::share_mappings(std::function<void()> changed) {
+  parts_->mappings.share(std::move(changed));
 }
 bool Runtime::mappings_are_shared() const {
   return parts_->mappings.is_shared();

@@ -74,9 +74,9 @@ class Runtime {
   // The schedules are those of a fleet, in which `daemon` names this daemon; see Schedules::share(). Call it before
   // start().
   void share_schedules(std::string daemon, std::function<bool()> may_fire);
-  // The event source mappings are those of a fleet: this daemon runs one while serve_mapping() says so. Call
-  // share_mappings() before start().
-  void share_mappings();
+  // The event source mappings are those of a fleet: this daemon runs one while serve_mapping() says so. `changed` is
+  // called after each change of their definitions; null: not called. Call share_mappings() before start().
+  void share_mappings(std::function<void()> changed = nullptr);
   bool mappings_are_shared() const;
   void serve_mapping(const std::string& id, bool is_mine);
   // False once a mapping that is no longer served has no batch under way and its position is stored. True while it is
@@ -153,6 +153,12 @@ class Runtime {
   // Returns its id. An existing mapping changes while it runs: the current batch is finished with the old definition,
   // the rest continues from its position with the new one. Another table begins at the starting position.
   Async<Result<std::string>> put_mapping(MappingDefinition mapping);
+  // For clients: a new mapping, unless `check` refuses it, which is called when all changes before this one hold. In a
+  // fleet, the mapping has begun when this returns, although it may run somewhat later.
+  Async<Result<std::string>> create_mapping(MappingDefinition mapping, std::function<Result<void>()> check);
+  // For clients: changes the mapping as it is when all changes before this one hold. Errors of `change`, too;
+  // kResourceNotFound if there is no such mapping.
+  Async<Result<std::string>> change_mapping(std::string id, std::function<Result<void>(MappingDefinition&)> change);
   Async<Result<void>> remove_mapping(std::string id);
   Async<Result<void>> put_schedule(ScheduleDefinition schedule);
   Async<Result<void>> remove_schedule(std::string name);

@@ -13,6 +13,7 @@ void Runtime::share_definitions(DefinitionSharing sharing) {
                                                       p.ports.random, p.options.log, p);
   p.topics.share_definitions(*p.definitions);
   p.functions.share(*p.definitions);
+  p.mappings.share_definitions(*p.definitions);
 }
 
 Async<Result<void>> Runtime::follow_definitions() {
@@ -39,6 +40,7 @@ Async<void> Runtime::look_for(DefinitionName what) {
 bool Runtime::Parts::has(const DefinitionName& what) const {
   if (what.kind == kTopicKind) return topics.has_topic(what.name);
   if (what.kind == kSubscriptionKind) return topics.find_subscription(what.name).has_value();
+  if (what.kind == kMappingKind) return mappings.has(what.name);
   return functions.find(what.name) != nullptr;
 }
 
@@ -86,11 +88,54 @@ Async<Result<void>> Runtime::change_subscription(std::string arn, ChangeSubscrip
                                   [this, arn, change] { return parts_->topics.change_subscription(arn, change); });
 }
 
+Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
+  if (mapping.id.empty()) mapping.id = parts_->ports.random.uuid();
+  return parts_->for_client<std::string>(mapping_by_id(mapping.id),
+                                         [this, mapping] { return parts_->mappings.put(mapping); });
+}
+
+Async<Result<std::string>> Runtime::create_mapping(MappingDefinition mapping, std::function<Result<void>()> check) {
+  if (mapping.id.empty()) mapping.id = parts_->ports.random.uuid();
+  const std::string id = mapping.id;
+  auto making = parts_->for_client<std::string>(
+      mapping_by_id(id), [this, mapping, check] { return parts_->mappings.put(mapping, check); });
+  auto made = co_await making;
+  // After an error, it begins when a daemon first runs it.
+  if (made) co_await parts_->mappings.begin_for_all(id);
+  co_return made;
+}
+
+Async<Result<std::string>> Runtime::change_mapping(std::string id,
+                                                   std::function<Result<void>(MappingDefinition&)> change) {
+  return parts_->for_client<std::string>(mapping_by_id(id),
+                                         [this, id, change] { return parts_->mappings.change(id, change); });
+}
+
+Async<Result<void>> Runtime::remove_mapping(std::string id) {
+  return parts_->for_client<void>(mapping_by_id(id), [this, id] { return parts_->remove_mapping(id); });
+}
+
+// Other daemons may still have a template's mapping, so its positions stay.
+Async<Result<void>> Runtime::Parts::remove_mapping(std::string id) {
+  const auto known = mappings.find(id);
+  bool is_clients = false;
+  if (definitions) {
+    auto looking = definitions->is_of_template(mapping_by_id(id));
+    const auto own = co_await looking;
+    is_clients = own && !*own;
+  }
+  auto removing = mappings.remove(std::move(id));
+  auto removed = co_await removing;
+  if (removed && known && is_clients) mappings.remove_positions_later(*known);
+  co_return removed;
+}
+
 void Runtime::Parts::follow(const DefinitionKey& key, const Item* item) {
   if (key.kind == kTopicKind) follow_topic(key.id, item);
   if (key.kind == kSubscriptionKind) follow_subscription(key.id, item);
   if (key.kind == kFunctionKind) follow_function(key.id, item);
   if (key.kind == kQualifiersKind) follow_qualifiers(key.id, item);
+  if (key.kind == kMappingKind) follow_mapping(key.id, item);
 }
 
 void Runtime::Parts::follow_function(const std::string& name, const Item* item) {
@@ -113,6 +158,11 @@ void Runtime::Parts::follow_qualifiers(const std::string& name, const Item* item
     functions.accept(qualifiers_of(*item));
   }
   aliases_changed(before);
+}
+
+void Runtime::Parts::follow_mapping(const std::string& id, const Item* item) {
+  if (item == nullptr) return mappings.forget(id);
+  mappings.accept(mapping_of(*item));
 }
 
 void Runtime::Parts::follow_topic(const std::string& name, const Item* item) {

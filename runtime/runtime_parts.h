@@ -126,6 +126,8 @@ struct Runtime::Parts final : DefinitionFollower {
   void follow_subscription(const std::string& arn, const Item* item);
   void follow_function(const std::string& name, const Item* item);
   void follow_qualifiers(const std::string& name, const Item* item);
+  void follow_mapping(const std::string& id, const Item* item);
+  Async<Result<void>> remove_mapping(std::string id);
 
   void remove_endpoints(const std::string& subscription_arn) {
     for (const std::string& target : {subscription_arn, confirmation_target(subscription_arn)}) {

@@ -14,10 +14,11 @@
 
 namespace freshet {
 
-// The function, topic or subscription that a change is about. A function's versions, aliases and policies are its own.
+// The function, topic, subscription or event source mapping that a change is about. A function's versions, aliases and
+// policies are its own.
 struct DefinitionName {
-  std::string kind;  // "function", "topic" or "subscription".
-  std::string name;  // A function's plain name, a topic's name, a subscription's ARN.
+  std::string kind;  // "function", "topic", "subscription" or "mapping".
+  std::string name;  // A function's plain name, a topic's name, a subscription's ARN, a mapping's id.
   auto operator<=>(const DefinitionName&) const = default;
 };
 
@@ -30,6 +31,9 @@ inline DefinitionName subscription_named(std::string arn) {
 
 inline DefinitionName function_by_name(std::string plain_name) {
   return {"function", std::move(plain_name)};
+}
+inline DefinitionName mapping_by_id(std::string id) {
+  return {"mapping", std::move(id)};
 }
 
 // Loop thread. It outlives those who have it.

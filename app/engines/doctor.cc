@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <utility>
 
 #include "tables/index_difference.h"
 #include "tables/traits.h"
+#include "wire/http/http_date.h"
 
 namespace freshet::engines {
 
@@ -33,13 +33,6 @@ std::string ms(nanoseconds time) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f ms", std::chrono::duration<double, std::milli>(time).count());
   return text;
-}
-
-// "Sat, 28 Nov 2026 08:00:00 GMT".
-std::optional<WallTime> time_of(const std::string& date) {
-  std::tm parts{};
-  if (strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts) == nullptr) return std::nullopt;
-  return WallTime(seconds(timegm(&parts)));
 }
 
 nanoseconds median(std::vector<nanoseconds> times) {
@@ -173,7 +166,7 @@ class Doctor {
       found(State::kBad, "endpoint", answer.error().message);
       co_return false;
     }
-    const auto theirs = time_of(std::string(header(answer->headers, "Date")));
+    const auto theirs = parse_http_date(std::string(header(answer->headers, "Date")));
     if (!theirs) {
       found(State::kLacks, "clock", "it does not say what time it is");
       co_return true;

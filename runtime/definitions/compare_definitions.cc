@@ -20,10 +20,20 @@ namespace {
 
 using Items = std::map<DefinitionKey, Item>;
 
-// The message that a subscription's endpoint gets twice from two subscriptions that have this in common.
-std::string delivery_of(const Item& subscription) {
-  const SubscriptionDefinition s = subscription_of(subscription);
+// Two subscriptions, or two mappings, that have this in common send the same thing to the same place. Empty: it sends
+// nothing.
+std::string delivery_of(const DefinitionKey& key, const Item& item) {
+  if (key.kind == kMappingKind) {
+    const MappingDefinition mapping = mapping_of(item);
+    return "mapping " + mapping.table + " " + mapping.function;
+  }
+  if (key.kind != kSubscriptionKind) return {};
+  const SubscriptionDefinition s = subscription_of(item);
   return s.topic + " " + s.protocol + " " + (s.protocol == "lambda" ? function_name(s.endpoint) : s.endpoint);
+}
+
+bool is_pending(const DefinitionKey& key, const Item& item) {
+  return key.kind == kSubscriptionKind && subscription_settings_of(item).pending;
 }
 
 // The items of both sides, and what follows from them for one that only this daemon has.
@@ -35,9 +45,7 @@ class Comparison {
       owners_there_.insert(owner_of(key));
       // The fleet has its own one, unless this daemon was about to bring it along.
       if (mine == own_.end() || !(as_shared(mine->second) == as_shared(item))) others_.insert(owner_of(key));
-      if (key.kind == kSubscriptionKind && !subscription_settings_of(item).pending) {
-        deliveries_.insert(delivery_of(item));
-      }
+      if (!is_pending(key, item)) deliveries_.insert(delivery_of(key, item));
     }
     for (const auto& [key, item] : own_) {
       if (is_marked(item) && !owners_there_.contains(owner_of(key))) removed_.insert(owner_of(key));
@@ -52,8 +60,10 @@ class Comparison {
   bool goes(const DefinitionKey& key, const Item& item) const {
     const DefinitionName owner = owner_of(key);
     if (is_marked(item) || removed_.contains(owner) || others_.contains(owner)) return true;
-    if (key.kind != kSubscriptionKind) return false;
-    return removed_.contains(topic_named(subscription_of(item).topic)) || deliveries_.contains(delivery_of(item));
+    const std::string delivery = delivery_of(key, item);
+    if (delivery.empty()) return false;
+    if (deliveries_.contains(delivery)) return true;
+    return key.kind == kSubscriptionKind && removed_.contains(topic_named(subscription_of(item).topic));
   }
 
  private:

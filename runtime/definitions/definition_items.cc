@@ -13,7 +13,8 @@ namespace freshet {
 
 const std::vector<std::string>& shared_kinds() {
   static const std::vector<std::string> kinds{std::string(kTopicKind), std::string(kFunctionKind),
-                                              std::string(kQualifiersKind), std::string(kSubscriptionKind)};
+                                              std::string(kQualifiersKind), std::string(kSubscriptionKind),
+                                              std::string(kMappingKind)};
   return kinds;
 }
 size_t order_of(std::string_view kind) {

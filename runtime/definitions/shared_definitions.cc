@@ -46,6 +46,7 @@ Item SharedDefinitions::as_own(Item item) const {
 
 bool SharedDefinitions::TemplateNames::has(const DefinitionName& what) const {
   if (what.kind == kTopicKind) return topics.contains(what.name);
+  if (what.kind == kMappingKind) return mappings.contains(what.name);
   if (what.kind != kSubscriptionKind) return functions.contains(what.name);
   const size_t colon = what.name.rfind(':');
   if (colon == std::string::npos) return false;
@@ -63,6 +64,7 @@ Async<Result<SharedDefinitions::TemplateNames>> SharedDefinitions::template_name
   names.functions = names_in(item, "functions");
   names.topics = names_in(item, "topics");
   names.subscriptions = names_in(item, "subscriptions");
+  names.mappings = names_in(item, "mappings");
   co_return names;
 }
 

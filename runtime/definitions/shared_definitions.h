@@ -1,4 +1,5 @@
-// The definitions of clients in a fleet: functions with their versions, aliases and policies, topics and subscriptions.
+// The definitions of clients in a fleet: functions with their versions, aliases and policies, topics, subscriptions and
+// event source mappings.
 // A client may make, change or delete one at any daemon. The change holds at all of them.
 //
 // They are in the store that the daemons share, with a log of their changes (tables/lease/definition_log.h). Each
@@ -144,6 +145,7 @@ class SharedDefinitions final : public DefinitionWriter {
     std::set<std::string> functions{};
     std::set<std::string> topics{};
     std::set<std::string> subscriptions{};  // "TOPIC:ID".
+    std::set<std::string> mappings{};       // By id.
     bool has(const DefinitionName& what) const;
   };
   struct Found {

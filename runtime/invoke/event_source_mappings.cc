@@ -12,6 +12,12 @@
 
 namespace freshet {
 
+namespace {
+
+constexpr seconds kRemovedEverywhere{60};  // Longer than a daemon serves anything without having reached the engine.
+
+}  // namespace
+
 EventSourceMappings::EventSourceMappings(MappingParts parts, const FunctionRegistry& functions, Random& random,
                                          EngineStreams* engine)
     : parts_(std::move(parts)), functions_(functions), random_(random), engine_(engine), changes_(parts_.scheduler) {
@@ -20,8 +26,9 @@ EventSourceMappings::EventSourceMappings(MappingParts parts, const FunctionRegis
   parts_.shards = &*shards_;
 }
 
-void EventSourceMappings::share() {
+void EventSourceMappings::share(std::function<void()> changed) {
   if (!engine_) return;
+  changed_ = std::move(changed);
   shards_.emplace(ShardedParts{*engine_, parts_.tables, parts_.scheduler, parts_.log, kPositionsTable});
 }
 
@@ -124,11 +131,71 @@ Async<Result<EventSourceMappings::FirstPlace>> EventSourceMappings::first_place_
   co_return FirstPlace{at, *opened};
 }
 
-Async<Result<std::string>> EventSourceMappings::put(MappingDefinition mapping) {
-  return changes_.run<Result<std::string>>([this, mapping = std::move(mapping)] { return put_now(mapping); });
+void EventSourceMappings::report_change() const {
+  if (changed_) changed_();
 }
 
-Async<Result<std::string>> EventSourceMappings::put_now(MappingDefinition mapping) {
+// In its turn, because the position of the mapping may be about to be stored.
+void EventSourceMappings::accept(MappingDefinition mapping) {
+  static_cast<void>(changes_.run<bool>([this, mapping = std::move(mapping)] {
+    accept_now(mapping);
+    return Async<bool>(true);
+  }));
+}
+
+void EventSourceMappings::forget(std::string id) {
+  static_cast<void>(changes_.run<bool>([this, id = std::move(id)] {
+    forget_now(id);
+    return Async<bool>(true);
+  }));
+}
+
+void EventSourceMappings::accept_now(MappingDefinition mapping) {
+  const auto known = mappings_.find(mapping.id);
+  if (known == mappings_.end()) {
+    add(std::move(mapping), std::nullopt).start();
+  } else if (known->second->definition() == mapping) {
+    return;
+  } else {
+    known->second->change(std::move(mapping), std::nullopt);
+  }
+  report_change();
+}
+
+void EventSourceMappings::forget_now(const std::string& id) {
+  if (mappings_.erase(id) == 0) return;
+  if (shards_) shards_->forget(id);
+  report_change();
+}
+
+Async<Result<void>> EventSourceMappings::write(std::string id, std::vector<WriteInput> writes) {
+  if (definitions_) return definitions_->write(mapping_by_id(std::move(id)), std::move(writes));
+  return write_alone(parts_.tables, std::move(writes));
+}
+
+Async<Result<std::string>> EventSourceMappings::put(MappingDefinition mapping, Check check) {
+  return changes_.run<Result<std::string>>(
+      [this, mapping = std::move(mapping), check = std::move(check)] { return put_now(mapping, check); });
+}
+
+Async<Result<std::string>> EventSourceMappings::change(std::string id, Change change) {
+  return changes_.run<Result<std::string>>(
+      [this, id = std::move(id), change = std::move(change)] { return change_now(id, change); });
+}
+
+Async<Result<std::string>> EventSourceMappings::change_now(std::string id, Change change) {
+  const auto known = mappings_.find(id);
+  if (known == mappings_.end()) co_return fail(ErrorCode::kResourceNotFound, "The resource you requested does not exist.");
+  MappingDefinition mapping = known->second->definition();
+  if (auto changed = change(mapping); !changed) co_return fail(std::move(changed.error()));
+  auto put = co_await put_now(std::move(mapping), nullptr);
+  co_return put;
+}
+
+Async<Result<std::string>> EventSourceMappings::put_now(MappingDefinition mapping, Check check) {
+  if (check) {
+    if (auto may = check(); !may) co_return fail(std::move(may.error()));
+  }
   if (auto good = EventSourceMapping::check(mapping); !good) co_return fail(std::move(good.error()));
   mapping.table = table_name(mapping.table);
   const FunctionPtr function = functions_.find(mapping.function);
@@ -159,7 +226,12 @@ Async<Result<void>> EventSourceMappings::store(MappingDefinition mapping, FirstP
   if (first.stream) {
     for (WriteInput& write : shards_->start_writes(*first.stream)) writes.push_back(std::move(write));
   }
-  auto written = co_await write_together(parts_.tables, std::move(writes));
+  if (is_shared() && mapping.enabled) {
+    auto provided = co_await provide_positions_table(parts_.tables);
+    if (!provided) co_return provided;
+  }
+  std::string written_id = id;
+  auto written = co_await write(std::move(written_id), std::move(writes));
   if (!written) co_return written;
   if (first.stream) shards_->started(first.stream);
   if (const auto known = mappings_.find(id); known != mappings_.end()) {
@@ -167,6 +239,7 @@ Async<Result<void>> EventSourceMappings::store(MappingDefinition mapping, FirstP
   } else {
     add(std::move(mapping), std::move(first.position)).start();
   }
+  report_change();
   co_return Result<void>();
 }
 
@@ -183,10 +256,35 @@ Async<Result<void>> EventSourceMappings::remove_now(std::string id) {
   if (shards_ && !is_shared()) {
     for (WriteInput& write : shards_->removals(id)) writes.push_back(std::move(write));
   }
-  auto written = co_await write_together(parts_.tables, std::move(writes));
-  if (written) mappings_.erase(id);
-  if (written && shards_) shards_->forget(id);
+  std::string written_id = id;
+  auto written = co_await write(std::move(written_id), std::move(writes));
+  if (written) forget_now(id);
   co_return written;
+}
+
+Async<Result<void>> EventSourceMappings::begin_for_all(std::string id) {
+  const auto known = mappings_.find(id);
+  if (known == mappings_.end() || !is_shared()) co_return Result<void>();
+  const MappingDefinition mapping = known->second->definition();
+  ShardReader reader{mapping.id, mapping.table};
+  co_return co_await shards_->begin_for_all(std::move(reader), mapping.starting_position == StartingPosition::kLatest);
+}
+
+void EventSourceMappings::remove_positions_later(MappingDefinition mapping) {
+  if (is_shared()) removals_.spawn(remove_positions(std::move(mapping)));
+}
+
+// A daemon that still ran it would begin anew without its positions, and deliver changes again.
+Async<void> EventSourceMappings::remove_positions(MappingDefinition mapping) {
+  co_await sleep_for(parts_.scheduler, kRemovedEverywhere);
+  if (mappings_.contains(mapping.id)) co_return;
+  ShardReader reader{mapping.id, mapping.table};
+  co_await shards_->remove_for_all(std::move(reader));  // After an error, some small items are left.
+}
+
+std::optional<MappingDefinition> EventSourceMappings::find(const std::string& id) const {
+  const auto known = mappings_.find(id);
+  return known == mappings_.end() ? std::nullopt : std::optional(known->second->definition());
 }
 
 std::vector<MappingState> EventSourceMappings::list() const {
@@ -217,6 +315,7 @@ Async<Result<void>> EventSourceMappings::save_now() {
 }
 
 void EventSourceMappings::end_all() {
+  removals_.clear();
   mappings_.clear();
   if (shards_) shards_->clear();
 }

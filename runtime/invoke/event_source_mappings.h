@@ -2,11 +2,13 @@
 //
 // In a fleet, the daemons have the same definitions, each in its own store, and one of them at a time runs a mapping:
 // the one that the fleet names. The positions are in a table of the shared store (tables/lease/positions_table.h),
-// where the next daemon finds them. They stay there when a mapping is removed, because other daemons may still have it.
+// where the next daemon finds them. Those of a template's mapping stay there when it is removed, because other daemons
+// may still have it.
 //
 // Loop thread only.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "runtime/invoke/definitions.h"
 #include "runtime/invoke/event_source_mapping.h"
 #include "runtime/invoke/function_registry.h"
+#include "streams/definition_writer.h"
 
 namespace freshet {
 
@@ -32,9 +35,19 @@ class EventSourceMappings {
   EventSourceMappings(const EventSourceMappings&) = delete;
   EventSourceMappings& operator=(const EventSourceMappings&) = delete;
 
-  // The mappings are those of a fleet. Call it before load(). Has no effect without `engine`.
-  void share();
+  // Decides in the turn of a change, when all changes before it hold, if it may be made.
+  using Check = std::function<Result<void>()>;
+  using Change = std::function<Result<void>(MappingDefinition&)>;
+
+  // The mappings are those of a fleet. `changed` is called after each change of their definitions; null: not called.
+  // Call it before load(). Has no effect without `engine`.
+  void share(std::function<void()> changed);
   bool is_shared() const { return shards_ && shards_->is_shared(); }
+  // In a fleet: where changes are written. accept() and forget() bring the changes of others, in their order: the
+  // mapping is as other daemons have it, or gone. They hold for all later calls of put(), change() and remove().
+  void share_definitions(DefinitionWriter& definitions) { definitions_ = &definitions; }
+  void accept(MappingDefinition mapping);
+  void forget(std::string id);
   // In a fleet: this daemon runs the mapping from now on, as soon as it has one with that id; or it begins no further
   // batch of it. A batch under way is finished.
   void serve(const std::string& id, bool is_mine);
@@ -47,8 +60,20 @@ class EventSourceMappings {
   void start();
   // kValidation for a bad definition, kNotFound for a function or a stream that does not exist, kLimitExceeded for too
   // many readers of a table.
-  Async<Result<std::string>> put(MappingDefinition mapping);
+  // With the errors of `check`; null: there is none.
+  Async<Result<std::string>> put(MappingDefinition mapping, Check check = nullptr);
+  // Changes the mapping as it is in the turn of this change. Errors as put(), and those of `change`; kResourceNotFound
+  // if there is no such mapping.
+  Async<Result<std::string>> change(std::string id, Change change);
   Async<Result<void>> remove(std::string id);  // kNotFound.
+  // In a fleet, for a mapping of a client that was just made: it begins now, whichever daemon runs it later. Without
+  // effect if it has begun.
+  Async<Result<void>> begin_for_all(std::string id);
+  // In a fleet, for a mapping of a client that was just removed: removes its stored positions once all daemons have
+  // ended it.
+  void remove_positions_later(MappingDefinition mapping);
+  bool has(const std::string& id) const { return mappings_.contains(id); }
+  std::optional<MappingDefinition> find(const std::string& id) const;
   std::vector<MappingState> list() const;
 
   void pause();  // Delivers nothing more after the current batches. Permanent.
@@ -67,7 +92,13 @@ class EventSourceMappings {
   Result<void> fits_engine(const MappingDefinition& mapping, const FunctionDefinition& function) const;
   Async<Result<FirstPlace>> first_place(MappingDefinition mapping);
   Async<Result<FirstPlace>> first_place_in_shards(MappingDefinition mapping);
-  Async<Result<std::string>> put_now(MappingDefinition mapping);
+  Async<Result<std::string>> put_now(MappingDefinition mapping, Check check);
+  Async<Result<std::string>> change_now(std::string id, Change change);
+  void accept_now(MappingDefinition mapping);
+  void forget_now(const std::string& id);
+  Async<Result<void>> write(std::string id, std::vector<WriteInput> writes);
+  void report_change() const;
+  Async<void> remove_positions(MappingDefinition mapping);
   Async<Result<void>> store(MappingDefinition mapping, FirstPlace first);
   Async<Result<void>> remove_now(std::string id);
   Async<Result<void>> save_now();
@@ -76,10 +107,13 @@ class EventSourceMappings {
   const FunctionRegistry& functions_;
   Random& random_;
   EngineStreams* const engine_;
+  DefinitionWriter* definitions_ = nullptr;  // Null without a fleet.
+  std::function<void()> changed_;
   std::optional<ShardedStreams> shards_;  // Set if the tables are in a remote engine whose streams may be read.
   std::set<std::string> served_;          // In a fleet: the ids of those that this daemon runs.
   std::map<std::string, std::unique_ptr<EventSourceMapping>> mappings_;
-  Turns changes_;  // The last member, so that it is destroyed first.
+  Turns changes_;  // Destroyed before the members above, as is the next one.
+  Scope removals_;
 };
 
 }  // namespace freshet

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,9 @@ class EngineStreams {
                                               std::string after) = 0;
   // kExpiredIterator, kTrimmedDataAccess, kResourceNotFound. An empty page does not mean that there is nothing more.
   virtual Async<Result<ShardRecords>> records(std::string iterator) = 0;
+  // The time by the engine's clock, which its records have: it is that, or up to a second later. Empty: it is not
+  // known.
+  virtual std::optional<WallTime> engine_time() const { return std::nullopt; }
 };
 
 }  // namespace freshet

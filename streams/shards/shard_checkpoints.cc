@@ -62,7 +62,7 @@ PutItemInput ShardCheckpoints::start_write() const {
     if (stored.rev == 0) passed.elements.emplace_back(shard);
   }
   if (!passed.elements.empty()) item.set("over", Value(std::move(passed)));
-  if (start_.since) item.set("since", Value::number(epoch_ms(*start_.since)));
+  if (start_.from) item.set("from", Value::number(epoch_ms(*start_.from)));
   return put_system_item(std::move(item));
 }
 
@@ -156,7 +156,8 @@ ShardCheckpoints ShardCheckpoints::started(const Item& item) {
   start.label = item.string_or("label");
   start.arn = item.string_or("arn");
   start.number = item.int_or("start", 0);
-  if (item.contains("since")) start.since = WallTime(milliseconds(item.int_or("since", 0)));
+  if (item.contains("since")) start.from = WallTime(milliseconds(item.int_or("since", 0))) - kSignatureMargin;
+  if (item.contains("from")) start.from = WallTime(milliseconds(item.int_or("from", 0)));
   ShardCheckpoints begun(std::move(start));
   begun.pass(shards_in(item.find("over")));
   return begun;

@@ -20,6 +20,9 @@ namespace freshet {
 
 struct StoredReader;
 
+// The clocks of an engine and of a daemon differ by no more: no signature would be accepted.
+inline constexpr seconds kSignatureMargin{15 * 60};
+
 // Where a reader started in a stream.
 struct ReaderStart {
   std::string reader;
@@ -28,7 +31,7 @@ struct ReaderStart {
   std::string arn;    // The stream's ARN; empty: it is not known.
   // Rises with each start of the reader. The marks of its earlier starts have no meaning any more.
   int64_t number = 0;
-  std::optional<WallTime> since;  // Set if it wants only what is changed from then on.
+  std::optional<WallTime> from;  // Set if it does not want what was changed before, by the engine's clock.
 };
 
 class ShardCheckpoints {

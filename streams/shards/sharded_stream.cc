@@ -23,8 +23,6 @@ constexpr milliseconds kListEvery{60'000};
 constexpr int kListsSoon = 5;  // After the end of a shard: its children may be listed a little later.
 constexpr int kFailuresALine = 20;
 constexpr int kFailuresAnIterator = 3;  // Then it is made again, unless the engine only needs time.
-// Times of records are of the engine's clock, which may differ from the daemon's as much as a signature tolerates.
-constexpr seconds kStartMargin{15 * 60};
 constexpr size_t kMarksAWrite = limits::kMaxTransactionActions / 2;
 constexpr int kMostLearnt = 3;  // In one save.
 
@@ -272,8 +270,8 @@ void ShardedStream::in_trouble(const std::string& shard, int failures, const Err
 }
 
 bool ShardedStream::is_too_old(const ChangeRecord& record) const {
-  const std::optional<WallTime>& since = checkpoints_.start().since;
-  return since && record.at + kStartMargin < *since;
+  const std::optional<WallTime>& from = checkpoints_.start().from;
+  return from && record.at < *from;
 }
 
 void ShardedStream::take(const std::string& shard, Place& place, ShardRecords page) {

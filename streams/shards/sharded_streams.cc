@@ -14,6 +14,8 @@ namespace freshet {
 namespace {
 
 constexpr ptrdiff_t kMostPassed = 4000;
+// The time of a record may have no fraction, and the machines of an engine have clocks of their own.
+constexpr seconds kRecordMargin{5};
 
 // The ARN of another stream of the same table: its end is the stream's label.
 std::string with_label(const EngineStream& latest, const std::string& label) {
@@ -72,8 +74,9 @@ ShardCheckpoints ShardedStreams::new_start(const ShardReader& reader, const Engi
   const WallTime now = parts_.scheduler.clock().wall();
   const ShardCheckpoints* before = known(reader.id);
   const int64_t number = std::max(epoch_ms(now), before ? before->start().number + 1 : 0);
-  const std::optional<WallTime> since = latest ? std::optional(now) : std::nullopt;
-  return ShardCheckpoints({stored_name(reader), reader.table, stream.label, stream.arn, number, since});
+  std::optional<WallTime> from;
+  if (latest) from = parts_.engine.engine_time().value_or(now - kSignatureMargin) - kRecordMargin;
+  return ShardCheckpoints({stored_name(reader), reader.table, stream.label, stream.arn, number, from});
 }
 
 // Shards that get no more changes: a reader that begins with the latest changes does not want them, after a restart
@@ -232,6 +235,27 @@ Async<Result<void>> ShardedStreams::bring_along(ShardReader reader) {
   auto written = co_await write_together(parts_.tables, std::move(start));
   if (!written) co_return written;
   co_return co_await load_shared(std::move(reader));
+}
+
+Async<Result<void>> ShardedStreams::begin_for_all(ShardReader reader, bool latest) {
+  auto loaded = co_await load_shared(reader);
+  if (!loaded || stored_.contains(reader.id)) co_return loaded;
+  auto opened = co_await open_new(std::move(reader), latest);
+  if (!opened) co_return fail(std::move(opened.error()));
+  auto written = co_await write_together(parts_.tables, start_writes(**opened));
+  const bool is_begun = !written && written.error().code == ErrorCode::kConditionalCheckFailed;
+  co_return is_begun ? Result<void>() : written;
+}
+
+Async<Result<void>> ShardedStreams::remove_for_all(ShardReader reader) {
+  std::string table = parts_.shared_table;
+  auto stored = co_await load_reader(parts_.tables, std::move(table), stored_name(reader));
+  if (!stored) co_return fail(std::move(stored.error()));
+  if (!stored->checkpoints) co_return Result<void>();
+  std::vector<WriteInput> gone = stored->checkpoints->removals();
+  move_to_table(gone, parts_.shared_table);
+  std::move(stored->left_over.begin(), stored->left_over.end(), std::back_inserter(gone));
+  co_return co_await write_together(parts_.tables, std::move(gone));
 }
 
 // The stream to read at this place. A stored ARN finds it even if the table is gone.

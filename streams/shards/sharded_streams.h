@@ -53,6 +53,11 @@ class ShardedStreams {
   // gone is followed by the table's latest one; the event STREAM_RECORDS_LOST reports that. kResourceNotFound if the
   // table has no stream to read, kResourceInUse while the reader is opened anew.
   Async<Result<ShardedStreamPtr>> attach(ShardReader reader, Place place);
+  // In a fleet, for a new reader: stores where it starts, so that the daemon that attaches it first goes on from there,
+  // however much later that is. Does nothing if a daemon has stored a start. It is not open afterwards.
+  Async<Result<void>> begin_for_all(ShardReader reader, bool latest);
+  // In a fleet: removes what any daemon has stored of the reader, which must not run any more.
+  Async<Result<void>> remove_for_all(ShardReader reader);
   // Stops the reader until the next attach(). The holder of its stream may go on with it.
   void close(const std::string& id);
   // The reader is gone: the writes that remove what it has stored. Call forget() once they are made.

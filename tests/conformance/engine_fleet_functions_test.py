@@ -49,13 +49,13 @@ class FleetOfFunctions(EngineFleet):
         self.assertEqual(sum(began), 1, began)
         self.assertEqual(len(self.items(daemons[0])), 1)
 
-    def runs_mapping(self, daemons):
-        """The one that runs the template's mapping. The others may be dead."""
+    def runs_mapping(self, daemons, mapping="SeenChange"):
+        """The one that runs the mapping. The others may be dead."""
         end = time.monotonic() + 60 * SLOWER
         while time.monotonic() < end:
             for daemon in daemons:
                 fleet = daemon.call("GET", "/fleet")
-                if any(one["id"] == fleet["member"] and "mapping/SeenChange" in one["holds"] for one in fleet["members"]):
+                if any(one["id"] == fleet["member"] and f"mapping/{mapping}" in one["holds"] for one in fleet["members"]):
                     return daemon
             time.sleep(0.02)
         raise AssertionError("nobody runs the mapping")
@@ -89,14 +89,48 @@ class FleetOfFunctions(EngineFleet):
             self.assertEqual(self.runs_mapping(daemons), daemons[0])
             path = "/2015-03-31/event-source-mappings/"
             uuid = daemons[0].call("GET", path)["EventSourceMappings"][0]["UUID"]
-            for method, where, document in (("POST", path, {"FunctionName": "Seen", "StartingPosition": "LATEST", "EventSourceArn":
-                                                            "arn:aws:dynamodb:us-east-1:000000000000:table/Orders/stream/x"}),
-                                            ("PUT", path + uuid, {"BatchSize": 1}), ("DELETE", path + uuid, None)):
+            for method, document in (("PUT", {"BatchSize": 1}), ("DELETE", None)):
                 with self.assertRaises(Refused) as refused:
-                    daemons[0].call(method, where, document)
+                    daemons[0].call(method, path + uuid, document)
                 self.assertEqual(refused.exception.status, 400)
-                self.assertIn("those of its template", str(refused.exception))
+                self.assertIn("what the template defines: mapping SeenChange", str(refused.exception))
             self.assertNotIn("STREAM_RECORDS_LOST", daemons[0].log_path.read_text())
+
+    def test_a_mapping_of_a_client_is_the_fleets(self):
+        with Function() as function:
+            template = function.template(self.place)
+            document = json.loads(template.read_text())
+            document["Resources"]["Seen"]["Properties"].pop("Events")
+            template.write_text(json.dumps(document))
+            daemons = [self.reader(template, "--fleet", "--fleet-lease-ms", str(LEASE_MS), name=name).start() for name in "abc"]
+            path = "/2015-03-31/event-source-mappings/"
+            asked = {"FunctionName": "Seen", "StartingPosition": "LATEST", "BatchSize": 10,
+                     "EventSourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/Orders/stream/latest"}
+            uuid = daemons[0].call("POST", path, asked)["UUID"]
+            with self.assertRaises(Refused) as refused:
+                daemons[1].call("POST", path, asked)
+            self.assertEqual(refused.exception.status, 409)
+            self.assertIn(uuid, str(refused.exception))
+            self.changes(daemons[1], function, range(1, 11))
+            self.assertEqual(sorted(set(function.versions()["a"])), list(range(1, 11)), "it began with the client's answer")
+            daemons[2].call("PUT", path + uuid, {"BatchSize": 5})
+            for daemon in daemons:
+                self.wait_for(daemon, lambda daemon=daemon: daemon.call("GET", path + uuid)["BatchSize"] == 5)
+            owner = self.runs_mapping(daemons, uuid)
+            daemons.remove(owner)
+            owner.kill()
+            self.changes(daemons[0], function, range(11, 21))
+            self.assertEqual(sorted(set(function.versions()["a"])), list(range(1, 21)))
+            owner.start()
+            self.assertEqual(owner.call("GET", path + uuid)["BatchSize"], 5)
+            daemons[1].call("DELETE", path + uuid)
+            for daemon in (owner, *daemons):
+                self.wait_for(daemon, lambda daemon=daemon: daemon.call("GET", path)["EventSourceMappings"] == [])
+            self.wait_for(owner, lambda: not any(one["holds"] for one in owner.call("GET", "/fleet")["members"]))
+            before = len(function.records)
+            self.change(owner, "a", 21)
+            time.sleep(1)  # Nothing is to come.
+            self.assertEqual(len(function.records), before)
 
     def test_a_mapping_of_one_daemon_goes_on_in_a_fleet(self):
         with Function() as function:

@@ -202,25 +202,55 @@ Async<Result<HttpResponse>> describe(std::string id, int status, std::string_vie
   co_return answer_with(status, mapping_json(*mapping, stream, runtime.account(), state));
 }
 
-// The daemons of a fleet have the mappings of one template, so a client of one of them cannot change them.
-Result<void> may_change(const Runtime& runtime) {
-  if (!runtime.mappings_are_shared()) return {};
-  return invalid(
-      "The event source mappings of a fleet are those of its template: change it, and deploy it to each daemon");
+// The mapping that a client's call names. In a fleet, another daemon may just have made it.
+Async<std::optional<MappingState>> look_for_mapping(std::string name, Runtime& runtime) {
+  auto known = mapping_named(runtime, name);
+  if (known) co_return known;
+  auto looking = runtime.look_for(mapping_by_id(name));
+  co_await looking;
+  co_return mapping_named(runtime, name);
 }
 
-// A missing function is reported as a wrong parameter.
-Async<Result<std::string>> put(MappingDefinition mapping, Runtime& runtime) {
+// The id of the mapping that a client may change or remove.
+Async<Result<std::string>> changeable(std::string name, Runtime& runtime) {
+  std::string asked = name;
+  const auto mapping = co_await look_for_mapping(std::move(asked), runtime);
+  if (!mapping) co_return no_mapping();
+  std::string id = mapping->definition.id;
+  auto checking = runtime.check_is_of_clients(mapping_by_id(id));
+  auto checked = co_await checking;
+  if (!checked) co_return fail(std::move(checked.error()));
+  co_return id;
+}
+
+Result<void> fits(const MappingDefinition& mapping, Runtime& runtime) {
   if (!runtime.invoker().find(mapping.function)) {
-    co_return fail(ErrorCode::kResourceNotFound,
-                   "Function does not exist: " + function_arn(runtime.account(), mapping.function));
+    return fail(ErrorCode::kResourceNotFound,
+                "Function does not exist: " + function_arn(runtime.account(), mapping.function));
   }
   if (mapping.tumbling_window > seconds(0) && mapping.parallelization_factor > 1) {
-    co_return invalid("TumblingWindowInSeconds needs a ParallelizationFactor of 1");
+    return invalid("TumblingWindowInSeconds needs a ParallelizationFactor of 1");
   }
-  auto put = co_await runtime.put_mapping(std::move(mapping));
+  return {};
+}
+
+// One function has one mapping of a table.
+Result<void> is_new(const MappingDefinition& mapping, Runtime& runtime) {
+  for (const MappingState& other : runtime.mappings()) {
+    const MappingDefinition& d = other.definition;
+    if (d.table != mapping.table || d.function != mapping.function) continue;
+    return fail(ErrorCode::kConflict,
+                "The event source arn and function provided mapping already exists. Please update or delete the "
+                "existing mapping with UUID " +
+                    mapping_uuid(d.id));
+  }
+  return {};
+}
+
+// A part that is missing is reported as a wrong parameter.
+Result<std::string> with_client_words(Result<std::string> put) {
   if (!put && put.error().code == ErrorCode::kNotFound) put.error().code = ErrorCode::kValidation;
-  co_return put;
+  return put;
 }
 
 class CreateMapping final : public Operation {
@@ -229,7 +259,6 @@ class CreateMapping final : public Operation {
       : mapping_(std::move(mapping)), stream_(std::move(stream)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     Runtime& runtime = backend.runtime;
-    if (auto may = may_change(runtime); !may) co_return fail(std::move(may.error()));
     std::string table = stream_.table;
     auto described = co_await runtime.services().tables.describe_table(std::move(table));
     const bool there = described && !described->stream_label.empty() &&
@@ -237,16 +266,14 @@ class CreateMapping final : public Operation {
     if (!there) {
       co_return invalid("Stream not found: " + stream_arn(runtime.account(), stream_.table, stream_.label));
     }
-    for (const MappingState& other : runtime.mappings()) {
-      const MappingDefinition& d = other.definition;
-      if (d.table == mapping_.table && d.function == mapping_.function) {
-        co_return fail(ErrorCode::kConflict,
-                       "The event source arn and function provided mapping already exists. Please update or delete the "
-                       "existing mapping with UUID " +
-                           mapping_uuid(d.id));
-      }
-    }
-    auto id = co_await put(std::move(mapping_), runtime);
+    auto looking = runtime.look_for(function_by_name(mapping_.function));
+    co_await looking;
+    std::function<Result<void>()> check = [&runtime, mapping = mapping_]() -> Result<void> {
+      if (auto unique = is_new(mapping, runtime); !unique) return unique;
+      return fits(mapping, runtime);
+    };
+    auto creating = runtime.create_mapping(std::move(mapping_), std::move(check));
+    auto id = with_client_words(co_await creating);
     if (!id) co_return fail(std::move(id.error()));
     auto answer = co_await describe(std::move(*id), 202, {}, runtime);
     co_return answer;
@@ -261,13 +288,22 @@ class UpdateMapping final : public Operation {
  public:
   UpdateMapping(std::string id, MappingChange change) : id_(std::move(id)), change_(std::move(change)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
-    auto mapping = mapping_named(backend.runtime, id_);
-    if (!mapping) co_return no_mapping();
-    if (auto may = may_change(backend.runtime); !may) co_return fail(std::move(may.error()));
-    change_.apply(mapping->definition);
-    auto id = co_await put(std::move(mapping->definition), backend.runtime);
+    Runtime& runtime = backend.runtime;
+    std::string name = id_;
+    auto known = co_await changeable(std::move(name), runtime);
+    if (!known) co_return fail(std::move(known.error()));
+    if (change_.function) {
+      auto looking = runtime.look_for(function_by_name(*change_.function));
+      co_await looking;
+    }
+    std::function<Result<void>(MappingDefinition&)> change = [&runtime, change = change_](MappingDefinition& mapping) {
+      change.apply(mapping);
+      return fits(mapping, runtime);
+    };
+    auto changing = runtime.change_mapping(std::move(*known), std::move(change));
+    auto id = with_client_words(co_await changing);
     if (!id) co_return fail(std::move(id.error()));
-    auto answer = co_await describe(std::move(*id), 202, {}, backend.runtime);
+    auto answer = co_await describe(std::move(*id), 202, {}, runtime);
     co_return answer;
   }
 
@@ -280,7 +316,10 @@ class GetMapping final : public Operation {
  public:
   explicit GetMapping(std::string id) : id_(std::move(id)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
-    std::string id = id_;
+    std::string name = id_;
+    const auto mapping = co_await look_for_mapping(std::move(name), backend.runtime);
+    if (!mapping) co_return no_mapping();
+    std::string id = mapping->definition.id;
     auto answer = co_await describe(std::move(id), 200, {}, backend.runtime);
     co_return answer;
   }
@@ -293,15 +332,13 @@ class DeleteMapping final : public Operation {
  public:
   explicit DeleteMapping(std::string id) : id_(std::move(id)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
-    const auto mapping = mapping_named(backend.runtime, id_);
-    if (!mapping) co_return no_mapping();
-    // A client made it, before the daemon was in a fleet.
-    const bool is_clients = mapping_uuid(mapping->definition.id) == mapping->definition.id;
-    if (auto may = may_change(backend.runtime); !may && !is_clients) co_return fail(std::move(may.error()));
-    std::string id = mapping->definition.id;
+    std::string name = id_;
+    const auto known = co_await changeable(std::move(name), backend.runtime);
+    if (!known) co_return fail(known.error());
+    std::string id = *known;
     auto answer = co_await describe(std::move(id), 202, "Deleting", backend.runtime);
     if (!answer) co_return answer;
-    id = mapping->definition.id;
+    id = *known;
     auto removed = co_await backend.runtime.remove_mapping(std::move(id));
     if (!removed) co_return fail(std::move(removed.error()));
     co_return answer;

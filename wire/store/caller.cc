@@ -7,6 +7,7 @@
 #include "base/points.h"
 #include "base/url.h"
 #include "wire/auth/sigv4.h"
+#include "wire/http/http_date.h"
 #include "wire/store/answers.h"
 
 namespace freshet::remote {
@@ -63,6 +64,18 @@ Async<Result<std::string>> Caller::call(std::string operation, std::string body,
   co_return fail(std::move(last));
 }
 
+void Caller::read_clock(const HttpResponse& answer) {
+  const auto date = parse_http_date(std::string(header(answer.headers, "Date")));
+  if (!date) return;
+  date_ = date;
+  date_at_ = scheduler_.clock().boot();
+}
+
+std::optional<WallTime> Caller::store_time() const {
+  if (!date_) return std::nullopt;
+  return *date_ + std::chrono::duration_cast<milliseconds>(scheduler_.clock().boot() - date_at_);
+}
+
 Async<Caller::Sent> Caller::send(std::string operation, std::string body) {
   Sent sent;
   auto key = co_await keys_.current();
@@ -85,6 +98,7 @@ Async<Caller::Sent> Caller::send(std::string operation, std::string body) {
   const SignatureScope scope{options_.region, "dynamodb"};
   sign_request(request, sent.key, scope, scheduler_.clock().wall());
   auto answer = co_await http_.send(to + "/", std::move(request), options_.timeout);
+  if (answer && options_.reads_clock) read_clock(*answer);
   if (!answer) {
     sent.timed_out = answer.error().code == ErrorCode::kTimeout;
     const auto failure = was_never_sent(answer.error()) ? Failure::kBusy : Failure::kUnsure;

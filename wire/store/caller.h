@@ -5,6 +5,7 @@
 // Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that it returned.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct CallerOptions {
   std::string region = "us-east-1";
   milliseconds timeout{3'000};  // For each attempt.
   int attempts = 4;             // The most attempts of a call.
+  bool reads_clock = false;     // See Caller::store_time().
 };
 
 class Caller {
@@ -46,6 +48,10 @@ class Caller {
   // quota.
   bool may_hedge() { return quota_.take(RetryQuota::kRetryCosts); }
 
+  // The time by the store's clock: it is that, or up to a second later. Empty: `reads_clock` is not set, or no answer
+  // has said it.
+  std::optional<WallTime> store_time() const;
+
   Scheduler& scheduler() { return scheduler_; }
 
  private:
@@ -53,6 +59,7 @@ class Caller {
   Async<Sent> send(std::string operation, std::string body);
   const std::string& endpoint() const { return options_.endpoints[endpoint_]; }
   void leave(const std::string& endpoint);
+  void read_clock(const HttpResponse& answer);
 
   const CallerOptions options_;
   HttpClient& http_;
@@ -61,6 +68,8 @@ class Caller {
   Random& random_;
   RetryQuota quota_;
   size_t endpoint_ = 0;
+  std::optional<WallTime> date_;  // As the newest answer with a date has it.
+  BootTime date_at_{};            // When that answer came.
 };
 
 }  // namespace freshet::remote

@@ -227,6 +227,7 @@ Async<Result<ShardRecords>> RemoteStreams::records(std::string iterator) {
 }
 
 CallerOptions streams_caller_options(CallerOptions options) {
+  options.reads_clock = true;
   for (std::string& endpoint : options.endpoints) {
     const std::string_view host = "://dynamodb.";
     const size_t at = endpoint.find(host);

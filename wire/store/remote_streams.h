@@ -33,6 +33,7 @@ class RemoteStreams final : public EngineStreams {
   Async<Result<ShardPage>> shards(std::string arn, std::string after) override;
   Async<Result<std::string>> iterator(std::string arn, std::string shard, ShardStart start, std::string after) override;
   Async<Result<ShardRecords>> records(std::string iterator) override;
+  std::optional<WallTime> engine_time() const override { return streams_.store_time(); }
 
  private:
   Caller& tables_;

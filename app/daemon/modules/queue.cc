@@ -231,14 +231,13 @@ class QueueModule final : public Module {
     co_return co_await check_no_fleet(engine_under(*parts_->tables), parts_->loop.clock(), std::move(queues));
   }
   Async<Result<void>> deploy_in_fleet(const PlannedDeployment& planned) {
-    std::set<std::string> mappings = enabled_mappings();
-    if (!mappings.empty()) {
+    if (!enabled_mappings().empty()) {
       auto provided = co_await provide_positions_table(*parts_->tables);
       if (!provided) co_return provided;
     }
     auto queues = planned.queues;
     auto deployed = co_await units_->deploy(std::move(queues));
-    if (deployed) units_->set_units(*mappings_, std::move(mappings));
+    if (deployed) units_->set_units(*mappings_, enabled_mappings());
     co_return deployed;
   }
   void join_fleet(DaemonParts& parts) {
@@ -265,7 +264,9 @@ class QueueModule final : public Module {
     parts.fleet_units = units_.get();
     parts.member_calls = calls_.get();
     queues_->set_create_elsewhere(create_elsewhere());
-    parts.runtime->share_mappings();
+    parts.runtime->share_mappings([this] {
+      if (units_) units_->set_units(*mappings_, enabled_mappings());
+    });
     parts.runtime->share_schedules(parts.node, [this] { return units_ && units_->is_accepted(); });
   }
   Async<Result<void>> open_all(const PlannedDeployment& planned) {

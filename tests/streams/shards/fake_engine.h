@@ -163,6 +163,11 @@ class FakeEngine final : public EngineStreams {
     co_return page;
   }
 
+  std::optional<WallTime> engine_time() const override {
+    if (!says_time) return std::nullopt;
+    return std::chrono::floor<seconds>(scheduler_.clock().wall() - behind);
+  }
+
   double expired = 0;  // How likely each is, for one request.
   double fails = 0;
   double empty = 0;  // A page is empty although there is more.
@@ -173,7 +178,8 @@ class FakeEngine final : public EngineStreams {
   std::map<std::string, Error> refuses_shard;  // Reads of a shard.
   std::set<std::string> hidden;                // Lists lack these shards by mistake.
   seconds behind{};                            // Its clock is so much behind the daemon's.
-  std::optional<milliseconds> slow;            // The time of each answer; else it is drawn.
+  bool says_time = true;
+  std::optional<milliseconds> slow;  // The time of each answer; else it is drawn.
   size_t page_of_shards = 3;
   size_t page_of_records = 5;
   bool is_on = true;

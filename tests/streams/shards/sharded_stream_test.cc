@@ -121,6 +121,7 @@ TEST(ShardedStream, LatestLosesNothingWhereTheEnginesClockIsBehind) {
 
 TEST(ShardedStream, AfterLatestShardsThatFollowAndRestartsBearWhatASignatureBears) {
   ShardWorld world;
+  world.engine.says_time = false;
   world.engine.behind = std::chrono::minutes(10);
   world.begin(true);
   world.engine.split(0);
@@ -130,6 +131,22 @@ TEST(ShardedStream, AfterLatestShardsThatFollowAndRestartsBearWhatASignatureBear
   world.engine.write(3);
   world.attach();
   EXPECT_THAT(world.texts(world.read()), testing::UnorderedElementsAre("i0:1", "i3:1"));
+}
+
+TEST(ShardedStream, AfterARestartLatestIsStillThatByTheClockOfTheEngine) {
+  for (const bool says_time : {true, false}) {
+    ShardWorld world;
+    world.engine.says_time = says_time;
+    world.engine.behind = std::chrono::minutes(10);
+    world.engine.write(0);
+    world.sim.run_for(seconds(7));
+    world.begin(true);
+    world.restart();
+    world.engine.write(1);
+    world.attach();
+    const Texts all = world.texts(world.read());
+    EXPECT_EQ(all, says_time ? Texts{"i1:1"} : (Texts{"i0:1", "i1:1"})) << says_time;
+  }
 }
 
 TEST(ShardedStream, LatestIsStillThatWhereItsIteratorExpiresBeforeTheFirstChange) {

@@ -42,6 +42,7 @@ class CallerTest : public testing::Test {
     if (!caller_) {
       CallerOptions options;
       options.endpoints = endpoints;
+      options.reads_clock = reads_clock;
       caller_.emplace(std::move(options), http, keys, loop, random_);
     }
     return *caller_;
@@ -63,6 +64,7 @@ class CallerTest : public testing::Test {
   FakeHttp http;
   CountedKeys keys;
   std::vector<std::string> endpoints{"http://one:8000"};
+  bool reads_clock = false;
 
  private:
   Random random_{1};
@@ -84,6 +86,23 @@ TEST_F(CallerTest, SendsASignedRequestOfTheProtocol) {
   EXPECT_TRUE(header(request.headers, "Authorization")
                   .starts_with("AWS4-HMAC-SHA256 Credential=KEY0/20270115/us-east-1/"
                                "dynamodb/aws4_request, SignedHeaders="));
+}
+
+TEST_F(CallerTest, TheTimeGoesOnBetweenAnswers) {
+  reads_clock = true;
+  EXPECT_FALSE(caller().store_time());
+  const WallTime said(seconds(1'795'852'800));
+  HttpResponse dated = service_error(400, "ValidationException");
+  dated.headers.emplace_back("date", "Sat, 28 Nov 2026 08:00:00 GMT");
+  http.answers.push_back(dated);
+  static_cast<void>(call(kRead));
+  EXPECT_EQ(caller().store_time(), said);
+  loop.run_for(milliseconds(2500));
+  HttpResponse odd = accepted();
+  odd.headers.emplace_back("Date", "Saturday, 28-Nov-26 09:00:00 GMT");
+  http.answers.push_back(odd);
+  static_cast<void>(call(kRead));
+  EXPECT_EQ(caller().store_time(), said + milliseconds(2500)) << "a date that is not read says nothing";
 }
 
 TEST_F(CallerTest, ARefusalIsFinal) {
