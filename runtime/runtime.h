@@ -154,7 +154,7 @@ class Runtime {
   // the rest continues from its position with the new one. Another table begins at the starting position.
   Async<Result<std::string>> put_mapping(MappingDefinition mapping);
   // For clients: a new mapping, unless `check` refuses it, which is called when all changes before this one hold. In a
-  // fleet, the mapping has begun when this returns, although it may run somewhat later.
+  // fleet, the mapping has begun when this returns, although it may run some moments later.
   Async<Result<std::string>> create_mapping(MappingDefinition mapping, std::function<Result<void>()> check);
   // For clients: changes the mapping as it is when all changes before this one hold. Errors of `change`, too;
   // kResourceNotFound if there is no such mapping.

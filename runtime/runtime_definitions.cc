@@ -1,6 +1,7 @@
 // The part of the runtime for definitions that the daemons of a fleet share.
 #include <utility>
 
+#include "runtime/definitions/definition_items.h"
 #include "runtime/invoke/codec.h"
 #include "runtime/runtime_parts.h"
 #include "streams/topic_records.h"
@@ -97,12 +98,8 @@ Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
 Async<Result<std::string>> Runtime::create_mapping(MappingDefinition mapping, std::function<Result<void>()> check) {
   if (mapping.id.empty()) mapping.id = parts_->ports.random.uuid();
   const std::string id = mapping.id;
-  auto making = parts_->for_client<std::string>(
-      mapping_by_id(id), [this, mapping, check] { return parts_->mappings.put(mapping, check); });
-  auto made = co_await making;
-  // After an error, it begins when a daemon first runs it.
-  if (made) co_await parts_->mappings.begin_for_all(id);
-  co_return made;
+  return parts_->for_client<std::string>(mapping_by_id(id),
+                                         [this, mapping, check] { return parts_->mappings.create(mapping, check); });
 }
 
 Async<Result<std::string>> Runtime::change_mapping(std::string id,
@@ -117,17 +114,19 @@ Async<Result<void>> Runtime::remove_mapping(std::string id) {
 
 // Other daemons may still have a template's mapping, so its positions stay.
 Async<Result<void>> Runtime::Parts::remove_mapping(std::string id) {
-  const auto known = mappings.find(id);
-  bool is_clients = false;
+  using Positions = EventSourceMappings::Positions;
+  Positions positions = Positions::kStay;
   if (definitions) {
     auto looking = definitions->is_of_template(mapping_by_id(id));
     const auto own = co_await looking;
-    is_clients = own && !*own;
+    if (own && !*own) positions = Positions::kGo;
   }
-  auto removing = mappings.remove(std::move(id));
-  auto removed = co_await removing;
-  if (removed && known && is_clients) mappings.remove_positions_later(*known);
-  co_return removed;
+  co_return co_await mappings.remove(std::move(id), positions);
+}
+
+Async<Result<void>> Runtime::Parts::before_sharing(Item item) {
+  if (key_of(item).kind != kMappingKind) return Result<void>();
+  return mappings.bring_positions(mapping_of(item));
 }
 
 void Runtime::Parts::follow(const DefinitionKey& key, const Item* item) {

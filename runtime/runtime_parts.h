@@ -128,6 +128,7 @@ struct Runtime::Parts final : DefinitionFollower {
   void follow_qualifiers(const std::string& name, const Item* item);
   void follow_mapping(const std::string& id, const Item* item);
   Async<Result<void>> remove_mapping(std::string id);
+  Async<Result<void>> before_sharing(Item item) override;
 
   void remove_endpoints(const std::string& subscription_arn) {
     for (const std::string& target : {subscription_arn, confirmation_target(subscription_arn)}) {

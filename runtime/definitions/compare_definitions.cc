@@ -142,6 +142,11 @@ Async<Result<void>> SharedDefinitions::bring_along(std::vector<Item> items) {
   auto given = co_await giving;
   if (!given) co_return fail(std::move(given.error()));
   if (given->empty()) co_return Result<void>();
+  for (const Item& item : *given) {
+    auto preparing = follower_.before_sharing(item);
+    auto prepared = co_await preparing;
+    if (!prepared) co_return prepared;
+  }
   std::stable_sort(given->begin(), given->end(), [](const Item& a, const Item& b) {
     const DefinitionKey first = key_of(a);
     const DefinitionKey second = key_of(b);

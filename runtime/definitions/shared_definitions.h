@@ -41,6 +41,9 @@ class DefinitionFollower {
   virtual ~DefinitionFollower() = default;
   // The item of that key as the system table has it now; null: it is gone. It may be the same as before.
   virtual void follow(const DefinitionKey& key, const Item* item) = 0;
+  // Called with an item that this daemon has made alone, before other daemons have it. They must find in the engine
+  // what they need for it.
+  virtual Async<Result<void>> before_sharing(Item item) = 0;
 };
 
 // The folders of this daemon with code that clients uploaded. Each is named by the archive that it was made of.

@@ -7,6 +7,7 @@
 
 #include "runtime/invoke/codec.h"
 #include "streams/system_table.h"
+#include "tables/lease/definition_log.h"
 #include "tables/lease/positions_table.h"
 #include "tables/traits.h"
 
@@ -144,10 +145,7 @@ void EventSourceMappings::accept(MappingDefinition mapping) {
 }
 
 void EventSourceMappings::forget(std::string id) {
-  static_cast<void>(changes_.run<bool>([this, id = std::move(id)] {
-    forget_now(id);
-    return Async<bool>(true);
-  }));
+  static_cast<void>(changes_.run<bool>([this, id = std::move(id)] { return forget_now(id); }));
 }
 
 void EventSourceMappings::accept_now(MappingDefinition mapping) {
@@ -162,10 +160,27 @@ void EventSourceMappings::accept_now(MappingDefinition mapping) {
   report_change();
 }
 
-void EventSourceMappings::forget_now(const std::string& id) {
-  if (mappings_.erase(id) == 0) return;
+void EventSourceMappings::drop(const std::string& id) {
+  mappings_.erase(id);
   if (shards_) shards_->forget(id);
   report_change();
+}
+
+// What this daemon itself has stored of it.
+std::vector<WriteInput> EventSourceMappings::own_positions(const std::string& id) const {
+  std::vector<WriteInput> writes = position_removals(id);
+  if (!shards_) return writes;
+  const auto more = is_shared() ? shards_->own_removals(id) : shards_->removals(id);
+  writes.insert(writes.end(), more.begin(), more.end());
+  return writes;
+}
+
+Async<bool> EventSourceMappings::forget_now(std::string id) {
+  if (!mappings_.contains(id)) co_return false;
+  drop(id);
+  std::vector<WriteInput> writes = own_positions(id);
+  co_await write_together(parts_.tables, std::move(writes));  // After an error, some small items are left.
+  co_return true;
 }
 
 Async<Result<void>> EventSourceMappings::write(std::string id, std::vector<WriteInput> writes) {
@@ -173,9 +188,19 @@ Async<Result<void>> EventSourceMappings::write(std::string id, std::vector<Write
   return write_alone(parts_.tables, std::move(writes));
 }
 
-Async<Result<std::string>> EventSourceMappings::put(MappingDefinition mapping, Check check) {
+Async<Result<std::string>> EventSourceMappings::put(MappingDefinition mapping) {
+  return changes_.run<Result<std::string>>([this, mapping = std::move(mapping)] { return put_now(mapping); });
+}
+
+Async<Result<std::string>> EventSourceMappings::create(MappingDefinition mapping, Check check) {
   return changes_.run<Result<std::string>>(
-      [this, mapping = std::move(mapping), check = std::move(check)] { return put_now(mapping, check); });
+      [this, mapping = std::move(mapping), check = std::move(check)] { return create_now(mapping, check); });
+}
+
+Async<Result<std::string>> EventSourceMappings::create_now(MappingDefinition mapping, Check check) {
+  if (mapping.id.empty()) mapping.id = random_.uuid();
+  if (auto may = check(); !may) co_return fail(std::move(may.error()));
+  co_return co_await put_now(std::move(mapping), true);
 }
 
 Async<Result<std::string>> EventSourceMappings::change(std::string id, Change change) {
@@ -185,17 +210,15 @@ Async<Result<std::string>> EventSourceMappings::change(std::string id, Change ch
 
 Async<Result<std::string>> EventSourceMappings::change_now(std::string id, Change change) {
   const auto known = mappings_.find(id);
-  if (known == mappings_.end()) co_return fail(ErrorCode::kResourceNotFound, "The resource you requested does not exist.");
+  if (known == mappings_.end())
+    co_return fail(ErrorCode::kResourceNotFound, "The resource you requested does not exist.");
   MappingDefinition mapping = known->second->definition();
   if (auto changed = change(mapping); !changed) co_return fail(std::move(changed.error()));
-  auto put = co_await put_now(std::move(mapping), nullptr);
+  auto put = co_await put_now(std::move(mapping));
   co_return put;
 }
 
-Async<Result<std::string>> EventSourceMappings::put_now(MappingDefinition mapping, Check check) {
-  if (check) {
-    if (auto may = check(); !may) co_return fail(std::move(may.error()));
-  }
+Async<Result<std::string>> EventSourceMappings::put_now(MappingDefinition mapping, bool begins) {
   if (auto good = EventSourceMapping::check(mapping); !good) co_return fail(std::move(good.error()));
   mapping.table = table_name(mapping.table);
   const FunctionPtr function = functions_.find(mapping.function);
@@ -213,7 +236,18 @@ Async<Result<std::string>> EventSourceMappings::put_now(MappingDefinition mappin
   MappingDefinition asked = mapping;
   auto first = co_await first_place(std::move(asked));
   if (!first) co_return fail(std::move(first.error()));
+  if (is_shared() && (begins || mapping.enabled)) {
+    auto provided = co_await provide_positions_table(parts_.tables);
+    if (!provided) co_return fail(std::move(provided.error()));
+  }
+  MappingDefinition copy = mapping;
+  if (is_shared() && begins) {
+    auto begun = co_await begin_for_all(std::move(copy));
+    if (!begun) co_return fail(std::move(begun.error()));
+    copy = mapping;
+  }
   auto stored = co_await store(std::move(mapping), std::move(*first));
+  if (!stored && is_shared() && begins) remove_positions_later(std::move(copy));
   if (!stored) co_return fail(std::move(stored.error()));
   co_return id;
 }
@@ -225,10 +259,6 @@ Async<Result<void>> EventSourceMappings::store(MappingDefinition mapping, FirstP
   writes.emplace_back(put_system_item(to_item(mapping)));
   if (first.stream) {
     for (WriteInput& write : shards_->start_writes(*first.stream)) writes.push_back(std::move(write));
-  }
-  if (is_shared() && mapping.enabled) {
-    auto provided = co_await provide_positions_table(parts_.tables);
-    if (!provided) co_return provided;
   }
   std::string written_id = id;
   auto written = co_await write(std::move(written_id), std::move(writes));
@@ -243,31 +273,36 @@ Async<Result<void>> EventSourceMappings::store(MappingDefinition mapping, FirstP
   co_return Result<void>();
 }
 
-Async<Result<void>> EventSourceMappings::remove(std::string id) {
-  return changes_.run<Result<void>>([this, id = std::move(id)] { return remove_now(id); });
+Async<Result<void>> EventSourceMappings::remove(std::string id, Positions positions) {
+  return changes_.run<Result<void>>([this, id = std::move(id), positions] { return remove_now(id, positions); });
 }
 
-Async<Result<void>> EventSourceMappings::remove_now(std::string id) {
-  if (!mappings_.contains(id)) {
+Async<Result<void>> EventSourceMappings::remove_now(std::string id, Positions positions) {
+  const auto known = mappings_.find(id);
+  if (known == mappings_.end()) {
     co_return fail(ErrorCode::kNotFound, fmt::format("There is no event source mapping \"{}\"", id));
   }
-  std::vector<WriteInput> writes = position_removals(id);
+  MappingDefinition mapping = known->second->definition();
+  std::vector<WriteInput> writes = own_positions(id);
   writes.emplace_back(delete_system_item(kMappingKind, id));
-  if (shards_ && !is_shared()) {
-    for (WriteInput& write : shards_->removals(id)) writes.push_back(std::move(write));
-  }
   std::string written_id = id;
   auto written = co_await write(std::move(written_id), std::move(writes));
-  if (written) forget_now(id);
+  if (written) drop(id);
+  if (written && positions == Positions::kGo) remove_positions_later(std::move(mapping));
   co_return written;
 }
 
-Async<Result<void>> EventSourceMappings::begin_for_all(std::string id) {
-  const auto known = mappings_.find(id);
-  if (known == mappings_.end() || !is_shared()) co_return Result<void>();
-  const MappingDefinition mapping = known->second->definition();
+Async<Result<void>> EventSourceMappings::begin_for_all(MappingDefinition mapping) {
   ShardReader reader{mapping.id, mapping.table};
   co_return co_await shards_->begin_for_all(std::move(reader), mapping.starting_position == StartingPosition::kLatest);
+}
+
+Async<Result<void>> EventSourceMappings::bring_positions(MappingDefinition mapping) {
+  if (!is_shared()) co_return Result<void>();
+  auto provided = co_await provide_positions_table(parts_.tables);
+  if (!provided) co_return provided;
+  ShardReader reader{mapping.id, mapping.table};
+  co_return co_await shards_->bring_for_all(std::move(reader));
 }
 
 void EventSourceMappings::remove_positions_later(MappingDefinition mapping) {
@@ -277,14 +312,13 @@ void EventSourceMappings::remove_positions_later(MappingDefinition mapping) {
 // A daemon that still ran it would begin anew without its positions, and deliver changes again.
 Async<void> EventSourceMappings::remove_positions(MappingDefinition mapping) {
   co_await sleep_for(parts_.scheduler, kRemovedEverywhere);
-  if (mappings_.contains(mapping.id)) co_return;
+  GetItemInput get = get_system_item(kMappingKind, mapping.id);
+  get.table = kDefinitionsTable;
+  get.consistent = true;
+  const auto there = co_await parts_.tables.get_item(std::move(get));
+  if (!there || *there) co_return;  // It was made, although the answer was lost.
   ShardReader reader{mapping.id, mapping.table};
   co_await shards_->remove_for_all(std::move(reader));  // After an error, some small items are left.
-}
-
-std::optional<MappingDefinition> EventSourceMappings::find(const std::string& id) const {
-  const auto known = mappings_.find(id);
-  return known == mappings_.end() ? std::nullopt : std::optional(known->second->definition());
 }
 
 std::vector<MappingState> EventSourceMappings::list() const {

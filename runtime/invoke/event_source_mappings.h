@@ -60,20 +60,20 @@ class EventSourceMappings {
   void start();
   // kValidation for a bad definition, kNotFound for a function or a stream that does not exist, kLimitExceeded for too
   // many readers of a table.
-  // With the errors of `check`; null: there is none.
-  Async<Result<std::string>> put(MappingDefinition mapping, Check check = nullptr);
+  Async<Result<std::string>> put(MappingDefinition mapping);
+  // For clients: a new mapping, unless `check` refuses it. In a fleet, it begins now, whichever daemon runs it later.
+  Async<Result<std::string>> create(MappingDefinition mapping, Check check);
   // Changes the mapping as it is in the turn of this change. Errors as put(), and those of `change`; kResourceNotFound
   // if there is no such mapping.
   Async<Result<std::string>> change(std::string id, Change change);
-  Async<Result<void>> remove(std::string id);  // kNotFound.
-  // In a fleet, for a mapping of a client that was just made: it begins now, whichever daemon runs it later. Without
-  // effect if it has begun.
-  Async<Result<void>> begin_for_all(std::string id);
-  // In a fleet, for a mapping of a client that was just removed: removes its stored positions once all daemons have
-  // ended it.
-  void remove_positions_later(MappingDefinition mapping);
+  enum class Positions {
+    kStay,  // In a fleet: other daemons may still have the mapping.
+    kGo,    // They are removed, in a fleet once all daemons have ended it.
+  };
+  Async<Result<void>> remove(std::string id, Positions positions);  // kNotFound.
+  // In a fleet, for a mapping that this daemon had alone: other daemons can go on with it from now on.
+  Async<Result<void>> bring_positions(MappingDefinition mapping);
   bool has(const std::string& id) const { return mappings_.contains(id); }
-  std::optional<MappingDefinition> find(const std::string& id) const;
   std::vector<MappingState> list() const;
 
   void pause();  // Delivers nothing more after the current batches. Permanent.
@@ -92,15 +92,20 @@ class EventSourceMappings {
   Result<void> fits_engine(const MappingDefinition& mapping, const FunctionDefinition& function) const;
   Async<Result<FirstPlace>> first_place(MappingDefinition mapping);
   Async<Result<FirstPlace>> first_place_in_shards(MappingDefinition mapping);
-  Async<Result<std::string>> put_now(MappingDefinition mapping, Check check);
+  Async<Result<std::string>> put_now(MappingDefinition mapping, bool begins = false);
+  Async<Result<std::string>> create_now(MappingDefinition mapping, Check check);
+  Async<Result<void>> begin_for_all(MappingDefinition mapping);
   Async<Result<std::string>> change_now(std::string id, Change change);
   void accept_now(MappingDefinition mapping);
-  void forget_now(const std::string& id);
+  void drop(const std::string& id);
+  Async<bool> forget_now(std::string id);
+  std::vector<WriteInput> own_positions(const std::string& id) const;
   Async<Result<void>> write(std::string id, std::vector<WriteInput> writes);
   void report_change() const;
+  void remove_positions_later(MappingDefinition mapping);
   Async<void> remove_positions(MappingDefinition mapping);
   Async<Result<void>> store(MappingDefinition mapping, FirstPlace first);
-  Async<Result<void>> remove_now(std::string id);
+  Async<Result<void>> remove_now(std::string id, Positions positions);
   Async<Result<void>> save_now();
 
   MappingParts parts_;

@@ -62,7 +62,10 @@ PutItemInput ShardCheckpoints::start_write() const {
     if (stored.rev == 0) passed.elements.emplace_back(shard);
   }
   if (!passed.elements.empty()) item.set("over", Value(std::move(passed)));
-  if (start_.from) item.set("from", Value::number(epoch_ms(*start_.from)));
+  if (start_.from) {
+    item.set("from", Value::number(epoch_ms(*start_.from)));
+    item.set("since", Value::number(epoch_ms(*start_.from + kSignatureMargin)));  // For versions that know only this.
+  }
   return put_system_item(std::move(item));
 }
 
@@ -161,6 +164,24 @@ ShardCheckpoints ShardCheckpoints::started(const Item& item) {
   ShardCheckpoints begun(std::move(start));
   begun.pass(shards_in(item.find("over")));
   return begun;
+}
+
+// The start is the last, so that another call finds what one that failed has left.
+Async<Result<std::vector<WriteInput>>> all_removals(Tables& tables, std::string table, std::string reader) {
+  std::string of = table;
+  std::string kind(kMarkKind);
+  std::string prefix = reader + "/";
+  auto marks = co_await load_items_of(tables, std::move(of), std::move(kind), std::move(prefix));
+  if (!marks) co_return fail(std::move(marks.error()));
+  std::vector<WriteInput> writes;
+  for (const ItemRef& ref : *marks) {
+    const Item item = ref.decode();
+    if (item.string_or("reader") != reader) continue;
+    writes.emplace_back(delete_system_item(kMarkKind, item.string_or("id")));
+  }
+  writes.emplace_back(delete_system_item(kStartKind, reader));
+  move_to_table(writes, table);
+  co_return writes;
 }
 
 Async<Result<std::map<std::string, ShardCheckpoints>>> load_checkpoints(Tables& tables) {

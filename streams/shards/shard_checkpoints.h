@@ -88,6 +88,8 @@ struct StoredReader {
   std::optional<ShardCheckpoints> checkpoints;  // Empty: the reader has no start.
   std::vector<WriteInput> left_over;            // The writes that remove the marks of earlier starts.
 };
+// The writes that remove all of one reader from such a table, also if it has no start.
+Async<Result<std::vector<WriteInput>>> all_removals(Tables& tables, std::string table, std::string reader);
 // Loads one reader from a table that has the keys of the system table.
 Async<Result<StoredReader>> load_reader(Tables& tables, std::string table, std::string reader);
 

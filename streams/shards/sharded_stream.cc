@@ -157,10 +157,13 @@ Async<void> ShardedStream::follow(std::string shard) {
   Place place;
   const ShardMark* mark = checkpoints_.find(shard);
   if (mark) place.after = mark->after;
-  if (auto iterator = latest_.extract(shard)) place.iterator = std::move(iterator.mapped());
+  if (auto iterator = latest_.extract(shard)) {
+    place.iterator = std::move(iterator.mapped());
+    place.by_time = false;
+  }
   for (bool ended = false; !ended;) {
     const Found found = co_await read_in_turn(shard, place);
-    milliseconds wait = kAfterRecords;
+    milliseconds wait = place.passes ? milliseconds(0) : kAfterRecords;
     if (found == Found::kFailure) wait = doubled(kFirstRetry, place.failures - 1, kLongestRetry);
     if (place.empty_pages > 0) wait = std::max(wait, doubled(kFirstIdle, place.empty_pages - 1, kLongestIdle));
     ended = found == Found::kEnd;
@@ -217,12 +220,13 @@ Async<ShardedStream::Found> ShardedStream::read_once(const std::string& shard, P
     auto iterator = co_await parts_.engine.iterator(std::move(arn), std::move(id), start, std::move(after));
     if (!iterator) co_return failed(shard, place, iterator.error());
     place.iterator = std::move(*iterator);
-    place.by_time = start == ShardStart::kHorizon && !checkpoints_.find(shard);
+    place.by_time = place.by_time || start == ShardStart::kHorizon;
   }
   std::string iterator = place.iterator;
   auto page = co_await parts_.engine.records(std::move(iterator));
   if (!page) co_return failed(shard, place, page.error());
   place.failures = 0;
+  place.passes = false;
   trouble_.erase(shard);
   place.empty_pages = page->records.empty() ? place.empty_pages + 1 : 0;
   place.iterator = page->next;
@@ -271,18 +275,18 @@ void ShardedStream::in_trouble(const std::string& shard, int failures, const Err
 
 bool ShardedStream::is_too_old(const ChangeRecord& record) const {
   const std::optional<WallTime>& from = checkpoints_.start().from;
-  return from && record.at < *from;
+  return from && record.at != WallTime{} && record.at < *from;  // An engine may not say the time.
 }
 
 void ShardedStream::take(const std::string& shard, Place& place, ShardRecords page) {
   if (page.records.empty()) return;
   place.after = page.records.back().number;
-  const bool passes_last = place.by_time && is_too_old(page.records.back().record);
+  place.passes = place.by_time && is_too_old(page.records.back().record);
   for (ShardRecord& record : page.records) {
     if (place.by_time && is_too_old(record.record)) continue;
     order_.add(shard, std::move(record));
   }
-  if (passes_last) order_.pass(shard, place.after);
+  if (place.passes) order_.pass(shard, place.after);
   wake(readers_);
 }
 

@@ -93,8 +93,10 @@ class ShardedStream {
   struct Place {
     std::string iterator;  // Empty: get one.
     std::string after;     // The number of the last record that was read; empty: none.
-    // Read from the oldest change that is kept, and without a mark: what is older than the start is passed over.
-    bool by_time = false;
+    // What is older than the start is passed over. False while it is read from where the engine said that new changes
+    // begin.
+    bool by_time = true;
+    bool passes = false;  // The last page was passed over to its end.
     int failures = 0;     // In a row.
     int empty_pages = 0;  // In a row.
   };

@@ -106,13 +106,16 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, boo
                    fmt::format("Requested resource not found: Table: {} has no stream", reader.table));
   }
   const std::string id = reader.id;
-  ShardCheckpoints marks = new_start(reader, *stream, latest);
+  std::vector<std::string> closed;
   if (latest) {
     std::string arn = stream->arn;
-    auto closed = co_await closed_shards(std::move(arn));
-    if (!closed) co_return fail(std::move(closed.error()));
-    marks.pass(*closed);
+    auto found = co_await closed_shards(std::move(arn));
+    if (!found) co_return fail(std::move(found.error()));
+    closed = std::move(*found);
   }
+  // The last answer has said what time it is at the engine.
+  ShardCheckpoints marks = new_start(reader, *stream, latest);
+  marks.pass(closed);
   auto opened = std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(*stream), std::move(marks), 1);
   auto done = co_await opened->open(latest);
   if (!done) co_return fail(std::move(done.error()));
@@ -213,15 +216,27 @@ Async<Result<void>> ShardedStreams::load_shared(ShardReader reader) {
   co_return Result<void>();
 }
 
+// What this daemon has of it from the time before the fleet; null: nothing, or of another table.
+const ShardCheckpoints* ShardedStreams::own(const ShardReader& reader) const {
+  const auto mine = own_.find(reader.id);
+  if (mine == own_.end()) return nullptr;
+  const std::string& table = mine->second.start().table;
+  return table.empty() || table == reader.table ? &mine->second : nullptr;
+}
+
+Async<Result<void>> ShardedStreams::bring_along(ShardReader reader) {
+  const ShardCheckpoints* mine = own(reader);
+  if (mine == nullptr || stored_.contains(reader.id)) co_return Result<void>();
+  auto stored = co_await store_own(reader, *mine);
+  if (!stored) co_return stored;
+  co_return co_await load_shared(std::move(reader));
+}
+
 // Stores in the shared table what this daemon has of a reader that is not there. Marks come first: no daemon uses them
 // before their start is there. If another daemon stores a start meanwhile, these marks are left over.
-Async<Result<void>> ShardedStreams::bring_along(ShardReader reader) {
-  const auto mine = own_.find(reader.id);
-  if (mine == own_.end() || stored_.contains(reader.id)) co_return Result<void>();
-  const std::string& table = mine->second.start().table;
-  if (!table.empty() && table != reader.table) co_return Result<void>();
-  const ShardCheckpoints begun = mine->second.begun_as(stored_name(reader), reader.table);
-  for (auto& mark : begun.writes(mine->second.marks_with_items())) {
+Async<Result<void>> ShardedStreams::store_own(ShardReader reader, const ShardCheckpoints& mine) {
+  const ShardCheckpoints begun = mine.begun_as(stored_name(reader), reader.table);
+  for (auto& mark : begun.writes(mine.marks_with_items())) {
     std::vector<WriteInput> one;
     one.push_back(std::move(mark));
     move_to_table(one, parts_.shared_table);
@@ -232,30 +247,51 @@ Async<Result<void>> ShardedStreams::bring_along(ShardReader reader) {
   std::vector<WriteInput> start;
   start.emplace_back(begun.start_write_after(nullptr));
   move_to_table(start, parts_.shared_table);
-  auto written = co_await write_together(parts_.tables, std::move(start));
-  if (!written) co_return written;
-  co_return co_await load_shared(std::move(reader));
+  co_return co_await write_together(parts_.tables, std::move(start));
+}
+
+Async<Result<bool>> ShardedStreams::has_start(ShardReader reader) const {
+  std::string table = parts_.shared_table;
+  auto stored = co_await load_reader(parts_.tables, std::move(table), stored_name(reader));
+  if (!stored) co_return fail(std::move(stored.error()));
+  co_return stored->checkpoints.has_value();
 }
 
 Async<Result<void>> ShardedStreams::begin_for_all(ShardReader reader, bool latest) {
-  auto loaded = co_await load_shared(reader);
-  if (!loaded || stored_.contains(reader.id)) co_return loaded;
+  auto there = co_await has_start(reader);
+  if (!there) co_return fail(std::move(there.error()));
+  if (*there) co_return Result<void>();
   auto opened = co_await open_new(std::move(reader), latest);
   if (!opened) co_return fail(std::move(opened.error()));
-  auto written = co_await write_together(parts_.tables, start_writes(**opened));
+  std::vector<WriteInput> start;
+  start.emplace_back((*opened)->checkpoints().start_write_after(nullptr));
+  move_to_table(start, parts_.shared_table);
+  auto written = co_await write_together(parts_.tables, std::move(start));
   const bool is_begun = !written && written.error().code == ErrorCode::kConditionalCheckFailed;
   co_return is_begun ? Result<void>() : written;
 }
 
+Async<Result<void>> ShardedStreams::bring_for_all(ShardReader reader) {
+  const ShardCheckpoints* mine = own(reader);
+  if (mine == nullptr) co_return Result<void>();
+  auto there = co_await has_start(reader);
+  if (!there) co_return fail(std::move(there.error()));
+  if (*there) co_return Result<void>();
+  auto stored = co_await store_own(std::move(reader), *mine);
+  const bool is_begun = !stored && stored.error().code == ErrorCode::kConditionalCheckFailed;
+  co_return is_begun ? Result<void>() : stored;
+}
+
 Async<Result<void>> ShardedStreams::remove_for_all(ShardReader reader) {
   std::string table = parts_.shared_table;
-  auto stored = co_await load_reader(parts_.tables, std::move(table), stored_name(reader));
-  if (!stored) co_return fail(std::move(stored.error()));
-  if (!stored->checkpoints) co_return Result<void>();
-  std::vector<WriteInput> gone = stored->checkpoints->removals();
-  move_to_table(gone, parts_.shared_table);
-  std::move(stored->left_over.begin(), stored->left_over.end(), std::back_inserter(gone));
-  co_return co_await write_together(parts_.tables, std::move(gone));
+  auto gone = co_await all_removals(parts_.tables, std::move(table), stored_name(reader));
+  if (!gone) co_return fail(std::move(gone.error()));
+  co_return co_await write_together(parts_.tables, std::move(*gone));
+}
+
+std::vector<WriteInput> ShardedStreams::own_removals(const std::string& id) const {
+  const auto mine = own_.find(id);
+  return mine == own_.end() ? std::vector<WriteInput>() : mine->second.removals();
 }
 
 // The stream to read at this place. A stored ARN finds it even if the table is gone.

@@ -53,11 +53,16 @@ class ShardedStreams {
   // gone is followed by the table's latest one; the event STREAM_RECORDS_LOST reports that. kResourceNotFound if the
   // table has no stream to read, kResourceInUse while the reader is opened anew.
   Async<Result<ShardedStreamPtr>> attach(ShardReader reader, Place place);
-  // In a fleet, for a new reader: stores where it starts, so that the daemon that attaches it first goes on from there,
-  // however much later that is. Does nothing if a daemon has stored a start. It is not open afterwards.
+  // In a fleet, for a new reader that nobody attaches yet: stores where it starts, so that the daemon that attaches it
+  // first goes on from there, however much later that is. Does nothing if there is a start.
   Async<Result<void>> begin_for_all(ShardReader reader, bool latest);
+  // In a fleet, for a reader that only this daemon has had: the daemon that attaches it first goes on where this one
+  // stopped before it was in the fleet. Does nothing if there is a start, or nothing of it here.
+  Async<Result<void>> bring_for_all(ShardReader reader);
   // In a fleet: removes what any daemon has stored of the reader, which must not run any more.
   Async<Result<void>> remove_for_all(ShardReader reader);
+  // In a fleet: the writes that remove what this daemon has of the reader from the time before.
+  std::vector<WriteInput> own_removals(const std::string& id) const;
   // Stops the reader until the next attach(). The holder of its stream may go on with it.
   void close(const std::string& id);
   // The reader is gone: the writes that remove what it has stored. Call forget() once they are made.
@@ -73,6 +78,9 @@ class ShardedStreams {
   std::string stored_name(const ShardReader& reader) const;
   Async<Result<void>> load_shared(ShardReader reader);
   Async<Result<void>> bring_along(ShardReader reader);
+  const ShardCheckpoints* own(const ShardReader& reader) const;
+  Async<Result<void>> store_own(ShardReader reader, const ShardCheckpoints& mine);
+  Async<Result<bool>> has_start(ShardReader reader) const;
   const ShardCheckpoints* known(const std::string& id) const;
   bool is_opened_anew(const std::string& id) const;
 

@@ -238,7 +238,7 @@ Result<void> fits(const MappingDefinition& mapping, Runtime& runtime) {
 Result<void> is_new(const MappingDefinition& mapping, Runtime& runtime) {
   for (const MappingState& other : runtime.mappings()) {
     const MappingDefinition& d = other.definition;
-    if (d.table != mapping.table || d.function != mapping.function) continue;
+    if (d.id == mapping.id || d.table != mapping.table || d.function != mapping.function) continue;
     return fail(ErrorCode::kConflict,
                 "The event source arn and function provided mapping already exists. Please update or delete the "
                 "existing mapping with UUID " +
@@ -296,8 +296,10 @@ class UpdateMapping final : public Operation {
       auto looking = runtime.look_for(function_by_name(*change_.function));
       co_await looking;
     }
-    std::function<Result<void>(MappingDefinition&)> change = [&runtime, change = change_](MappingDefinition& mapping) {
+    std::function<Result<void>(MappingDefinition&)> change =
+        [&runtime, change = change_](MappingDefinition& mapping) -> Result<void> {
       change.apply(mapping);
+      if (auto unique = is_new(mapping, runtime); !unique) return unique;
       return fits(mapping, runtime);
     };
     auto changing = runtime.change_mapping(std::move(*known), std::move(change));

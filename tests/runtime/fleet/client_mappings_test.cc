@@ -183,21 +183,51 @@ TEST_F(ClientMappings, OneThatIsRemovedLeavesNothing) {
 
 TEST_F(ClientMappings, WhatADaemonHadAloneComesAlong) {
   is_of_clients = false;
+  is_alone = true;
   mapping.id = "of-a-client";
   Daemon& alone = start("a");
   world.run_until([&] { return alone.is_ready; }, kLong);
+  for (int i = 0; i < kItems; ++i) changes->write(i);
+  until_done();
+  pass(seconds(5));
   kill("a");
-  mapping.id = "of-another";
-  Daemon& other = start("b");
-  world.run_until([&] { return other.is_ready; }, kLong);
-  kill("b");
+  const size_t before = deliveries;
   is_of_clients = true;
+  is_alone = false;
   Daemon& a = begin_daemon("a");
   Daemon& b = begin_daemon("b");
   all_follow();
   ASSERT_EQ(shown(a).size(), 1u);
-  EXPECT_EQ(shown(a).at(0).id, "of-a-client");
-  EXPECT_EQ(shown(b), shown(a)) << "the same table drives the same function: changes would come twice";
+  EXPECT_EQ(shown(b), shown(a));
+  changes->write(0);
+  serve_at(b, "of-a-client", true);
+  until_done();
+  EXPECT_EQ(deliveries, before + 1) << "another daemon goes on where the first one has stopped";
+  // What this daemon has of it from before goes with it.
+  ASSERT_TRUE(wait(b.runtime->remove_mapping("of-a-client")));
+  all_follow();
+  for (const char* kind : {"mapping", "shard-reader", "shard-mark"}) {
+    EXPECT_TRUE(must(load_system_items(folder_of("a"), kind)).empty()) << kind;
+  }
+}
+
+TEST_F(ClientMappings, ASecondOneOfAFunctionAndATableDoesNotComeAlong) {
+  is_of_clients = false;
+  is_alone = true;
+  for (const char* daemon : {"a", "b"}) {
+    mapping.id = std::string("of-") + daemon;
+    Daemon& alone = start(daemon);
+    world.run_until([&] { return alone.is_ready; }, kLong);
+    kill(daemon);
+  }
+  is_of_clients = true;
+  is_alone = false;
+  Daemon& a = begin_daemon("a");
+  Daemon& b = begin_daemon("b");
+  all_follow();
+  ASSERT_EQ(shown(a).size(), 1u);
+  EXPECT_EQ(shown(a).at(0).id, "of-a");
+  EXPECT_EQ(shown(b), shown(a)) << "changes would come twice";
 }
 
 TEST_F(ClientMappings, TheTemplatesIsTheDaemonsOwn) {

@@ -61,7 +61,7 @@ class MappingsWorld : public SharedWorld {
     Daemon(MappingsWorld& all, const std::string& id, SimFaults faults)
         : DaemonWithRuntime(all, id, faults, *all.changes) {
       make_runtime(all.random, [&all, id](Context& context) { return all.play(id, context); });
-      runtime->share_mappings([&all, id] { ++all.told[id]; });
+      if (!all.is_alone) runtime->share_mappings([&all, id] { ++all.told[id]; });
       if (all.is_of_clients) runtime->share_definitions({shared, nullptr, nullptr});
       scope.spawn(begin(all.mapping, all.is_of_clients));
     }
@@ -183,6 +183,7 @@ class MappingsWorld : public SharedWorld {
   }
 
   bool is_of_clients = false;  // The daemons share definitions; they have no template.
+  bool is_alone = false;       // Daemons that start are not in the fleet.
   MappingDefinition mapping = template_mapping();
   std::unique_ptr<FakeEngine> changes;
   std::map<std::string, int> delivered;  // By change.

@@ -149,6 +149,45 @@ TEST(ShardedStream, AfterARestartLatestIsStillThatByTheClockOfTheEngine) {
   }
 }
 
+// It has read the first pages of what it does not want when it ends, or when its iterator does.
+TEST(ShardedStream, WhatIsOlderThanLatestIsPassedOverToItsEnd) {
+  for (const bool restarts : {true, false}) {
+    ShardWorld world;
+    for (int i = 0; i < 60; ++i) world.engine.write(0);
+    world.sim.run_for(std::chrono::minutes(20));
+    world.begin(true);
+    world.restart();
+    world.engine.write(1);
+    world.engine.slow = milliseconds(50);
+    world.attach();
+    EXPECT_THAT(world.read(milliseconds(250)), IsEmpty());
+    world.save();
+    if (restarts) {
+      EXPECT_EQ(world.must(load_system_items(*world.tables, "shard-mark")).size(), 1u)
+          << "how far it has passed over the shard";
+      world.restart();
+      world.attach();
+    } else {
+      world.engine.expire_next = true;
+    }
+    EXPECT_EQ(world.texts(world.read()), (Texts{"i1:1"})) << restarts;
+    EXPECT_GT(world.engine.reads, 12);
+  }
+}
+
+TEST(ShardedStream, ARecordWithoutATimeIsNotPassedOver) {
+  ShardWorld world;
+  world.begin(true);
+  world.restart();
+  const WallTime now = world.clock.wall();
+  world.sim.run_for(std::chrono::ceil<seconds>(now) - now);
+  world.engine.behind = std::chrono::duration_cast<seconds>(world.clock.wall().time_since_epoch());
+  world.engine.write(0);
+  ASSERT_EQ(world.engine.tree.at(0).changes.at(0).at, WallTime{});
+  world.attach();
+  EXPECT_EQ(world.texts(world.read()), (Texts{"i0:1"}));
+}
+
 TEST(ShardedStream, LatestIsStillThatWhereItsIteratorExpiresBeforeTheFirstChange) {
   ShardWorld world;
   world.engine.write(0);
