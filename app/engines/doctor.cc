@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/http_date.h"
 #include "tables/index_difference.h"
 #include "tables/traits.h"
-#include "wire/http/http_date.h"
 
 namespace freshet::engines {
 

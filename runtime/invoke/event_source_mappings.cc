@@ -166,7 +166,7 @@ void EventSourceMappings::drop(const std::string& id) {
   report_change();
 }
 
-// What this daemon itself has stored of it.
+// Removes all of it that this daemon itself has stored.
 std::vector<WriteInput> EventSourceMappings::own_positions(const std::string& id) const {
   std::vector<WriteInput> writes = position_removals(id);
   if (!shards_) return writes;

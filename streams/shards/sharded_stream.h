@@ -93,7 +93,7 @@ class ShardedStream {
   struct Place {
     std::string iterator;  // Empty: get one.
     std::string after;     // The number of the last record that was read; empty: none.
-    // What is older than the start is passed over. False while it is read from where the engine said that new changes
+    // Changes before the start are passed over. False while it reads from where the engine said that new changes
     // begin.
     bool by_time = true;
     bool passes = false;  // The last page was passed over to its end.

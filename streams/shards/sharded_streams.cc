@@ -216,7 +216,7 @@ Async<Result<void>> ShardedStreams::load_shared(ShardReader reader) {
   co_return Result<void>();
 }
 
-// What this daemon has of it from the time before the fleet; null: nothing, or of another table.
+// Its positions from the time before the fleet; null: this daemon has none, or of another table.
 const ShardCheckpoints* ShardedStreams::own(const ShardReader& reader) const {
   const auto mine = own_.find(reader.id);
   if (mine == own_.end()) return nullptr;

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/http_date.h"
 #include "base/points.h"
 #include "base/url.h"
 #include "wire/auth/sigv4.h"
-#include "wire/http/http_date.h"
 #include "wire/store/answers.h"
 
 namespace freshet::remote {

@@ -9,7 +9,7 @@ namespace freshet {
 namespace {
 
 constexpr seconds kLong{120};
-constexpr uint64_t kSeeds = 40;
+constexpr uint64_t kRounds = 40;
 
 class ClientMappings : public MappingsWorld {
  protected:
@@ -203,7 +203,7 @@ TEST_F(ClientMappings, WhatADaemonHadAloneComesAlong) {
   serve_at(b, "of-a-client", true);
   until_done();
   EXPECT_EQ(deliveries, before + 1) << "another daemon goes on where the first one has stopped";
-  // What this daemon has of it from before goes with it.
+  // Nothing is left of the time before.
   ASSERT_TRUE(wait(b.runtime->remove_mapping("of-a-client")));
   all_follow();
   for (const char* kind : {"mapping", "shard-reader", "shard-mark"}) {
@@ -310,7 +310,7 @@ class ClientMappingChanges : public ClientMappings {
 TEST_F(ClientMappingChanges, AllDaemonsHaveTheSame) {
   size_t kept = 0;
   size_t changes_made = 0;
-  for (const uint64_t seed : test_seeds(kSeeds)) {
+  for (const uint64_t seed : test_seeds(kRounds)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     end();
     begin(seed);

@@ -1,4 +1,4 @@
-#include "wire/http/http_date.h"
+#include "base/http_date.h"
 
 #include <ctime>
 
