@@ -20,6 +20,7 @@ constexpr int kEndpointConcurrency = 16;
 constexpr seconds kEndpointMaxAge{3600};
 constexpr nanoseconds kDrainLook = milliseconds(5);
 constexpr nanoseconds kLongestClaim = seconds(2);
+constexpr seconds kLongestSave{1};
 
 }  // namespace
 
@@ -86,7 +87,12 @@ Async<bool> Runtime::drain(BootTime deadline) {
   while (p.busy() && p.ports.scheduler.clock().boot() < deadline) {
     co_await sleep_for(p.ports.scheduler, kDrainLook);
   }
-  co_await p.mappings.save();
+  // A client's change before it may wait for an engine that does not answer.
+  const BootTime saved = std::max(deadline, p.ports.scheduler.clock().boot() + kLongestSave);
+  const auto saving = p.mappings.save();
+  while (!saving.is_ready() && p.ports.scheduler.clock().boot() < saved) {
+    co_await sleep_for(p.ports.scheduler, kDrainLook);
+  }
   co_return !p.busy();
 }
 

@@ -97,9 +97,13 @@ Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
 
 Async<Result<std::string>> Runtime::create_mapping(MappingDefinition mapping, std::function<Result<void>()> check) {
   if (mapping.id.empty()) mapping.id = parts_->ports.random.uuid();
-  const std::string id = mapping.id;
-  return parts_->for_client<std::string>(mapping_by_id(id),
-                                         [this, mapping, check] { return parts_->mappings.create(mapping, check); });
+  auto provided = co_await parts_->mappings.provide_positions();
+  if (!provided) co_return fail(std::move(provided.error()));
+  auto making = parts_->for_client<std::string>(
+      mapping_by_id(mapping.id), [this, mapping, check] { return parts_->mappings.create(mapping, check); });
+  auto made = co_await making;
+  if (!made) parts_->mappings.remove_positions_later(std::move(mapping));
+  co_return made;
 }
 
 Async<Result<std::string>> Runtime::change_mapping(std::string id,

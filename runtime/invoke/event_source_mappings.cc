@@ -236,18 +236,16 @@ Async<Result<std::string>> EventSourceMappings::put_now(MappingDefinition mappin
   MappingDefinition asked = mapping;
   auto first = co_await first_place(std::move(asked));
   if (!first) co_return fail(std::move(first.error()));
-  if (is_shared() && (begins || mapping.enabled)) {
-    auto provided = co_await provide_positions_table(parts_.tables);
+  if (is_shared() && mapping.enabled) {
+    auto provided = co_await provide_positions();
     if (!provided) co_return fail(std::move(provided.error()));
   }
-  MappingDefinition copy = mapping;
   if (is_shared() && begins) {
+    MappingDefinition copy = mapping;
     auto begun = co_await begin_for_all(std::move(copy));
     if (!begun) co_return fail(std::move(begun.error()));
-    copy = mapping;
   }
   auto stored = co_await store(std::move(mapping), std::move(*first));
-  if (!stored && is_shared() && begins) remove_positions_later(std::move(copy));
   if (!stored) co_return fail(std::move(stored.error()));
   co_return id;
 }
@@ -288,7 +286,7 @@ Async<Result<void>> EventSourceMappings::remove_now(std::string id, Positions po
   std::string written_id = id;
   auto written = co_await write(std::move(written_id), std::move(writes));
   if (written) drop(id);
-  if (written && positions == Positions::kGo) remove_positions_later(std::move(mapping));
+  if (positions == Positions::kGo) remove_positions_later(std::move(mapping));
   co_return written;
 }
 
@@ -297,11 +295,16 @@ Async<Result<void>> EventSourceMappings::begin_for_all(MappingDefinition mapping
   co_return co_await shards_->begin_for_all(std::move(reader), mapping.starting_position == StartingPosition::kLatest);
 }
 
+Async<Result<void>> EventSourceMappings::provide_positions() {
+  if (!is_shared()) return Result<void>();
+  return provide_positions_table(parts_.tables);
+}
+
 Async<Result<void>> EventSourceMappings::bring_positions(MappingDefinition mapping) {
-  if (!is_shared()) co_return Result<void>();
-  auto provided = co_await provide_positions_table(parts_.tables);
-  if (!provided) co_return provided;
   ShardReader reader{mapping.id, mapping.table};
+  if (!is_shared() || !shards_->has_own(reader)) co_return Result<void>();
+  auto provided = co_await provide_positions();
+  if (!provided) co_return provided;
   co_return co_await shards_->bring_for_all(std::move(reader));
 }
 

@@ -71,6 +71,11 @@ class EventSourceMappings {
     kGo,    // They are removed, in a fleet once all daemons have ended it.
   };
   Async<Result<void>> remove(std::string id, Positions positions);  // kNotFound.
+  // In a fleet: creates the table of positions, unless it exists. Call it before create().
+  Async<Result<void>> provide_positions();
+  // In a fleet, for a mapping of a client that was not made, or is gone: removes its stored positions once all daemons
+  // have ended it, unless it is there then.
+  void remove_positions_later(MappingDefinition mapping);
   // In a fleet, for a mapping that this daemon had alone: other daemons can go on with it from now on.
   Async<Result<void>> bring_positions(MappingDefinition mapping);
   bool has(const std::string& id) const { return mappings_.contains(id); }
@@ -102,7 +107,6 @@ class EventSourceMappings {
   std::vector<WriteInput> own_positions(const std::string& id) const;
   Async<Result<void>> write(std::string id, std::vector<WriteInput> writes);
   void report_change() const;
-  void remove_positions_later(MappingDefinition mapping);
   Async<void> remove_positions(MappingDefinition mapping);
   Async<Result<void>> store(MappingDefinition mapping, FirstPlace first);
   Async<Result<void>> remove_now(std::string id, Positions positions);

@@ -14,6 +14,7 @@ namespace {
 
 // Amazon's own event source mappings read a shard four times a second. DescribeStream is allowed ten times a second.
 constexpr milliseconds kAfterRecords{100};
+constexpr milliseconds kAfterPassed{20};
 constexpr milliseconds kFirstIdle{250};
 constexpr milliseconds kLongestIdle{1000};
 constexpr milliseconds kFirstRetry{100};
@@ -163,7 +164,7 @@ Async<void> ShardedStream::follow(std::string shard) {
   }
   for (bool ended = false; !ended;) {
     const Found found = co_await read_in_turn(shard, place);
-    milliseconds wait = place.passes ? milliseconds(0) : kAfterRecords;
+    milliseconds wait = place.passes ? kAfterPassed : kAfterRecords;
     if (found == Found::kFailure) wait = doubled(kFirstRetry, place.failures - 1, kLongestRetry);
     if (place.empty_pages > 0) wait = std::max(wait, doubled(kFirstIdle, place.empty_pages - 1, kLongestIdle));
     ended = found == Found::kEnd;

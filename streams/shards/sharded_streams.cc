@@ -97,7 +97,7 @@ Async<Result<std::vector<std::string>>> ShardedStreams::closed_shards(std::strin
   co_return closed;
 }
 
-Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, bool latest) {
+Async<Result<ShardedStreams::Start>> ShardedStreams::find_start(ShardReader reader, bool latest) {
   std::string table = reader.table;
   auto stream = co_await parts_.engine.stream_of(std::move(table));
   if (!stream) co_return fail(std::move(stream.error()));
@@ -105,7 +105,6 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, boo
     co_return fail(ErrorCode::kResourceNotFound,
                    fmt::format("Requested resource not found: Table: {} has no stream", reader.table));
   }
-  const std::string id = reader.id;
   std::vector<std::string> closed;
   if (latest) {
     std::string arn = stream->arn;
@@ -114,9 +113,18 @@ Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, boo
     closed = std::move(*found);
   }
   // The last answer has said what time it is at the engine.
-  ShardCheckpoints marks = new_start(reader, *stream, latest);
-  marks.pass(closed);
-  auto opened = std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(*stream), std::move(marks), 1);
+  Start start{std::move(*stream), {}};
+  start.marks = new_start(reader, start.stream, latest);
+  start.marks.pass(closed);
+  co_return start;
+}
+
+Async<Result<ShardedStreamPtr>> ShardedStreams::open_new(ShardReader reader, bool latest) {
+  const std::string id = reader.id;
+  auto start = co_await find_start(reader, latest);
+  if (!start) co_return fail(std::move(start.error()));
+  auto opened =
+      std::make_shared<ShardedStream>(parts_, std::move(reader), std::move(start->stream), std::move(start->marks), 1);
   auto done = co_await opened->open(latest);
   if (!done) co_return fail(std::move(done.error()));
   anew_[id] = opened;
@@ -261,12 +269,12 @@ Async<Result<void>> ShardedStreams::begin_for_all(ShardReader reader, bool lates
   auto there = co_await has_start(reader);
   if (!there) co_return fail(std::move(there.error()));
   if (*there) co_return Result<void>();
-  auto opened = co_await open_new(std::move(reader), latest);
-  if (!opened) co_return fail(std::move(opened.error()));
-  std::vector<WriteInput> start;
-  start.emplace_back((*opened)->checkpoints().start_write_after(nullptr));
-  move_to_table(start, parts_.shared_table);
-  auto written = co_await write_together(parts_.tables, std::move(start));
+  auto start = co_await find_start(std::move(reader), latest);
+  if (!start) co_return fail(std::move(start.error()));
+  std::vector<WriteInput> writes;
+  writes.emplace_back(start->marks.start_write_after(nullptr));
+  move_to_table(writes, parts_.shared_table);
+  auto written = co_await write_together(parts_.tables, std::move(writes));
   const bool is_begun = !written && written.error().code == ErrorCode::kConditionalCheckFailed;
   co_return is_begun ? Result<void>() : written;
 }

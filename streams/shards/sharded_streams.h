@@ -59,6 +59,7 @@ class ShardedStreams {
   // In a fleet, for a reader that only this daemon has had: the daemon that attaches it first goes on where this one
   // stopped before it was in the fleet. Does nothing if there is a start, or nothing of it here.
   Async<Result<void>> bring_for_all(ShardReader reader);
+  bool has_own(const ShardReader& reader) const { return own(reader) != nullptr; }
   // In a fleet: removes what any daemon has stored of the reader, which must not run any more.
   Async<Result<void>> remove_for_all(ShardReader reader);
   // In a fleet: the writes that remove what this daemon has of the reader from the time before.
@@ -74,6 +75,11 @@ class ShardedStreams {
   Async<Result<ShardedStreamPtr>> go_on(ShardReader reader, EngineStream stream, uint64_t first);
   Async<Result<EngineStream>> find_stream(ShardReader reader, Place place);
   Async<Result<std::vector<std::string>>> closed_shards(std::string arn);
+  struct Start {
+    EngineStream stream;
+    ShardCheckpoints marks;
+  };
+  Async<Result<Start>> find_start(ShardReader reader, bool latest);
   ShardCheckpoints new_start(const ShardReader& reader, const EngineStream& stream, bool latest) const;
   std::string stored_name(const ShardReader& reader) const;
   Async<Result<void>> load_shared(ShardReader reader);

@@ -181,6 +181,30 @@ TEST_F(ClientMappings, OneThatIsRemovedLeavesNothing) {
   EXPECT_EQ(gone.error().code, ErrorCode::kResourceNotFound);
 }
 
+TEST_F(ClientMappings, OneThatIsNotMadeLeavesNothing) {
+  Daemon& a = begin_first("a");
+  mapping.starting_position = StartingPosition::kLatest;
+  auto creating = create(a, mapping);
+  world.run_until([&] { return stored_positions() > 0; }, kLong);
+  must(store->delete_table(kDefinitionsTable));
+  EXPECT_FALSE(wait(std::move(creating)));
+  EXPECT_EQ(stored_positions(), 1u) << "it has begun already";
+  must(provide_definitions_table(*store));
+  pass(seconds(120));
+  EXPECT_EQ(stored_positions(), 0u);
+}
+
+TEST_F(ClientMappings, ADrainDoesNotWaitForACreateOnAnEngineThatIsSlow) {
+  Daemon& a = begin_first("a");
+  changes->slow = std::chrono::minutes(5);
+  auto creating = create(a, mapping);
+  const BootTime began = world.clock().boot();
+  auto draining = a.runtime->drain(began + seconds(3));
+  world.run_until([&] { return draining.is_ready(); }, kLong);
+  ASSERT_TRUE(draining.is_ready());
+  EXPECT_LT(world.clock().boot() - began, seconds(5));
+}
+
 TEST_F(ClientMappings, WhatADaemonHadAloneComesAlong) {
   is_of_clients = false;
   is_alone = true;
