@@ -30,7 +30,8 @@ constexpr const char* kEmbedded = "embedded";
 constexpr const char* kDynamoDb = "dynamodb";
 constexpr const char* kNodeTable = "freshet.node";  // Its id names this data folder.
 constexpr uint64_t kMemoryShare = 4;                // Recent writes have that part of --max-memory-bytes, at most.
-constexpr size_t kLargestAnswer = 64u << 20;        // A page of 1 MiB of items, written out as JSON.
+constexpr milliseconds kAnswersWithin{2'000};
+constexpr size_t kLargestAnswer = 64u << 20;  // A page of 1 MiB of items, written out as JSON.
 
 // In a fleet, what a queue remembers goes with it from daemon to daemon.
 std::set<std::string> shared_tables(bool is_fleet) {
@@ -122,7 +123,34 @@ class EngineTables final : private EngineParts, public SplitTables, public HasEn
                     shared_tables(parts.options.fleet)) {}
 
   Tables& itself() { return engine; }
+  Async<Result<void>> meet() {
+    auto answer = co_await reach();
+    if (!answer) co_return answer;
+    // Without an item it is refused in any case.
+    std::string nothing = R"({"TransactItems":[]})";
+    const auto asked = co_await caller.call("TransactGetItems", std::move(nothing), remote::Caller::Kind::kRead);
+    if (asked || asked.error().code != ErrorCode::kUnknownOperation) co_return Result<void>();
+    co_return invalid("--endpoint " + daemon.options.endpoints.front() +
+                      ": this engine has no transactions (TransactGetItems), which queues need");
+  }
   EngineStreams* engine_streams() override { return &streams; }
+
+ private:
+  // Calls of the engine are repeated for far longer, as one may fail although the engine is there.
+  Async<Result<void>> reach() {
+    const std::vector<std::string> urls = caller_options(daemon).endpoints;
+    const auto patience = kAnswersWithin / static_cast<int>(urls.size());
+    std::string why;
+    for (const std::string& endpoint : urls) {
+      HttpRequest request;
+      request.method = "GET";
+      std::string url = endpoint + "/";
+      auto answer = co_await http->send(std::move(url), std::move(request), patience);
+      if (answer) co_return Result<void>();
+      why += (why.empty() ? "--endpoint " : "; --endpoint ") + endpoint + ": " + answer.error().message;
+    }
+    co_return fail(ErrorCode::kUnavailable, why);
+  }
 };
 
 // The daemon's own store answers at once.
@@ -213,6 +241,10 @@ Result<std::unique_ptr<Tables>> make_engine_tables(DaemonParts& parts) {
 }
 
 }  // namespace
+
+Async<Result<void>> meet_engine(Tables& tables) {
+  return static_cast<EngineTables&>(tables).meet();
+}
 
 Tables& engine_under(Tables& tables) {
   return static_cast<EngineTables&>(tables).itself();

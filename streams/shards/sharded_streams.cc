@@ -14,8 +14,9 @@ namespace freshet {
 namespace {
 
 constexpr ptrdiff_t kMostPassed = 4000;
-// The time of a record may have no fraction, and the machines of an engine have clocks of their own.
-constexpr seconds kRecordMargin{5};
+// The time of a record may be rounded down to the minute (DynamoDB Local does that), and the machines of an engine have
+// clocks of their own.
+constexpr seconds kRecordMargin{65};
 
 // The ARN of another stream of the same table: its end is the stream's label.
 std::string with_label(const EngineStream& latest, const std::string& label) {

@@ -25,6 +25,14 @@ TEST(StartRefusal, ANearlyFullDiskIsToldWithItsFolderAndWhatIsNeeded) {
             "space there, or take smaller segments (--segment-bytes)");
 }
 
+TEST(StartRefusal, AnEngineThatThrottlesIsNotAFullDisk) {
+  EmbeddedStats stats;
+  stats.log_bytes_left = 12'345;
+  DaemonOptions options = options_with("some/folder");
+  options.store = "dynamodb";
+  EXPECT_EQ(start_refusal(kFull, stats, options).message, kFull.message);
+}
+
 TEST(StartRefusal, AUserWithoutTheRightIsToldWhoHasIt) {
   const Error folder{ErrorCode::kIo, "cannot create some/folder/LOCK: Permission denied", {}};
   EXPECT_EQ(open_refusal(folder, options_with("some/folder")).message,

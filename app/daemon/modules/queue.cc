@@ -71,6 +71,10 @@ class QueueModule final : public Module {
     return {};
   }
 
+  Async<Result<void>> restore() override {
+    if (!is_on_engine(parts_->options)) return Result<void>();
+    return meet_engine(*parts_->tables);
+  }
   // Only the store knows the tables of --queue that no template has.
   Async<Result<void>> check() override {
     if (units_) {

@@ -138,7 +138,7 @@ TEST_F(ClientMappings, LatestBeginsWhenTheClientHasItsAnswer) {
   Daemon& b = begin_daemon("b");
   changes->write(0);
   processed[0] = 1;  // Nobody wants it.
-  pass(seconds(10));
+  pass(seconds(70));
   const auto id = wait(create(a, mapping));
   ASSERT_TRUE(id) << id.error().message;
   changes->write(0);

@@ -9,6 +9,7 @@ namespace freshet::fleet_sim {
 namespace {
 
 constexpr milliseconds kNewLifeKnown{1'000};
+constexpr milliseconds kHangUpKnown{100};  // The end of a connection takes its time through the network.
 
 std::string time_in_ms(BootTime time) {
   return std::to_string(std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count()) + " ms";
@@ -24,7 +25,9 @@ bool RunsJudge::is_absent(const std::string& node, BootTime now) const {
 // The node may have missed a change of owner just before the run, or since.
 bool RunsJudge::is_excused(const Run& run, BootTime now) const {
   const auto life = lives_.find(run.giver_node);
-  const bool is_new_life = life != lives_.end() && life->second > run.began && now < life->second + kNewLifeKnown;
+  const bool is_other_life = life != lives_.end() && life->second > run.began;
+  if (is_other_life && now < life->second + kHangUpKnown) return true;
+  const bool is_new_life = is_other_life && now < life->second + kNewLifeKnown;
   return std::any_of(shakes_.begin(), shakes_.end(), [&](const Shake& shake) {
     if (shake.from > now || shake.to < run.began - kFleetLease) return false;
     if (shake.is_silence) return is_new_life && (shake.node == run.node || shake.node == run.giver_node);

@@ -5,7 +5,8 @@
 // A member that opens a queue starts runs for it. The prefix of a run's lease names the opening. The runs of one
 // opening never exceed the limit, whatever happens. Runs of former openings count, too. The exception is a run on a
 // daemon that is cut off, or was a moment ago: it cannot know that the queue has another owner by now. An owner that
-// was killed while others could not hear from it, and starts again, has a second until they know of its new life.
+// was killed while others could not hear from it, and starts again, has a second until they know of its new life; any
+// other that was killed has a tenth.
 #pragma once
 
 #include <cstdint>

@@ -139,7 +139,7 @@ TEST(ShardedStream, AfterARestartLatestIsStillThatByTheClockOfTheEngine) {
     world.engine.says_time = says_time;
     world.engine.behind = std::chrono::minutes(10);
     world.engine.write(0);
-    world.sim.run_for(seconds(7));
+    world.sim.run_for(seconds(67));
     world.begin(true);
     world.restart();
     world.engine.write(1);
