@@ -302,6 +302,44 @@ class FleetOfQueues(EngineFleet):
         done = [line for line in lines() if line["task"].startswith("v-")]
         self.assertEqual(len(done), 8, "each once")
 
+    def test_requests_between_daemons_are_signed(self):
+        """Creates and runs go through daemons that ask for signatures. One with another secret is refused by the others."""
+        def keys(name, secret):
+            path = self.place / name
+            path.write_text(f"[key]\naws_access_key_id = AKIDFLEET\naws_secret_access_key = {secret}\n")
+            path.chmod(0o600)
+            return str(path)
+
+        def ask(daemon, credentials, *words):
+            done = subprocess.run([BINARY, *words, "--json", "--url", f"http://127.0.0.1:{daemon.port}", "--credentials", credentials],
+                                  capture_output=True, text=True)
+            return done.returncode, done.stdout, done.stderr
+
+        def answer(daemon, *words):
+            status, out, error = ask(daemon, right, *words)
+            return json.loads(out) if status == 0 else {"error": error}
+
+        journal, program = self.place / "journal", self.place / "work.py"
+        program.write_text(WORK.format(python=sys.executable, journal=journal))
+        program.chmod(0o755)
+        right, wrong = keys("right", "one"), keys("wrong", "two")
+        options = ("--set", "ProcessTasksFunction.CONCURRENCY=6", "--credentials")
+        daemons = [self.member(name, *options, right, runner=f"exec:{program}") for name in "abc"]
+        self.wait_for(daemons[0], lambda: [one["alive"] for one in answer(daemons[0], "fleet").get("members", [])] == [True] * 3)
+        self.wait_for(daemons[0], lambda: "depth" in answer(daemons[0], "stats"))
+        for number in range(36):
+            self.assertEqual(ask(daemons[number % 3], right, "put", "300", "--id", f"t-{number}")[0], 0)
+        for daemon in daemons:
+            self.wait_for(daemon, lambda daemon=daemon: answer(daemon, "stats").get("depth", {}).get("SUCCESS") == 36)
+        began = [json.loads(line) for line in journal.read_text().splitlines() if '"begin"' in line]
+        ran = [sum(daemon.process.pid in line["above"] for line in began) for daemon in daemons]
+        self.assertEqual(sum(ran), 36)
+        self.assertGreaterEqual(min(ran), 1, ran)
+        stranger = self.member("d", *options, wrong, runner=f"exec:{program}")
+        status, _, error = ask(stranger, wrong, "put", "1", "--id", "strange")
+        self.assertNotEqual(status, 0)
+        self.assertIn("signature", error)
+
     def test_the_limit_holds_through_changes_of_owner(self):
         """The owner is killed or stopped again and again, and starts again. FRESHET_CHANGES: how often (100 in a release)."""
         changes, seed = int(os.environ.get("FRESHET_CHANGES", "4")), int(os.environ.get("FRESHET_SEED", "1"))

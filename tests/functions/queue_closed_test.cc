@@ -89,6 +89,34 @@ TEST_P(ClosedQueue, TakesThatWaitAreRefused) {
   EXPECT_EQ(status("a"), "PENDING") << "a create that was on its way is kept";
 }
 
+// The next owner does not count it: this daemon had nothing in work when it gave the queue up.
+TEST_P(ClosedQueue, AClaimThatIsAnsweredAfterwardsIsGivenBack) {
+  if (GetParam() == StoreKind::kEmbedded) GTEST_SKIP() << "it answers at once";
+  auto queue = start();
+  int claimed = 0;
+  for (int wait = 0; wait < 30; ++wait) {
+    const std::string id = "t" + std::to_string(wait);
+    create(*queue, {id.c_str()});
+    auto taking_one = queue->take(taking(1));
+    world.pass(milliseconds(wait));
+    if (taking_one.is_ready()) {
+      ASSERT_TRUE(settle(*queue, Kind::kComplete, taking_one.take()->at(0)));
+      continue;
+    }
+    close();
+    EXPECT_EQ(ids(world.wait(std::move(taking_one))), std::string("error: ") + kElsewhere) << wait;
+    claimed += status(id) == "TAKEN" ? 1 : 0;
+    world.pass(seconds(1));
+    EXPECT_EQ(status(id), "PENDING") << wait;
+    queue = open(*world.queues);
+    const auto again = take(*queue);
+    ASSERT_TRUE(again && again->size() == 1) << wait;
+    EXPECT_EQ((*again)[0].task.decode().int_or("attempt", 0), 1) << "it has not begun before";
+    ASSERT_TRUE(settle(*queue, Kind::kComplete, (*again)[0]));
+  }
+  EXPECT_GT(claimed, 0);
+}
+
 // The next owner may have read the pauses before.
 TEST_P(ClosedQueue, APauseThatIsWrittenWhileItIsGivenUpIsNotAcknowledged) {
   if (GetParam() == StoreKind::kEmbedded) GTEST_SKIP() << "it writes a pause at once";

@@ -143,6 +143,11 @@ Async<Result<std::vector<TakenTask>>> Takes::take(TakeInput input) {
       auto carried = carry_claims(std::move(claims));
       taken = co_await carried;
     }
+    // The claims were answered after another daemon may have begun to serve the queue: it counts what is in work.
+    if (core_.agenda.given_up() && taken && !taken->empty()) {
+      give_back(std::move(taken));
+      co_return fail(served_elsewhere(table_));
+    }
     if (core_.agenda.draining() && taken && taken->empty()) {
       if (core_.agenda.given_up()) co_return fail(served_elsewhere(table_));
       co_return fail(ErrorCode::kUnavailable, "queue '" + table_ + "' gives out no tasks: the daemon is stopping");
