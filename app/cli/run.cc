@@ -36,6 +36,10 @@ void add_store_options(Command command, DaemonOptions& options) {
                 "Serve the engine's queues together with other daemons, each queue by one of them (docs/fleet.md)")
       .envname("FRESHET_FLEET");
   command
+      .add_option("--fleet-name", options.fleet_name,
+                  "Name of the fleet: a daemon with another one, or none, does not start on its tables")
+      .envname("FRESHET_FLEET_NAME");
+  command
       .add_option("--advertise", options.advertise,
                   "URL at which the other daemons of the fleet reach this one; by default that of --listen")
       .envname("FRESHET_ADVERTISE");

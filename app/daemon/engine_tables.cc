@@ -279,6 +279,7 @@ Result<void> check_engine(const DaemonOptions& options) {
 Result<void> check_fleet(const DaemonOptions& options) {
   if (!options.fleet) {
     if (!options.advertise.empty()) return invalid("--advertise needs --fleet");
+    if (!options.fleet_name.empty()) return invalid("--fleet-name needs --fleet");
     return {};
   }
   if (!is_on_engine(options)) {

@@ -40,8 +40,9 @@ struct DaemonOptions {
   std::string store = "embedded";            // "dynamodb": tables live in the engine at `endpoints`.
   std::vector<std::string> endpoints;        // The URLs of the engine.
   bool create_tables = false;  // Creates the tables and indexes in the engine that the template or a queue needs.
-  bool fleet = false;     // True if several daemons share the engine's tables, and each queue is served by one of them.
-  std::string advertise;  // The URL at which other members reach this one; empty: from `listen`.
+  bool fleet = false;  // True if several daemons share the engine's tables, and each queue is served by one of them.
+  std::string fleet_name;         // Daemons with another one are not of its fleet; empty: it has none.
+  std::string advertise;          // The URL at which other members reach this one; empty: from `listen`.
   int64_t fleet_lease_ms = 3000;  // Other members take over the queues of a member that is silent for this long.
   std::string listen = "127.0.0.1:7070";
   std::string durability = "sync";

@@ -54,8 +54,8 @@ class QueueUnits final : private FleetHooks {
   };
 
   // Creates the tables that the fleet needs, unless they exist. An error refuses the start: a table is missing and
-  // cannot be created, or has other keys.
-  Async<Result<void>> check(FleetNeeds needs);
+  // cannot be created, or has other keys, or the fleet has another name.
+  Async<Result<void>> check(FleetNeeds needs, std::string name);
   // Sets the queues of the template, with their settings.
   Async<Result<void>> deploy(std::map<std::string, QueueSettings> queues);
   // Sets the things of that kind that this member can serve. `kind` must live until leave() has completed, or

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kBeatPrefix = "member#";
 constexpr std::string_view kUnitsPrefix = "units#";
 constexpr std::string_view kPlanId = "plan";
+constexpr std::string_view kNameId = "name";
 constexpr int kMostReads = 3;
 
 std::string beat_id(std::string_view member) {
@@ -154,6 +155,35 @@ Async<Result<Item>> read_item(Tables& tables, std::string id) {
 
 Async<Result<void>> provide_fleet_table(Tables& tables) {
   return provide_id_table(tables, kFleetTable, "a fleet");
+}
+
+namespace {
+
+tl::unexpected<Error> other_name(const std::string& there, const std::string& asked) {
+  const std::string fleet = there.empty() ? "a fleet without a name" : "the fleet '" + there + "'";
+  const std::string mine = asked.empty() ? "without --fleet-name" : "with --fleet-name " + asked;
+  return fail(ErrorCode::kConflict, "these tables are those of " + fleet + ", and this daemon was started " + mine +
+                                        ": two fleets cannot share tables");
+}
+
+}  // namespace
+
+Async<Result<void>> name_fleet(Tables& tables, std::string name) {
+  for (int reads = 0; reads < kMostReads; ++reads) {
+    auto stored = co_await read_item(tables, std::string(kNameId));
+    if (!stored) co_return fail(std::move(stored.error()));
+    const std::string there(stored->string_or("name"));
+    if (there == name) co_return Result<void>();
+    if (!there.empty() || name.empty()) co_return other_name(there, name);
+    Item item = id_key(std::string(kNameId));
+    item.set("name", Value(name));
+    PutItemInput input = put_of(std::move(item));
+    input.condition = "attribute_not_exists(id)";
+    auto written = co_await put(tables, std::move(input));
+    const ErrorCode code = written ? ErrorCode::kConditionalCheckFailed : written.error().code;
+    if (code != ErrorCode::kUnknownOutcome && code != ErrorCode::kConditionalCheckFailed) co_return written;
+  }
+  co_return fail(ErrorCode::kUnavailable, "the name of the fleet cannot be read or written");
 }
 
 Async<Result<MemberBeat>> begin_life(Tables& tables, MemberBeat beat) {

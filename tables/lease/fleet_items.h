@@ -71,6 +71,10 @@ struct FleetView {
 // Creates the table unless it exists. Errors name the table.
 Async<Result<void>> provide_fleet_table(Tables& tables);
 
+// Makes this the fleet's name, unless it has one. kConflict if it has another one; the empty name is that of a fleet
+// without one.
+Async<Result<void>> name_fleet(Tables& tables, std::string name);
+
 // Begins a life of the member: `beat` with an epoch above that of its last life. kUnavailable if it stays unknown
 // whether the write took effect.
 Async<Result<MemberBeat>> begin_life(Tables& tables, MemberBeat beat);

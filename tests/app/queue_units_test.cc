@@ -14,7 +14,7 @@ class QueueUnitsTest : public ::testing::Test {
         QueueUnitsParts{world.services->tables, world.services->tables, world.scheduler, world.random, EventLog(),
                         *world.queues, calls, [](const std::string&) {}},
         FleetOptions{"m", "", milliseconds(3000)});
-    EXPECT_TRUE(world.wait(units->check({})));
+    EXPECT_TRUE(world.wait(units->check({}, "")));
   }
   void deploy(int attempts) {
     QueueSettings settings;

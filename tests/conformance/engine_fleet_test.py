@@ -302,6 +302,16 @@ class FleetOfQueues(EngineFleet):
         done = [line for line in lines() if line["task"].startswith("v-")]
         self.assertEqual(len(done), 8, "each once")
 
+    def test_a_daemon_of_another_fleet_does_not_start(self):
+        named = ("--fleet-name", "one")
+        first = self.member("a", *named)
+        for options in (("--fleet-name", "two"), ()):
+            with self.assertRaises(RuntimeError) as refused:
+                self.member("b", *options)
+            self.assertIn("these tables are those of the fleet 'one', and this daemon was started with", str(refused.exception))
+        self.member("c", *named)
+        self.until_fleet(first, 2)
+
     def test_requests_between_daemons_are_signed(self):
         """Creates and runs go through daemons that ask for signatures. One with another secret is refused by the others."""
         def keys(name, secret):

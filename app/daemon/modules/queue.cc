@@ -83,7 +83,8 @@ class QueueModule final : public Module {
       FleetNeeds needs;
       needs.schedules = std::any_of(deployment.schedules.begin(), deployment.schedules.end(), is_enabled);
       needs.mappings = std::any_of(deployment.mappings.begin(), deployment.mappings.end(), is_enabled);
-      auto fleet = co_await units_->check(needs);
+      std::string name = parts_->options.fleet_name;
+      auto fleet = co_await units_->check(needs, std::move(name));
       if (!fleet) co_return fleet;
       auto noting = events_->note();
       auto noted = co_await noting;
