@@ -79,14 +79,18 @@ node_modules() {
   engines
 }
 
-# A DynamoDB-compatible engine, for the tests of the remote store.
+# DynamoDB-compatible engines, for the tests of the remote store.
 engines() {
-  local place=build/node/engines wanted
-  wanted=$(pinned engines)
-  [ -x "$place/node_modules/@extenddb/linux-x64/extenddb" ] && return 0
+  engine engines ExtendDB @extenddb/linux-x64/extenddb
+  engine dynalite dynalite dynalite/cli.js
+}
+engine() { # folder, name, a file of it
+  local place=build/node/$1 wanted
+  wanted=$(pinned "$1")
+  [ -e "$place/node_modules/$3" ] && return 0
   mkdir -p "$place"
   (cd "$place" && npm init -y && npm install --no-audit --no-fund "$wanted") >"$place/log" 2>&1 ||
-    echo "SKIPPED: the tests on ExtendDB: $place/log says why it could not be installed" >&2
+    echo "SKIPPED: the tests on $2: $place/log says why it could not be installed" >&2
 }
 
 # What drives Chromium in the tests of the dashboard.
@@ -206,6 +210,8 @@ black_box() {
 # The same to three daemons of a fleet. Without ExtendDB it is skipped, and says so.
 black_box_of_fleet() {
   engines
+  FRESHET_CHANGES=100 FRESHET_BINARY=build/release/freshet PYTHONDONTWRITEBYTECODE=1 tests/conformance/engine_fleet_test.py extenddb \
+    FleetOfQueues.test_the_limit_holds_through_changes_of_owner || (($? == 77))
   PYTHONDONTWRITEBYTECODE=1 tests/faults/fleet_test.py --binary build/release/freshet --kills 100 --stops 50 --partitions 50 ||
     (($? == 77))
 }

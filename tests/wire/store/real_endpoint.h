@@ -1,12 +1,14 @@
 // The store at FRESHET_SEAM_ENDPOINT, for the seam's suite: http://HOST:PORT of something that speaks the DynamoDB
-// protocol, with FRESHET_SEAM_KEY=ID:SECRET if it wants requests to be signed. Calls block, so that the tests'
-// simulated time stands still meanwhile.
+// protocol, with FRESHET_SEAM_KEY=ID:SECRET if it wants requests to be signed, and with what it lacks in
+// FRESHET_SEAM_LACKS: transactions, refused-items. Calls block, so that the tests' simulated time stands still
+// meanwhile.
 #pragma once
 
 #include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -25,6 +27,10 @@ class RealEndpoint final : public HttpClient {
   static std::string url() {
     const char* url = std::getenv("FRESHET_SEAM_ENDPOINT");
     return url == nullptr ? "" : url;
+  }
+  static bool lacks(std::string_view what) {
+    const char* all = std::getenv("FRESHET_SEAM_LACKS");
+    return all != nullptr && std::string_view(all).find(what) != std::string_view::npos;
   }
   static AccessKey key() {
     const char* text = std::getenv("FRESHET_SEAM_KEY");
