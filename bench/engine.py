@@ -11,7 +11,6 @@
         What the daemon sends while the engine throttles half of its requests, then all of them for that long, then none.
 """
 import argparse
-import base64
 import collections
 import http.server
 import json
@@ -98,13 +97,6 @@ class Handler:
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}/"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-
-def set_lag(engine, lag_ms):
-    key = base64.b64encode(f"admin:{engine.password()}".encode()).decode()
-    request = urllib.request.Request(engine.url + "/management/settings/index_propagation_delay_ms", json.dumps({"value": str(lag_ms)}).encode(),
-                                     {"Authorization": "Basic " + key, "Content-Type": "application/json"}, method="PUT")
-    urllib.request.urlopen(request).close()
 
 
 def daemon(place, url, *options, runner="none"):
@@ -207,7 +199,7 @@ def start(options, place):
         members = [daemon(place / name, proxy.url, "--fleet", "--set", "ProcessTasksFunction.CONCURRENCY=16", runner=handler.url)
                    for name in "ab"]
         again(members[0], "GET", QUEUE + "/stats", None)
-        set_lag(engine, options.lag_ms)
+        engine.set_index_lag(options.lag_ms)
         proxy.round_trip_s = options.round_trip_ms / 1000
         time.sleep(10)
         print(f"{options.tasks} tasks, {options.round_trip_ms:g} ms a request, indexes {options.lag_ms} ms late, from the request to the start:")

@@ -186,6 +186,33 @@ TEST_F(DoctorTest, AnEndpointThatDoesNotAnswerIsSaidToBeSoAtOnce) {
   EXPECT_EQ(http.sendings, 1);
 }
 
+TEST_F(DoctorTest, AClockThatIsOffIsToldWithByHowMuch) {
+  struct Case {
+    const char* date;
+    State state;
+    const char* said;
+  };
+  for (const Case& one : {Case{"Sun, 13 Sep 2020 12:28:20 GMT", State::kBad, "it is 100 s ahead of this machine's"},
+                          Case{"Sun, 13 Sep 2020 12:25:00 GMT", State::kBad, "it is 100 s behind this machine's"},
+                          Case{"Sun, 13 Sep 2020 12:26:20 GMT", State::kOk, "it is 20 s behind this machine's"},
+                          Case{"", State::kLacks, "it does not say what time it is"}}) {
+    clock.step_wall(WallTime(seconds(1'600'000'000)) - clock.wall());
+    http.refuses = [&one](const std::string& operation) -> std::optional<HttpResponse> {
+      if (!operation.empty()) return std::nullopt;
+      HttpResponse answer;
+      if (*one.date != 0) answer.headers.emplace_back("Date", one.date);
+      return answer;
+    };
+    DoctorOptions options;
+    options.http = &http;
+    options.url = "http://store:8000";
+    options.writes = false;
+    const auto findings = examined(std::move(options));
+    EXPECT_EQ(findings.at("clock").state, one.state) << one.date;
+    EXPECT_TRUE(findings.at("clock").said.starts_with(one.said)) << findings.at("clock").said;
+  }
+}
+
 TEST_F(DoctorTest, ATemplatesTtlInMillisecondsIsLacking) {
   DoctorOptions options;
   options.writes = false;

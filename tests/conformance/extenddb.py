@@ -2,6 +2,8 @@
 
 npm has it (config/clients.txt, folder `engines`); ./test.sh installs it into build/node/engines.
 """
+import base64
+import json
 import os
 import pathlib
 import re
@@ -70,6 +72,14 @@ class ExtendDB:
     def password(self):
         """The password of the user `admin` of its management API."""
         return re.search(r"Password: (\S+)", self.log.read_text()).group(1)
+
+    def set_index_lag(self, milliseconds):
+        """From now on, indexes show a write so much later."""
+        key = base64.b64encode(f"admin:{self.password()}".encode()).decode()
+        request = urllib.request.Request(self.url + "/management/settings/index_propagation_delay_ms",
+                                         json.dumps({"value": str(milliseconds)}).encode(),
+                                         {"Authorization": "Basic " + key, "Content-Type": "application/json"}, method="PUT")
+        urllib.request.urlopen(request).close()
 
     def __exit__(self, *unused):
         pins.stop(self.process)

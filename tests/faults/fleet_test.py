@@ -477,13 +477,17 @@ def main():
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     for harm in ("kills", "stops", "partitions"):
         parser.add_argument(f"--{harm}", type=int, default=5)
+    parser.add_argument("--lag-ms", type=int, help="how much later the engine's indexes show a write; by default, the seed draws it")
     parser.add_argument("--logs", type=pathlib.Path, help="a folder for the daemons' logs, if the test fails")
     options = parser.parse_args()
     extenddb.need()
     print(f"seed {options.seed}", flush=True)
     the_judge_can_fail()
     rng, history = random.Random(options.seed), History()
+    lag_ms = random.Random(options.seed).choice((0, 10, 100, 1500)) if options.lag_ms is None else options.lag_ms
+    print(f"indexes lag by {lag_ms} ms", flush=True)
     with extenddb.ExtendDB() as engine, tempfile.TemporaryDirectory(prefix="freshet-fleet-") as name:
+        engine.set_index_lag(lag_ms)
         make_tables(options.binary, engine, pathlib.Path(name))
         fleet = Fleet(options.binary, engine, pathlib.Path(name), history, rng)
         try:

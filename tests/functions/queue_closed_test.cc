@@ -309,12 +309,14 @@ TEST_P(ClosedQueue, AnotherDaemonTakesOver) {
   }
   queue.reset();
   world.queues.reset();  // Its holder has gone.
+  const BootTime gone = world.clock.boot();
   std::string again;
   for (int i = 0; i < 100 && again != "d"; ++i) {
     world.pass(milliseconds(100));
     again = ids(take(*theirs, 1));
   }
   EXPECT_EQ(again, "d");
+  EXPECT_LE(world.clock.boot() - gone, milliseconds(2 * 2000 + 500)) << "within two leases";
 }
 
 TEST_P(ClosedQueue, WhatMayNotBeOpenedIsNot) {

@@ -442,7 +442,7 @@ TEST_F(SharedSchedules, WaitsForAnEngineThatIsAway) {
   EXPECT_GE(events(), 1u);
 }
 
-// 40 seeds of three daemons with three schedules, for 90 minutes each: 10,800 firings.
+// 60 seeds of three daemons with three schedules, for 90 minutes each: 225 firings are due each time.
 TEST_F(SharedSchedules, EachFiringIsDoneOnceThroughKillsPausesAndLostAnswers) {
   SimFaults faults = SimFaults::some();
   faults.everywhere = true;
@@ -450,7 +450,7 @@ TEST_F(SharedSchedules, EachFiringIsDoneOnceThroughKillsPausesAndLostAnswers) {
   const std::vector<ScheduleDefinition> all = {
       schedule("rate(1 minute)", "rate"), schedule("cron(* * * * ? *)", "cron"), schedule("rate(2 minutes)", "slow")};
   size_t fired = 0;
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     end();
     begin(seed);
@@ -497,7 +497,7 @@ TEST_F(SharedSchedules, EachFiringIsDoneOnceThroughKillsPausesAndLostAnswers) {
     }
     EXPECT_EQ(claims(), events_by) << "each claim is fired once";
   }
-  EXPECT_GT(fired, 8'000u);
+  EXPECT_GT(fired, 10'000u);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Judges asynchronous events as docs/fleet.md promises them: each one that a daemon has accepted runs, whatever becomes
-// of that daemon; without a death, once. One thread.
+// of that daemon; without a death, once. An attempt whose event never came to its program counts, too, so an event with
+// three of these is given up. One thread.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,20 @@ class EventsJudge {
   explicit EventsJudge(sim::Verdict& verdict) : verdict_(verdict) {}
 
   // A client sends it, and knows later that it is accepted.
-  void sent(const std::string& id) { events_[id].sent = true; }
+  void sent(const std::string& id) {
+    Event& event = events_[id];
+    if (!event.sent) event.lost_before = lost_;
+    event.sent = true;
+  }
   void accepted(const std::string& id) { events_[id].accepted = true; }
   // Its function begins, on any daemon.
   void started(const std::string& id) {
     ++events_[id].starts;
     verdict_.expect(events_[id].sent, "an event runs that nobody sent", id);
   }
+
+  // A program has given up its request for an event, so its daemon may count an attempt that never begins.
+  void lost_event() { ++lost_; }
 
   size_t starts(const std::string& id) const {
     const auto found = events_.find(id);
@@ -31,20 +39,24 @@ class EventsJudge {
   // Empty: each accepted event has run.
   std::string unrun() const {
     for (const auto& [id, event] : events_) {
-      if (event.accepted && event.starts == 0) return "event " + id + " has not run";
+      const bool is_given_up = lost_ - event.lost_before >= kAttempts;
+      if (event.accepted && event.starts == 0 && !is_given_up) return "event " + id + " has not run";
     }
     return {};
   }
 
  private:
+  static constexpr int kAttempts = 3;
   struct Event {
     bool sent = false;
     bool accepted = false;
     size_t starts = 0;
+    int lost_before = 0;  // Of all events, when it was sent.
   };
 
   sim::Verdict& verdict_;
   std::map<std::string, Event> events_;
+  int lost_ = 0;
 };
 
 }  // namespace freshet::fleet_sim

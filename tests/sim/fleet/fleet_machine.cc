@@ -115,7 +115,10 @@ class FleetMachine {
       if (TopicJudge::is_message(event)) return topic_.done(name, event);
       if (text_in(event, "event").empty()) changes_.done(event);
     };
-    play.lost_event = [this, name = member.name()] { topic_.lost_event(name, cluster_.now()); };
+    play.lost_event = [this, name = member.name()] {
+      topic_.lost_event(name, cluster_.now());
+      events_.lost_event();
+    };
     play.runs = [this, name = member.name()](ProcessSpec spec, Scheduler& scheduler) {
       return programs_.run(name, std::move(spec), scheduler);
     };
