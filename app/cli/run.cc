@@ -28,6 +28,13 @@ void add_store_options(Command command, DaemonOptions& options) {
       .envname("FRESHET_ENDPOINT")
       .one_value_each();
   command
+      .add_option(
+          "--hedge-after-ms", options.hedge_after_ms,
+          "Send a read of the engine again that has no answer after so long, and take the first answer; 0: never")
+      .envname("FRESHET_HEDGE_AFTER_MS")
+      .capture_default_str()
+      .check(cli::whole(0, 10'000));
+  command
       .add_flag("--create-tables", options.create_tables,
                 "Make missing tables and indexes in the engine; without it, a start that misses one is refused")
       .envname("FRESHET_CREATE_TABLES");

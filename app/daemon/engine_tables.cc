@@ -76,6 +76,7 @@ struct EngineParts {
   }
   static remote::RemoteOptions remote_options(const DaemonParts& parts) {
     remote::RemoteOptions options;
+    if (parts.options.hedge_after_ms > 0) options.hedged_after = milliseconds(parts.options.hedge_after_ms);
     options.on_building = [log = parts.log](const std::string& table) {
       log.info("ENGINE_BUILDS_INDEX", {{"table", table}});
     };
@@ -261,6 +262,7 @@ Result<void> check_engine(const DaemonOptions& options) {
   if (!is_on_engine(options)) {
     if (!options.endpoints.empty()) return invalid("--endpoint needs --store dynamodb");
     if (options.create_tables) return invalid("--create-tables needs --store dynamodb");
+    if (options.hedge_after_ms != 0) return invalid("--hedge-after-ms needs --store dynamodb");
     return {};
   }
   if (options.endpoints.empty()) {

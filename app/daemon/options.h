@@ -39,6 +39,7 @@ struct DaemonOptions {
   std::string data = "data";                 // Directory, or ":memory:".
   std::string store = "embedded";            // "dynamodb": tables live in the engine at `endpoints`.
   std::vector<std::string> endpoints;        // The URLs of the engine.
+  int64_t hedge_after_ms = 0;  // The engine's reads without an answer are sent again after this time; 0: never.
   bool create_tables = false;  // Creates the tables and indexes in the engine that the template or a queue needs.
   bool fleet = false;  // True if several daemons share the engine's tables, and each queue is served by one of them.
   std::string fleet_name;         // Daemons with another one are not of its fleet; empty: it has none.

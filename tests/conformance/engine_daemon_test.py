@@ -168,6 +168,20 @@ class Trimming(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Held(Trimming):
+    """Stands before an engine: it answers the first read after `hold` only once another read has come."""
+
+    def do_POST(self):
+        server = self.server
+        if self.headers["X-Amz-Target"].endswith(".GetItem"):
+            if server.hold.is_set():
+                server.hold.clear()
+                server.again.wait(10)
+            else:
+                server.again.set()
+        super().do_POST()
+
+
 class EngineDaemon(unittest.TestCase):
     name = ""
 
@@ -258,6 +272,23 @@ class EngineDaemon(unittest.TestCase):
             self.assertEqual(set(handler.came), {f"t-{i}" for i in range(tasks)})
             again = sum(count - 1 for count in handler.came.values())
             self.assertLessEqual(again, 20 * len(KILLED_AT), "only what was in work at a kill is done again")
+
+    def test_a_read_that_is_slow_is_sent_again(self):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Held)
+        server.daemon_threads, server.engine = True, self.url
+        server.hold, server.again = threading.Event(), threading.Event()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        daemon = self.daemon("hedged", "--create-tables", "--hedge-after-ms", "50", url=f"http://127.0.0.1:{server.server_port}").start()
+        daemon.call("POST", "/queues/QueueTable/tasks", {"taskId": "a", "payload": 1})
+        server.again.clear()
+        server.hold.set()
+        begun = time.monotonic()
+        self.assertEqual(daemon.dynamodb("GetItem", TableName="QueueTable", Key={"taskId": {"S": "a"}}, ConsistentRead=True)["Item"]["payload"],
+                         {"N": "1"})
+        self.assertTrue(server.again.is_set(), "it was sent again")
+        self.assertLess(time.monotonic() - begun, 2.5 * SLOWER, "a retry comes after three seconds")
 
     def test_a_stop_is_in_time_although_the_engine_does_not_answer(self):
         drain_ms = 1000

@@ -51,7 +51,7 @@ class EventsJudge {
     bool sent = false;
     bool accepted = false;
     size_t starts = 0;
-    int lost_before = 0;  // Of all events, when it was sent.
+    int lost_before = 0;  // How many of all events were lost when it was sent.
   };
 
   sim::Verdict& verdict_;
