@@ -137,20 +137,33 @@ class EngineTables final : private EngineParts, public SplitTables, public HasEn
   EngineStreams* engine_streams() override { return &streams; }
 
  private:
+  struct Question {
+    Question(Scheduler& scheduler, size_t endpoints) : answered(scheduler), open(endpoints) {}
+    Promise<bool> answered;  // By one of the endpoints, or by none.
+    size_t open;             // Endpoints that may still answer.
+    std::string why;
+  };
   // Calls of the engine are repeated for far longer, as one may fail although the engine is there.
   Async<Result<void>> reach() {
-    const std::vector<std::string> urls = caller_options(daemon).endpoints;
-    const auto patience = kAnswersWithin / static_cast<int>(urls.size());
-    std::string why;
-    for (const std::string& endpoint : urls) {
-      HttpRequest request;
-      request.method = "GET";
-      std::string url = endpoint + "/";
-      auto answer = co_await http->send(std::move(url), std::move(request), patience);
-      if (answer) co_return Result<void>();
-      why += (why.empty() ? "--endpoint " : "; --endpoint ") + endpoint + ": " + answer.error().message;
-    }
-    co_return fail(ErrorCode::kUnavailable, why);
+    const std::vector<std::string> endpoints = caller_options(daemon).endpoints;
+    Question question(loop, endpoints.size());
+    Scope asking;
+    for (const std::string& endpoint : endpoints) asking.spawn(ask(endpoint, question));
+    if (co_await question.answered.future()) co_return Result<void>();
+    co_return fail(ErrorCode::kUnavailable, question.why);
+  }
+  // One that breaks off is there, too: a proxy may know only signed requests.
+  Async<void> ask(std::string endpoint, Question& question) {
+    HttpRequest request;
+    request.method = "GET";
+    std::string url = endpoint + "/";
+    auto answer = co_await http->send(std::move(url), std::move(request), kAnswersWithin);
+    const bool is_there = answer || (answer.error().code != ErrorCode::kTimeout && !was_never_sent(answer.error()));
+    if (is_there) co_return question.answered.set(true);
+    std::string said = answer.error().message;
+    if (said.starts_with(endpoint + ": ")) said.erase(0, endpoint.size() + 2);
+    question.why += (question.why.empty() ? "--endpoint " : "; --endpoint ") + endpoint + ": " + said;
+    if (--question.open == 0) question.answered.set(false);
   }
 };
 

@@ -29,8 +29,8 @@ void leave_out_triggers(const TemplateOptions& options, Deployment& deployment);
 // `parts.node`. Destroy the result before the store, and after everything that uses it. Loop thread, before the loop
 // runs.
 Result<std::unique_ptr<Tables>> make_runtime_tables(DaemonParts& parts);
-// Asks the engine whether it is there, before anything else does. kUnavailable or kTimeout if no endpoint answers
-// within two seconds, kValidation if the engine has no transactions. Requires is_on_engine(); `tables` is from
+// Asks the engine whether it is there, before anything else does. kUnavailable if no endpoint answers within two
+// seconds, kValidation if the engine has no transactions. Requires is_on_engine(); `tables` is from
 // make_runtime_tables() and outlives the result.
 Async<Result<void>> meet_engine(Tables& tables);
 // The engine itself, under the tables that make_runtime_tables() made: without what a daemon remembers and counts of

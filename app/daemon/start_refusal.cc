@@ -36,7 +36,8 @@ Error start_refusal(const Error& error, const EmbeddedStats& stats, const Daemon
     return {error.code, "the template's tables cannot be made" + std::string(kDescriptors), {}};
   }
   if (error.code != ErrorCode::kThroughputExceeded || options.data == kMemoryDirectory) return error;
-  if (options.store != "embedded") return error;  // The engine throttles.
+  const bool is_engines = options.store != "embedded" && error.message.find("--max-data-bytes") == std::string::npos;
+  if (is_engines) return error;  // It throttles.
   return {error.code,
           "no room for the template's tables in " + options.data + ": the disk (or --max-data-bytes) leaves " +
               std::to_string(stats.log_bytes_left) + " bytes, and tables are made while " + five_segments(options) +

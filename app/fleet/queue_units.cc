@@ -45,7 +45,7 @@ QueueUnits::QueueUnits(QueueUnitsParts parts, FleetOptions options)
 
 Async<Result<void>> QueueUnits::check(FleetNeeds needs, std::string name) {
   auto provided = co_await provide_fleet_table(parts_.tables);
-  if (provided) provided = co_await name_fleet(parts_.tables, std::move(name));
+  if (provided) provided = co_await name_fleet(parts_.tables, parts_.scheduler, std::move(name));
   if (provided) provided = co_await provide_events_table(parts_.tables);
   if (provided && needs.schedules) provided = co_await provide_schedules_table(parts_.tables);
   if (provided && needs.mappings) provided = co_await provide_positions_table(parts_.tables);

@@ -168,13 +168,36 @@ tl::unexpected<Error> other_name(const std::string& there, const std::string& as
 
 }  // namespace
 
-Async<Result<void>> name_fleet(Tables& tables, std::string name) {
+namespace {
+
+// Waits for the heartbeats of members that there are, for their leases.
+Async<Result<bool>> any_lives(Tables& tables, Scheduler& scheduler) {
+  auto before = co_await read_fleet(tables);
+  if (!before) co_return fail(std::move(before.error()));
+  milliseconds longest{0};
+  for (const auto& [id, beat] : before->members) longest = std::max(longest, beat.lease);
+  if (before->members.empty()) co_return false;
+  co_await sleep_for(scheduler, longest);
+  auto now = co_await read_fleet(tables);
+  if (!now) co_return fail(std::move(now.error()));
+  co_return std::any_of(now->members.begin(), now->members.end(), [&](const auto& member) {
+    const auto known = before->members.find(member.first);
+    return known == before->members.end() || !(known->second == member.second);
+  });
+}
+
+}  // namespace
+
+Async<Result<void>> name_fleet(Tables& tables, Scheduler& scheduler, std::string name) {
   for (int reads = 0; reads < kMostReads; ++reads) {
     auto stored = co_await read_item(tables, std::string(kNameId));
     if (!stored) co_return fail(std::move(stored.error()));
     const std::string there(stored->string_or("name"));
     if (there == name) co_return Result<void>();
     if (!there.empty() || name.empty()) co_return other_name(there, name);
+    auto living = co_await any_lives(tables, scheduler);
+    if (!living) co_return fail(std::move(living.error()));
+    if (*living) co_return other_name(there, name);
     Item item = id_key(std::string(kNameId));
     item.set("name", Value(name));
     PutItemInput input = put_of(std::move(item));

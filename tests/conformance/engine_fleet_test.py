@@ -312,6 +312,14 @@ class FleetOfQueues(EngineFleet):
         self.member("c", *named)
         self.until_fleet(first, 2)
 
+    def test_a_fleet_that_runs_without_a_name_gets_none(self):
+        first = self.member("a")
+        with self.assertRaises(RuntimeError) as refused:
+            self.member("b", "--fleet-name", "one")
+        self.assertIn("these tables are those of a fleet without a name", str(refused.exception))
+        self.end(first)
+        self.member("b", "--fleet-name", "one")
+
     def test_requests_between_daemons_are_signed(self):
         """Creates and runs go through daemons that ask for signatures. One with another secret is refused by the others."""
         def keys(name, secret):

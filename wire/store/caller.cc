@@ -42,6 +42,7 @@ Async<Result<std::string>> Caller::call(std::string operation, std::string body,
     Sent sent = co_await send(operation, body);
     if (!sent.error) {
       quota_.succeeded(cost);
+      if (kind == Kind::kRead) hedges_.succeeded(0);
       co_return std::move(sent.body);
     }
     last = std::move(sent.error->error);

@@ -44,9 +44,9 @@ class Caller {
   // Waits before the next attempt, longer each time, with full jitter. `tries`: the failed attempts, at least 1.
   Async<void> back_off(int tries);
 
-  // Returns true if a read may be sent a second time while the first attempt is in flight, and takes its cost from the
-  // quota.
-  bool may_hedge() { return quota_.take(RetryQuota::kRetryCosts); }
+  // Returns true if a read may be sent a second time while the first attempt is in flight, and takes its cost from a
+  // quota of its own, which reads refill: hedges do not use up the retries of other calls.
+  bool may_hedge() { return hedges_.take(RetryQuota::kRetryCosts); }
 
   // The time by the store's clock: it is that, or up to a second later. Empty: `reads_clock` is not set, or no answer
   // has said it.
@@ -67,6 +67,7 @@ class Caller {
   Scheduler& scheduler_;
   Random& random_;
   RetryQuota quota_;
+  RetryQuota hedges_;
   size_t endpoint_ = 0;
   std::optional<WallTime> date_;  // As the newest answer with a date has it.
   BootTime date_at_{};            // When that answer came.

@@ -1,6 +1,6 @@
 // Hedged reads: a read without an answer after `delay` is sent a second time. The first answer counts; the other
-// request is abandoned, and its connection closed. A hedge costs as much of the retry quota as a retry, so that a store
-// that is slow as a whole does not get twice the load: about one read in five can be hedged.
+// request is abandoned, and its connection closed. Hedges have a quota, so that a store that is slow as a whole does
+// not get twice the load: after the first hundred, about one read in five can be hedged.
 #pragma once
 
 #include <string>

@@ -145,7 +145,12 @@ Async<Result<std::vector<TakenTask>>> Takes::take(TakeInput input) {
     }
     // The claims were answered after another daemon may have begun to serve the queue: it counts what is in work.
     if (core_.agenda.given_up() && taken && !taken->empty()) {
-      give_back(std::move(taken));
+      std::vector<TakeOutcome::TaskAndLease> late;
+      for (auto& task : *taken) {
+        late.push_back({std::string(text_of(task.task, attribute::kId)), std::move(task.lease)});
+      }
+      auto returning = give_back_late(std::move(late));
+      co_await returning;
       co_return fail(served_elsewhere(table_));
     }
     if (core_.agenda.draining() && taken && taken->empty()) {
@@ -258,18 +263,32 @@ Async<Result<std::vector<TakenTask>>> Takes::claim_newest(TakeInput input) {
 Async<void> Takes::give_back_unsure(std::vector<TakeOutcome::TaskAndLease> unsure) {
   for (const milliseconds pause : kGiveBackAfter) {
     co_await sleep_for(services_.scheduler, pause);
-    std::vector<Settlement> settlements;
-    for (const auto& one : unsure) settlements.push_back(giving_back(one.id, one.lease));
-    const auto answers = co_await parts_.settlements.settle(std::move(settlements));
-    std::vector<TakeOutcome::TaskAndLease> left;
-    for (size_t i = 0; i < answers.size(); ++i) {
-      const bool is_known = answers[i] || answers[i].error().code == ErrorCode::kConflict ||
-                            answers[i].error().code == ErrorCode::kNotFound;
-      if (!is_known) left.push_back(std::move(unsure[i]));
-    }
-    unsure = std::move(left);
+    auto returning = give_back_once(std::move(unsure));
+    unsure = co_await returning;
     if (unsure.empty()) co_return;
   }
+}
+
+// The stop of the daemon waits for the take.
+Async<void> Takes::give_back_late(std::vector<TakeOutcome::TaskAndLease> late) {
+  FRESHET_REACHED("claims that are answered after a queue was given up are given back");
+  auto returning = give_back_once(std::move(late));
+  auto left = co_await returning;
+  if (!left.empty()) base_.lasting.spawn(give_back_unsure(std::move(left)));
+}
+
+// Returns those of which the store does not say that they are given back, or no longer held.
+Async<std::vector<TakeOutcome::TaskAndLease>> Takes::give_back_once(std::vector<TakeOutcome::TaskAndLease> claims) {
+  std::vector<Settlement> settlements;
+  for (const auto& one : claims) settlements.push_back(giving_back(one.id, one.lease));
+  const auto answers = co_await parts_.settlements.settle(std::move(settlements));
+  std::vector<TakeOutcome::TaskAndLease> left;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const bool is_known = answers[i] || answers[i].error().code == ErrorCode::kConflict ||
+                          answers[i].error().code == ErrorCode::kNotFound;
+    if (!is_known) left.push_back(std::move(claims[i]));
+  }
+  co_return left;
 }
 
 // The writes of a take were answered. The work on the tasks from `begun` on begins now.

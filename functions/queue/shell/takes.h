@@ -29,6 +29,8 @@ class Takes : QueuePart {
   Async<Result<std::vector<TakenTask>>> carry_claims(Async<Result<std::vector<TakenTask>>> claims);
   Async<void> finish_handover(Async<Result<std::vector<TakenTask>>> claims, std::shared_ptr<Handover> handover);
   void give_back(Result<std::vector<TakenTask>> taken);
+  Async<void> give_back_late(std::vector<TakeOutcome::TaskAndLease> late);
+  Async<std::vector<TakeOutcome::TaskAndLease>> give_back_once(std::vector<TakeOutcome::TaskAndLease> claims);
   Async<void> give_back_unsure(std::vector<TakeOutcome::TaskAndLease> unsure);
   void wake_soon();
 
