@@ -87,8 +87,11 @@ void TopicJudge::life_ended(const std::string& node) {
 void TopicJudge::judge_late(const Place& place, const std::string& id) {
   const auto [before, is_new] = before_.try_emplace(place, id);
   if (before->second == id) return;
-  const auto starts = messages_.at(before->second).starts.find(place.function);
-  const bool may_be_over = starts != messages_.at(before->second).starts.end() && starts->second >= kAttempts;
+  // An attempt counts at the daemon although it never began.
+  const Message& message = messages_.at(before->second);
+  const auto starts = message.starts.find(place.function);
+  const size_t begun = starts == message.starts.end() ? 0 : starts->second;
+  const bool may_be_over = begun + static_cast<size_t>(lost_ - message.lost_before) >= kAttempts;
   verdict_.expect(may_be_over, "a daemon that stood still begins to deliver for a topic that is not its own any more",
                   place.node + " delivers " + id + " after " + before->second);
 }
