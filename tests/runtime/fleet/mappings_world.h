@@ -65,16 +65,16 @@ class MappingsWorld : public SharedWorld {
       if (all.is_of_clients) runtime->share_definitions({shared, nullptr, nullptr});
       scope.spawn(begin(all.mapping, all.is_of_clients));
     }
-    Async<void> begin(MappingDefinition definition, bool is_of_clients) {
+    Async<void> begin(MappingDefinition definition, bool follows) {
       auto started = co_await runtime->start();
       expect_well(started);
-      while (is_of_clients && !is_ready) {
+      while (follows && !is_ready) {
         auto following = runtime->follow_definitions();
         auto followed = co_await following;
         is_ready = followed.has_value();
         if (!is_ready) co_await sleep_for(scheduler, milliseconds(50));
       }
-      if (is_of_clients) co_return;
+      if (follows) co_return;
       auto putting = put_function(function_named("F"));
       co_await putting;
       for (;;) {
