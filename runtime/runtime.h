@@ -153,10 +153,11 @@ class Runtime {
   // Returns its id. An existing mapping changes while it runs: the current batch is finished with the old definition,
   // the rest continues from its position with the new one. Another table begins at the starting position.
   Async<Result<std::string>> put_mapping(MappingDefinition mapping);
-  // For clients: a new mapping, unless `check` refuses it, which is called when all changes before this one hold. In a
-  // fleet, the mapping has begun when this returns, although it may run some moments later.
+  // For clients: makes a new mapping. `check` is called when all earlier changes are in effect; an error of it refuses
+  // the mapping. In a fleet, the mapping misses no change from when this returns, although it may run some moments
+  // later.
   Async<Result<std::string>> create_mapping(MappingDefinition mapping, std::function<Result<void>()> check);
-  // For clients: changes the mapping as it is when all changes before this one hold. Errors of `change`, too;
+  // For clients: changes the mapping as it is when all earlier changes are in effect. Errors of `change`, too;
   // kResourceNotFound if there is no such mapping.
   Async<Result<std::string>> change_mapping(std::string id, std::function<Result<void>(MappingDefinition&)> change);
   Async<Result<void>> remove_mapping(std::string id);

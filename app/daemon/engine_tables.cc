@@ -19,6 +19,7 @@
 #include "tables/owned/owned_tables.h"
 #include "tables/owned/split_tables.h"
 #include "wire/http/client.h"
+#include "wire/store/reach.h"
 #include "wire/store/remote_streams.h"
 #include "wire/store/remote_tables.h"
 
@@ -30,8 +31,7 @@ constexpr const char* kEmbedded = "embedded";
 constexpr const char* kDynamoDb = "dynamodb";
 constexpr const char* kNodeTable = "freshet.node";  // Its id names this data folder.
 constexpr uint64_t kMemoryShare = 4;                // Recent writes have that part of --max-memory-bytes, at most.
-constexpr milliseconds kAnswersWithin{2'000};
-constexpr size_t kLargestAnswer = 64u << 20;  // A page of 1 MiB of items, written out as JSON.
+constexpr size_t kLargestAnswer = 64u << 20;        // A page of 1 MiB of items, written out as JSON.
 
 // In a fleet, what a queue remembers goes with it from daemon to daemon.
 std::set<std::string> shared_tables(bool is_fleet) {
@@ -125,8 +125,9 @@ class EngineTables final : private EngineParts, public SplitTables, public HasEn
 
   Tables& itself() { return engine; }
   Async<Result<void>> meet() {
-    auto answer = co_await reach();
-    if (!answer) co_return answer;
+    auto endpoints = caller_options(daemon).endpoints;
+    auto answer = co_await remote::reach(*http, loop, std::move(endpoints));
+    if (!answer) co_return fail(answer.error().code, "--endpoint " + answer.error().message);
     // Without an item it is refused in any case.
     std::string nothing = R"({"TransactItems":[]})";
     const auto asked = co_await caller.call("TransactGetItems", std::move(nothing), remote::Caller::Kind::kRead);
@@ -135,36 +136,6 @@ class EngineTables final : private EngineParts, public SplitTables, public HasEn
                       ": this engine has no transactions (TransactGetItems), which queues need");
   }
   EngineStreams* engine_streams() override { return &streams; }
-
- private:
-  struct Question {
-    Question(Scheduler& scheduler, size_t endpoints) : answered(scheduler), open(endpoints) {}
-    Promise<bool> answered;  // By one of the endpoints, or by none.
-    size_t open;             // Endpoints that may still answer.
-    std::string why;
-  };
-  // Calls of the engine are repeated for far longer, as one may fail although the engine is there.
-  Async<Result<void>> reach() {
-    const std::vector<std::string> endpoints = caller_options(daemon).endpoints;
-    Question question(loop, endpoints.size());
-    Scope asking;
-    for (const std::string& endpoint : endpoints) asking.spawn(ask(endpoint, question));
-    if (co_await question.answered.future()) co_return Result<void>();
-    co_return fail(ErrorCode::kUnavailable, question.why);
-  }
-  // One that breaks off is there, too: a proxy may know only signed requests.
-  Async<void> ask(std::string endpoint, Question& question) {
-    HttpRequest request;
-    request.method = "GET";
-    std::string url = endpoint + "/";
-    auto answer = co_await http->send(std::move(url), std::move(request), kAnswersWithin);
-    const bool is_there = answer || (answer.error().code != ErrorCode::kTimeout && !was_never_sent(answer.error()));
-    if (is_there) co_return question.answered.set(true);
-    std::string said = answer.error().message;
-    if (said.starts_with(endpoint + ": ")) said.erase(0, endpoint.size() + 2);
-    question.why += (question.why.empty() ? "--endpoint " : "; --endpoint ") + endpoint + ": " + said;
-    if (--question.open == 0) question.answered.set(false);
-  }
 };
 
 // The daemon's own store answers at once.

@@ -39,10 +39,10 @@ struct DaemonOptions {
   std::string data = "data";                 // Directory, or ":memory:".
   std::string store = "embedded";            // "dynamodb": tables live in the engine at `endpoints`.
   std::vector<std::string> endpoints;        // The URLs of the engine.
-  int64_t hedge_after_ms = 0;  // The engine's reads without an answer are sent again after this time; 0: never.
+  int64_t hedge_after_ms = 0;  // Reads of the engine that have no answer after this time are sent again; 0: never.
   bool create_tables = false;  // Creates the tables and indexes in the engine that the template or a queue needs.
   bool fleet = false;  // True if several daemons share the engine's tables, and each queue is served by one of them.
-  std::string fleet_name;         // Daemons with another one are not of its fleet; empty: it has none.
+  std::string fleet_name;         // The name of its fleet; empty: the fleet has none.
   std::string advertise;          // The URL at which other members reach this one; empty: from `listen`.
   int64_t fleet_lease_ms = 3000;  // Other members take over the queues of a member that is silent for this long.
   std::string listen = "127.0.0.1:7070";

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/url.h"
+#include "wire/store/reach.h"
 
 namespace freshet::engines {
 
@@ -78,16 +79,9 @@ Result<void> Place::open_endpoint(const std::string& where, const std::string& r
   return {};
 }
 
-// A call of the store is repeated for far longer, as one may fail that is there.
 Async<Result<void>> Place::reach() {
-  constexpr milliseconds kAnswersWithin{2'000};
-  if (url_.empty()) co_return Result<void>();
-  HttpRequest request;
-  request.method = "GET";
-  std::string url = url_;
-  auto answer = co_await loop_.http().send(std::move(url), std::move(request), kAnswersWithin);
-  if (!answer) co_return fail(answer.error());
-  co_return Result<void>();
+  if (url_.empty()) return Result<void>();
+  return remote::reach(loop_.http(), loop_.loop(), {url_});
 }
 
 }  // namespace freshet::engines

@@ -30,7 +30,7 @@ class Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  // Success if an endpoint answers anything within two seconds; kUnavailable or kTimeout if not. A folder always does.
+  // Success if an endpoint is there (wire/store/reach.h); kUnavailable if not. A folder always is.
   Async<Result<void>> reach();
 
   Tables& tables() { return remote_ ? static_cast<Tables&>(*remote_) : *store_; }

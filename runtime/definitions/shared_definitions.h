@@ -1,6 +1,5 @@
 // The definitions of clients in a fleet: functions with their versions, aliases and policies, topics, subscriptions and
-// event source mappings.
-// A client may make, change or delete one at any daemon. The change holds at all of them.
+// event source mappings. A client may make, change or delete one at any daemon. The change holds at all of them.
 //
 // They are in the store that the daemons share, with a log of their changes (tables/lease/definition_log.h). Each
 // daemon follows that log, and has a copy in its own system table, with which it starts when it runs alone. A change
@@ -41,8 +40,8 @@ class DefinitionFollower {
   virtual ~DefinitionFollower() = default;
   // The item of that key as the system table has it now; null: it is gone. It may be the same as before.
   virtual void follow(const DefinitionKey& key, const Item* item) = 0;
-  // Called with an item that this daemon has made alone, before other daemons have it. They must find in the engine
-  // what they need for it.
+  // Called before other daemons get an item that this daemon has made alone. Writes into the engine what they need
+  // besides, such as a mapping's positions. After an error, the item is not shared yet.
   virtual Async<Result<void>> before_sharing(Item item) = 0;
 };
 

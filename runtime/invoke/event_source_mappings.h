@@ -35,7 +35,7 @@ class EventSourceMappings {
   EventSourceMappings(const EventSourceMappings&) = delete;
   EventSourceMappings& operator=(const EventSourceMappings&) = delete;
 
-  // Decides in the turn of a change, when all changes before it hold, if it may be made.
+  // Called in the turn of a change, when all earlier changes are in effect. An error refuses the change.
   using Check = std::function<Result<void>()>;
   using Change = std::function<Result<void>(MappingDefinition&)>;
 
@@ -43,8 +43,8 @@ class EventSourceMappings {
   // Call it before load(). Has no effect without `engine`.
   void share(std::function<void()> changed);
   bool is_shared() const { return shards_ && shards_->is_shared(); }
-  // In a fleet: where changes are written. accept() and forget() bring the changes of others, in their order: the
-  // mapping is as other daemons have it, or gone. They hold for all later calls of put(), change() and remove().
+  // In a fleet: writes changes there. accept() takes a mapping that another daemon has made or changed, forget() one
+  // that another daemon has removed. Both take effect in the order of all changes.
   void share_definitions(DefinitionWriter& definitions) { definitions_ = &definitions; }
   void accept(MappingDefinition mapping);
   void forget(std::string id);
@@ -73,10 +73,10 @@ class EventSourceMappings {
   Async<Result<void>> remove(std::string id, Positions positions);  // kNotFound.
   // In a fleet: creates the table of positions, unless it exists. Call it before create().
   Async<Result<void>> provide_positions();
-  // In a fleet, for a mapping of a client that was not made, or is gone: removes its stored positions once all daemons
-  // have ended it, unless it is there then.
+  // In a fleet: removes the stored positions of a client's mapping that could not be made, or was removed. It waits
+  // until all daemons have ended the mapping, and leaves the positions if the mapping exists then.
   void remove_positions_later(MappingDefinition mapping);
-  // In a fleet, for a mapping that this daemon had alone: other daemons can go on with it from now on.
+  // In a fleet: stores the positions of a mapping that this daemon had alone where other daemons find them.
   Async<Result<void>> bring_positions(MappingDefinition mapping);
   bool has(const std::string& id) const { return mappings_.contains(id); }
   std::vector<MappingState> list() const;

@@ -31,7 +31,7 @@ struct ReaderStart {
   std::string arn;    // The stream's ARN; empty: it is not known.
   // Rises with each start of the reader. The marks of its earlier starts have no meaning any more.
   int64_t number = 0;
-  std::optional<WallTime> from;  // Set if it does not want what was changed before, by the engine's clock.
+  std::optional<WallTime> from;  // By the engine's clock; changes before that are not wanted. Empty: all are.
 };
 
 class ShardCheckpoints {
@@ -69,6 +69,8 @@ class ShardCheckpoints {
  private:
   friend Async<Result<std::map<std::string, ShardCheckpoints>>> load_checkpoints(Tables& tables);
   friend Async<Result<StoredReader>> load_reader(Tables& tables, std::string table, std::string reader);
+  // The writes that remove all that such a table has of one reader, also marks without a start.
+  Async<Result<std::vector<WriteInput>>> all_removals(Tables& tables, std::string table, std::string reader);
   struct Stored {
     ShardMark mark;
     uint64_t rev = 0;  // 0: it is stored with the start, or not at all.
@@ -88,8 +90,6 @@ struct StoredReader {
   std::optional<ShardCheckpoints> checkpoints;  // Empty: the reader has no start.
   std::vector<WriteInput> left_over;            // The writes that remove the marks of earlier starts.
 };
-// The writes that remove all of one reader from such a table, also if it has no start.
-Async<Result<std::vector<WriteInput>>> all_removals(Tables& tables, std::string table, std::string reader);
 // Loads one reader from a table that has the keys of the system table.
 Async<Result<StoredReader>> load_reader(Tables& tables, std::string table, std::string reader);
 

@@ -166,10 +166,6 @@ tl::unexpected<Error> other_name(const std::string& there, const std::string& as
                                         ": two fleets cannot share tables");
 }
 
-}  // namespace
-
-namespace {
-
 // Waits for the heartbeats of members that there are, for their leases.
 Async<Result<bool>> any_lives(Tables& tables, Scheduler& scheduler) {
   auto before = co_await read_fleet(tables);

@@ -73,7 +73,8 @@ struct FleetView {
 Async<Result<void>> provide_fleet_table(Tables& tables);
 
 // Makes this the fleet's name, unless it has one. kConflict if it has another one; the empty name is that of a fleet
-// without one. A fleet without one gets a name only while no member lives: each has its lease for the next heartbeat.
+// without one. A fleet without a name gets one only while none of its members lives; to find that out, this waits for
+// the longest of their leases.
 Async<Result<void>> name_fleet(Tables& tables, Scheduler& scheduler, std::string name);
 
 // Begins a life of the member: `beat` with an epoch above that of its last life. kUnavailable if it stays unknown

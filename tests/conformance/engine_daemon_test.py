@@ -38,7 +38,25 @@ KEYS = {"AWS_ACCESS_KEY_ID": extenddb.KEY, "AWS_SECRET_ACCESS_KEY": extenddb.SEC
         "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
 
 
-class Handler:
+class Served:
+    """Serves such requests on a free port for the time of a `with`."""
+
+    def __init__(self, answer):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), answer)
+        self.server.daemon_threads = True
+        self.server.handle_error = lambda *unused: None  # The daemon was killed.
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *unused):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Handler(Served):
     """Answers each task with 200 for the time of a `with`, and counts how often it came. While `silent` is set, it answers none."""
 
     def __init__(self):
@@ -63,18 +81,12 @@ class Handler:
             def log_message(self, *unused):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        self.server.handle_error = lambda *unused: None  # The daemon was killed.
-        self.url = f"http://127.0.0.1:{self.server.server_port}/"
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
+        super().__init__(Answer)
+        self.url += "/"
 
     def __exit__(self, *unused):
         self.over.set()
-        self.server.shutdown()
-        self.server.server_close()
+        super().__exit__()
 
 
 def next_millisecond():
@@ -84,7 +96,7 @@ def next_millisecond():
         time.sleep(0.0002)
 
 
-class Function:
+class Function(Served):
     """A function over HTTP for the time of a `with`: keeps the records that it gets. While `fails` is set, it fails."""
 
     def __init__(self):
@@ -110,17 +122,8 @@ class Function:
                 pass
 
         self.refuses = lambda event: False
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        self.server.handle_error = lambda *unused: None
-        self.url = f"http://127.0.0.1:{self.server.server_port}/f"
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *unused):
-        self.server.shutdown()
-        self.server.server_close()
+        super().__init__(Answer)
+        self.url += "/f"
 
     def versions(self):
         """By item: its versions, in the order in which they came."""
@@ -274,13 +277,10 @@ class EngineDaemon(unittest.TestCase):
             self.assertLessEqual(again, 20 * len(KILLED_AT), "only what was in work at a kill is done again")
 
     def test_a_read_that_is_slow_is_sent_again(self):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Held)
-        server.daemon_threads, server.engine = True, self.url
-        server.hold, server.again = threading.Event(), threading.Event()
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        daemon = self.daemon("hedged", "--create-tables", "--hedge-after-ms", "50", url=f"http://127.0.0.1:{server.server_port}").start()
+        served = self.enterContext(Served(Held))
+        server = served.server
+        server.engine, server.hold, server.again = self.url, threading.Event(), threading.Event()
+        daemon = self.daemon("hedged", "--create-tables", "--hedge-after-ms", "50", url=served.url).start()
         daemon.call("POST", "/queues/QueueTable/tasks", {"taskId": "a", "payload": 1})
         server.again.clear()
         server.hold.set()
@@ -429,19 +429,15 @@ class EngineDaemon(unittest.TestCase):
             self.assertNotIn("STREAM_RECORDS_LOST", daemon.log_path.read_text())
 
     def test_a_restart_after_a_trim_goes_on_with_a_warning(self):
-        between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Trimming)
-        between.engine = self.url
-        between.daemon_threads = True
-        threading.Thread(target=between.serve_forever, daemon=True).start()
-        self.addCleanup(between.server_close)
-        self.addCleanup(between.shutdown)
+        between = self.enterContext(Served(Trimming))
+        between.server.engine = self.url
         with Function() as function:
             template = function.template(self.place)
             daemon = self.reader(template).start()
             self.change(daemon, "a", 1)
             self.wait_for(daemon, lambda: len(function.records) >= 1)
             self.assertEqual(daemon.stop(), 0)
-            daemon = self.reader(template, url=f"http://127.0.0.1:{between.server_port}").start()
+            daemon = self.reader(template, url=between.url).start()
             self.change(daemon, "a", 2)
             self.wait_for(daemon, lambda: function.versions()["a"][-1] == 2)
             line, = [line for line in daemon.log_path.read_text().splitlines() if "STREAM_RECORDS_LOST" in line]

@@ -16,7 +16,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from engine_daemon_test import EngineDaemon, dynamodb_local, extenddb
+from engine_daemon_test import EngineDaemon, Served, dynamodb_local, extenddb
 from engine_fleet_test import EngineFleet
 
 TOPIC = "Orders.fifo"
@@ -25,7 +25,7 @@ ARN = f"arn:aws:sns:us-east-1:000000000000:{TOPIC}"
 KILLS = 3
 
 
-class Subscriber:
+class Subscriber(Served):
     """A function over HTTP for the time of a `with`: keeps the records that it gets. While `busy` is set, it accepts none."""
 
     def __init__(self):
@@ -48,17 +48,8 @@ class Subscriber:
             def log_message(self, *unused):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        self.server.handle_error = lambda *unused: None  # The daemon was killed.
-        self.url = f"http://127.0.0.1:{self.server.server_port}/f"
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *unused):
-        self.server.shutdown()
-        self.server.server_close()
+        super().__init__(Answer)
+        self.url += "/f"
 
 
 def template(function, place):

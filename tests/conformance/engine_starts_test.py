@@ -5,18 +5,17 @@ import json
 import pathlib
 import socket
 import tempfile
-import threading
 import time
 import unittest
 
-from engine_daemon_test import BINARY, KEYS
+from engine_daemon_test import BINARY, KEYS, Served
 from daemon import SLOWER, Daemon
 
 SOON_S = 5 * SLOWER  # Two seconds for the question, and what a process needs to start.
 REPEATED_S = 30 * SLOWER  # A call that may pass is repeated first.
 
 
-class Engine:
+class Engine(Served):
     """Answers every request with this for the time of a `with`."""
 
     def __init__(self, status, kind, message="why", body=None):
@@ -37,16 +36,7 @@ class Engine:
             def log_message(self, *unused):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *unused):
-        self.server.shutdown()
-        self.server.server_close()
+        super().__init__(Answer)
 
 
 class Starts(unittest.TestCase):

@@ -398,6 +398,13 @@ class Mappings(Case):
         for query in ({}, {"FunctionName": "Reader"}, {"EventSourceArn": self.stream}):
             listed = self.client.list_event_source_mappings(**query)["EventSourceMappings"]
             self.assertEqual([one["UUID"] for one in listed], [mapping])
+        version = self.client.publish_version(FunctionName="Reader")["Version"]
+        other = self.client.create_event_source_mapping(EventSourceArn=self.stream, FunctionName="Reader:" + version,
+                                                        StartingPosition="LATEST", Enabled=False)["UUID"]
+        self.assertIn(mapping, self.refused("ResourceConflictException", self.client.update_event_source_mapping, UUID=other,
+                                            FunctionName="Reader"))
+        self.client.delete_event_source_mapping(UUID=other)
+        self.client.delete_function(FunctionName="Reader", Qualifier=version)
         self.assertEqual(self.client.list_event_source_mappings(FunctionName="Other")["EventSourceMappings"], [])
         gone = self.client.delete_event_source_mapping(UUID=mapping)
         self.assertEqual(gone["State"], "Deleting")

@@ -72,15 +72,18 @@ class ClientMappings : public MappingsWorld {
     return must(load_items_of(*store, kPositionsTable, "shard-reader", {})).size() +
            must(load_items_of(*store, kPositionsTable, "shard-mark", {})).size();
   }
-  // Records this id as that of a mapping of the daemon's template.
-  void deploy(const std::string& daemon, const std::string& id) {
-    Tables& folder = folder_of(daemon);
-    must(ensure_system_table(folder));
-    Item record = system_item("deployment", "current");
-    List ids;
-    ids.elements.emplace_back(id);
-    record.set("mappings", std::move(ids));
-    must(folder.put_item(put_system_item(std::move(record))));
+  // A daemon that is in no fleet, with a mapping of that id.
+  void begin_alone(const std::string& daemon, const std::string& id) {
+    is_of_clients = false;
+    is_alone = true;
+    mapping.id = id;
+    Daemon& alone = start(daemon);
+    world.run_until([&] { return alone.is_ready; }, kLong);
+  }
+  void end_alone(const std::string& daemon) {
+    kill(daemon);
+    is_of_clients = true;
+    is_alone = false;
   }
 };
 
@@ -206,18 +209,12 @@ TEST_F(ClientMappings, ADrainDoesNotWaitForACreateOnAnEngineThatIsSlow) {
 }
 
 TEST_F(ClientMappings, WhatADaemonHadAloneComesAlong) {
-  is_of_clients = false;
-  is_alone = true;
-  mapping.id = "of-a-client";
-  Daemon& alone = start("a");
-  world.run_until([&] { return alone.is_ready; }, kLong);
+  begin_alone("a", "of-a-client");
   for (int i = 0; i < kItems; ++i) changes->write(i);
   until_done();
   pass(seconds(5));
-  kill("a");
+  end_alone("a");
   const size_t before = deliveries;
-  is_of_clients = true;
-  is_alone = false;
   Daemon& a = begin_daemon("a");
   Daemon& b = begin_daemon("b");
   all_follow();
@@ -236,16 +233,10 @@ TEST_F(ClientMappings, WhatADaemonHadAloneComesAlong) {
 }
 
 TEST_F(ClientMappings, ASecondOneOfAFunctionAndATableDoesNotComeAlong) {
-  is_of_clients = false;
-  is_alone = true;
   for (const char* daemon : {"a", "b"}) {
-    mapping.id = std::string("of-") + daemon;
-    Daemon& alone = start(daemon);
-    world.run_until([&] { return alone.is_ready; }, kLong);
-    kill(daemon);
+    begin_alone(daemon, std::string("of-") + daemon);
+    end_alone(daemon);
   }
-  is_of_clients = true;
-  is_alone = false;
   Daemon& a = begin_daemon("a");
   Daemon& b = begin_daemon("b");
   all_follow();
@@ -257,7 +248,7 @@ TEST_F(ClientMappings, ASecondOneOfAFunctionAndATableDoesNotComeAlong) {
 TEST_F(ClientMappings, TheTemplatesIsTheDaemonsOwn) {
   Daemon& a = begin_first("a");
   Daemon& b = begin_daemon("b");
-  deploy("a", "m");
+  record_deployment("a", {{"mappings", "m"}});
   const uint64_t before = must(newest_definitions(*store));
   mapping.id = "m";
   ASSERT_TRUE(wait(a.runtime->put_mapping(mapping)));

@@ -102,12 +102,7 @@ class DefinitionsWorld : public SharedWorld {
     Async<void> begin(bool is_in_fleet) {
       auto started = co_await runtime->start();
       expect_well(started);
-      while (is_in_fleet && !is_ready) {
-        auto following = runtime->follow_definitions();
-        auto followed = co_await following;
-        is_ready = followed.has_value();
-        if (!is_ready) co_await sleep_for(scheduler, milliseconds(50));
-      }
+      if (is_in_fleet) co_await follow_definitions();
       is_ready = true;
     }
     // The runtime goes first: it uses the code.
@@ -235,16 +230,7 @@ class DefinitionsWorld : public SharedWorld {
   }
   // Records these names as those of the daemon's template.
   void deploy(const std::string& id, const std::string& topic, const std::string& subscription = "") {
-    Tables& folder = folder_of(id);
-    must(ensure_system_table(folder));
-    Item record = system_item("deployment", "current");
-    List topics;
-    topics.elements.emplace_back(topic);
-    record.set("topics", std::move(topics));
-    List subscriptions;
-    if (!subscription.empty()) subscriptions.elements.emplace_back(subscription);
-    record.set("subscriptions", std::move(subscriptions));
-    must(folder.put_item(put_system_item(std::move(record))));
+    record_deployment(id, {{"topics", topic}, {"subscriptions", subscription}});
   }
 
   std::map<std::string, std::unique_ptr<Daemon>> daemons;

@@ -68,13 +68,11 @@ class MappingsWorld : public SharedWorld {
     Async<void> begin(MappingDefinition definition, bool follows) {
       auto started = co_await runtime->start();
       expect_well(started);
-      while (follows && !is_ready) {
-        auto following = runtime->follow_definitions();
-        auto followed = co_await following;
-        is_ready = followed.has_value();
-        if (!is_ready) co_await sleep_for(scheduler, milliseconds(50));
+      if (follows) {
+        co_await follow_definitions();
+        is_ready = true;
+        co_return;
       }
-      if (follows) co_return;
       auto putting = put_function(function_named("F"));
       co_await putting;
       for (;;) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/runtime.h"
+#include "streams/system_table.h"
 #include "tables/engine/embedded.h"
 #include "tests/runtime/fakes.h"
 #include "tests/runtime/fleet/member_scheduler.h"
@@ -41,6 +42,18 @@ class SharedWorld : public testing::Test {
     auto& folder = folders[daemon];
     if (!folder) folder = open_in_memory();
     return *folder;
+  }
+  // Records these names as those of the daemon's template: `kind` is "topics", "mappings", ...
+  void record_deployment(const std::string& daemon, const std::map<std::string, std::string>& by_kind) {
+    Tables& folder = folder_of(daemon);
+    must(ensure_system_table(folder));
+    Item record = system_item("deployment", "current");
+    for (const auto& [kind, name] : by_kind) {
+      List names;
+      if (!name.empty()) names.elements.emplace_back(name);
+      record.set(kind, std::move(names));
+    }
+    must(folder.put_item(put_system_item(std::move(record))));
   }
   // The answer of a store in memory.
   template <class T>
@@ -93,6 +106,15 @@ struct DaemonWithRuntime {
     definition.name = function;
     definition.handler = "script";
     return definition;
+  }
+  // Until the daemon has all that the fleet has.
+  Async<void> follow_definitions() {
+    for (;;) {
+      auto following = runtime->follow_definitions();
+      auto followed = co_await following;
+      if (followed) co_return;
+      co_await sleep_for(scheduler, milliseconds(50));
+    }
   }
   Async<void> put_function(FunctionDefinition definition) {
     auto put = co_await runtime->put_function(std::move(definition));
