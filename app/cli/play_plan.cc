@@ -55,7 +55,7 @@ class Planner {
     const auto id = text_of(task, attribute::kId);
     if (id.empty() || text_of(task, attribute::kStatus).empty()) return leave_out("no tasks");
     if (!is_live(text_of(task, attribute::kStatus))) return leave_out(ended);
-    const int64_t ttl = int_of(task, attribute::kTtl, 0);
+    const int64_t ttl = ttl_of(task);
     if (ttl > 0 && WallTime(seconds(std::min(ttl, kLatestMs / 1000))) <= at) return leave_out("TTL had passed");
     const auto key = key_of(task);
     add({PlayedCall::Kind::kCreate,
@@ -110,7 +110,7 @@ std::string create_body(const ItemRef& task, WallTime recorded, WallTime now) {
   }
   if (comes_to_replace(task)) add_member(out, attribute::kReplace, "true");
   const int64_t at = epoch_ms(recorded);
-  if (const int64_t ttl = int_of(task, attribute::kTtl, 0); ttl > 0) {
+  if (const int64_t ttl = ttl_of(task); ttl > 0) {
     const int64_t left = std::min(std::min(ttl, kLatestMs / 1000) * 1000 - at, kLongestMs);
     add_member(out, "ttlSeconds", fmt::format("{}.{:03}", left / 1000, left % 1000));
   }

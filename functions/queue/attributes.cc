@@ -43,13 +43,17 @@ bool has(const ItemRef& task, std::string_view name) {
   return task.find(name).has_value();
 }
 
+int64_t ttl_of(const ItemRef& task) {
+  return int_of(task, has(task, attribute::kTtl) ? attribute::kTtl : attribute::kTaskTtl, 0);
+}
+
 bool has_queue_ttl(const ItemRef& task) {
   const auto given = int_of(task, attribute::kQueueTtl, 0);
-  return given > 0 && int_of(task, attribute::kTtl, 0) == given;
+  return given > 0 && ttl_of(task) == given;
 }
 
 bool keeps_own_ttl(const ItemRef& task) {
-  return has(task, attribute::kTtl) && !has_queue_ttl(task);
+  return (has(task, attribute::kTtl) || has(task, attribute::kTaskTtl)) && !has_queue_ttl(task);
 }
 
 double cost_of(const ItemRef& task, double fallback) {

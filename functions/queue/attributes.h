@@ -46,7 +46,8 @@ inline constexpr std::string_view kLastEnd = "lastEnd";
 // Only in layout `fleet` (layout.h).
 inline constexpr std::string_view kPlace = "taskPlace";
 inline constexpr std::string_view kRank = "taskRank";
-inline constexpr std::string_view kCost = "cost";  // Not reserved: older clients have attributes of that name.
+inline constexpr std::string_view kTaskTtl = "taskTtl";  // The `ttl` while the task waits or is held.
+inline constexpr std::string_view kCost = "cost";        // Not reserved: older clients have attributes of that name.
 
 inline constexpr std::array kReserved = {kId,         kStatus,          kCreated,  kUpdated, kTaken,     kTtl,
                                          kPayload,    kDeadline,        kAttempt,  kLease,   kLeaseMs,   kTakenBy,
@@ -54,7 +55,7 @@ inline constexpr std::array kReserved = {kId,         kStatus,          kCreated
                                          kResult,     kLiveKey,         kError,    kHistory, kLeaseBeat, kShedReason,
                                          kReplacedBy, kCancelRequested, kReplace,  kQueueTtl};
 // Also reserved on a store without immediate answers.
-inline constexpr std::array kOwnMarks = {kRev, kBorn, kLastWrite, kLastEnd, kPlace, kRank};
+inline constexpr std::array kOwnMarks = {kRev, kBorn, kLastWrite, kLastEnd, kPlace, kRank, kTaskTtl};
 }  // namespace attribute
 
 // An index of a queue's table: waiting tasks by deadline within a lane.
@@ -93,6 +94,8 @@ int64_t int_of(const ItemRef& task, std::string_view name, int64_t fallback);
 bool has(const ItemRef& task, std::string_view name);
 // `cost`, or `fallback` if the task has none, or one out of range (runtime/api/task_cost.h).
 double cost_of(const ItemRef& task, double fallback);
+// The task's `ttl`: the attribute of that name, else `taskTtl` (layout.h). 0: it has none, or one that is no number.
+int64_t ttl_of(const ItemRef& task);
 // True if the queue itself set the task's `ttl`.
 bool has_queue_ttl(const ItemRef& task);
 // True if a client set it; the queue then leaves it alone.

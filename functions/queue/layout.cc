@@ -21,15 +21,20 @@ constexpr TaskLayout kSampleLayout{attribute::kStatus,
                                    0,
                                    false};
 // A rank lies between its `taskCreated` and the next millisecond.
-constexpr TaskLayout kFleetLayout{attribute::kPlace,
-                                  attribute::kRank,
-                                  "freshet-place-index",
-                                  "freshet-place-deadline-index",
-                                  "taskPlace = :s",
-                                  "taskPlace = :s AND taskRank < :t",
-                                  "taskPlace = :s AND taskRank >= :t",
-                                  1,
-                                  true};
+constexpr TaskLayout fleet_layout(bool hides_ttl) {
+  return {attribute::kPlace,
+          attribute::kRank,
+          "freshet-place-index",
+          "freshet-place-deadline-index",
+          "taskPlace = :s",
+          "taskPlace = :s AND taskRank < :t",
+          "taskPlace = :s AND taskRank >= :t",
+          1,
+          true,
+          hides_ttl};
+}
+constexpr TaskLayout kFleetLayout = fleet_layout(true);
+constexpr TaskLayout kFleetLayoutWithPromptTtl = fleet_layout(false);
 
 using Edit = EditItemInput::Edit;
 
@@ -58,7 +63,8 @@ const TaskLayout& sample_layout() {
 }
 
 const TaskLayout& task_layout(Layout wanted, const StoreTraits& traits) {
-  return wanted == Layout::kFleet && !traits.immediate ? kFleetLayout : kSampleLayout;
+  if (wanted != Layout::kFleet || traits.immediate) return kSampleLayout;
+  return traits.prompt_ttl ? kFleetLayoutWithPromptTtl : kFleetLayout;
 }
 
 bool TaskLayout::indexes(std::string_view status) const {
@@ -88,24 +94,58 @@ bool TaskLayout::is_misplaced(const ItemRef& task) const {
   return !place.empty() && is_misranked(task);
 }
 
+bool TaskLayout::has_wrong_ttl(const ItemRef& task) const {
+  if (!hides_ttl) return false;
+  return has(task, is_live(text_of(task, attribute::kStatus)) ? attribute::kTtl : attribute::kTaskTtl);
+}
+
 void TaskLayout::place(Item& task, uint32_t number) const {
   if (!has_places) return;
   const auto place = place_of(task.string_or(attribute::kStatus));
   if (!place.empty()) task.set(attribute::kPlace, Value(place));
   const int64_t created = task.int_or(attribute::kCreated, 0);
   task.set(attribute::kRank, Value(*Decimal::parse(fmt::format("{}.{:06}", created, number))));
+  const Value* ttl = task.find(attribute::kTtl);
+  if (!hides_ttl || ttl == nullptr || !is_live(task.string_or(attribute::kStatus))) return;
+  task.set(attribute::kTaskTtl, Value(*ttl));
+  task.erase(attribute::kTtl);
 }
 
 EditItemInput TaskLayout::placed(EditItemInput write) const {
-  if (!has_places) return write;
   const auto status = std::find_if(write.edits.begin(), write.edits.end(),
                                    [](const Edit& edit) { return edit.name == attribute::kStatus; });
+  const auto* to = status != write.edits.end() && status->value ? status->value->get_if<std::string>() : nullptr;
+  if (!to) return write;
+  const std::string state = *to;
+  return with_place(with_ttl(std::move(write), state), state);
+}
+
+// In layout `sample` a task has a `taskTtl` if the layout was `fleet` before.
+EditItemInput TaskLayout::with_ttl(EditItemInput write, std::string_view to) const {
+  if (!hides_ttl && !has(write.seen, attribute::kTaskTtl)) return write;
+  const bool lives = hides_ttl && is_live(to);
+  const auto name = lives ? attribute::kTaskTtl : attribute::kTtl;
+  const auto other = lives ? attribute::kTtl : attribute::kTaskTtl;
+  const auto edited = std::find_if(write.edits.begin(), write.edits.end(),
+                                   [](const Edit& edit) { return edit.name == attribute::kTtl; });
+  if (edited != write.edits.end()) {
+    auto ttl = std::move(edited->value);
+    write.edits.erase(edited);
+    put(write, name, std::move(ttl));
+  } else if (has(write.seen, other)) {
+    const auto ttl = write.seen.find(has(write.seen, attribute::kTtl) ? attribute::kTtl : attribute::kTaskTtl);
+    put(write, name, ttl->decode());
+  }
+  if (has(write.seen, other)) put(write, other, std::nullopt);
+  return write;
+}
+
+EditItemInput TaskLayout::with_place(EditItemInput write, std::string_view to) const {
+  if (!has_places) return write;
   const bool is_set_aside = std::none_of(write.edits.begin(), write.edits.end(),
                                          [](const Edit& edit) { return edit.name == attribute::kUpdated; });
   if (is_set_aside && !has(write.seen, attribute::kPlace)) return write;
-  const auto* to = status != write.edits.end() && status->value ? status->value->get_if<std::string>() : nullptr;
-  if (!to) return write;
-  const auto place = place_of(*to);
+  const auto place = place_of(to);
   if (place.empty()) {
     put(write, attribute::kPlace, std::nullopt);
   } else {

@@ -5,6 +5,9 @@
 // kFleet: an index on two attributes of Freshet's own. `taskPlace` is the state, and absent once the task is SUCCESS,
 // so that the index holds only tasks that may still move: an engine bills each entry that comes or goes. `taskRank` is
 // `taskCreated` with a fraction that rises within the millisecond, so tasks of one millisecond have an order, too.
+// While a task waits or is held, its `ttl` is in `taskTtl`, which the engine does not know: an engine removes what has
+// passed its `ttl` in any state, so a task in work would vanish. Only ended tasks have a `ttl`. A store with prompt TTL
+// is Freshet's own, which leaves tasks in work alone.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +31,7 @@ struct TaskLayout {
   std::string_view created_after;   // Key condition: in the state, and created after `t`.
   int64_t bound = 0;                // :t of the last two is the time plus this.
   bool has_places = false;          // True: writes must set `taskPlace`.
+  bool hides_ttl = false;           // True: the `ttl` of a task that waits or is held is in `taskTtl`.
 
   // False if tasks of that state are in no index: only a scan finds them.
   bool indexes(std::string_view status) const;
@@ -39,11 +43,18 @@ struct TaskLayout {
   bool has_its_place(const ItemRef& task) const;
   // True if its rank is not within the millisecond of its `taskCreated`. A task without a time has no rank.
   static bool is_misranked(const ItemRef& task);
-  // Adds the place of a new task. `number`: see RankSequence.
+  // True if a living task has a `ttl` or an ended one a `taskTtl`. A client, or a queue of the other layout, wrote it.
+  bool has_wrong_ttl(const ItemRef& task) const;
+  // Adds the place of a new task, and puts its ttl where it belongs. `number`: see RankSequence.
   void place(Item& task, uint32_t number) const;
-  // Adds the new place to a write that changes the state, and the rank if the task has none; but not to one that sets
-  // aside a task without a place, as the task may have no room for it.
+  // Adds to a write that changes the state what follows from the new one: the place, the rank if the task has none, and
+  // the name of the ttl. A write that sets aside a task without a place gets neither place nor rank, as the task may
+  // have no room for them.
   EditItemInput placed(EditItemInput write) const;
+
+ private:
+  EditItemInput with_ttl(EditItemInput write, std::string_view to) const;
+  EditItemInput with_place(EditItemInput write, std::string_view to) const;
 };
 
 // The embedded store has no use for kFleet: an index costs little there, and orders tasks of one millisecond by itself.

@@ -21,7 +21,7 @@ struct ShedLine {
   std::string what = "shed";  // Or "bounced", "refused".
   std::string policy;         // The decider: "ttl", "deadline", "breaker", or a setting: "DEADLINE_MARGIN=p90".
   std::string reason;         // "ttl", "deadline", "deadline-margin", "max-waiting", or what the runner said.
-  std::string by;             // The part that noticed: "take", "timer", "due", "sweep", "runner" or "create".
+  std::string by;             // The part that noticed: "take", "timer", "due", "sweep", "search", "runner" or "create".
   std::string state;          // The task's state before.
   milliseconds age{0};
   uint64_t depth = 0;  // PENDING tasks then.

@@ -1,7 +1,10 @@
 // LAYOUT=fleet: a queue on an engine whose index holds only the tasks that may still move (functions/queue/layout.h).
 #include "functions/queue/layout.h"
 
+#include <fmt/format.h>
+
 #include "base/limits.h"
+#include "functions/queue/arrows.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/creation_elsewhere.h"
 #include "tests/functions/world.h"
@@ -70,6 +73,36 @@ TEST(TaskLayout, ATaskIsMisplacedIfItsStateOrItsTimeSaysAnotherPlace) {
   EXPECT_TRUE(misplaced()) << "it succeeded, and has a place";
 }
 
+TEST(TaskLayout, TheTtlOfALivingTaskHasANameThatTheEngineDoesNotKnow) {
+  const std::string table = "QueueTable";
+  const auto changed = [&](const TaskLayout& layout, const Item& task, std::string_view to,
+                           std::optional<Value> ttl = {}, bool edits = false) {
+    TaskChange change(table, ItemRef::encode(task), to, WallTime(milliseconds(9)));
+    if (edits) ttl ? change.set("ttl", *ttl) : change.remove("ttl");
+    Item out = task;
+    for (const auto& edit : layout.placed(std::move(change).finish()).edits) {
+      edit.value ? out.set(edit.name, *edit.value) : static_cast<void>(out.erase(edit.name));
+    }
+    return fmt::format("{} {}", out.int_or("taskTtl", 0), out.int_or("ttl", 0));
+  };
+  Item living{{"taskId", Value("a")}, {"taskStatus", Value("TAKEN")}, {"taskCreated", Value::number(5)}};
+  Item ended = living, both = living;
+  living.set("taskTtl", Value::number(70));
+  ended.set("ttl", Value::number(70));
+  both.set("taskTtl", Value::number(70));
+  both.set("ttl", Value::number(80));
+  for (const auto to : state::kAll) {
+    const bool lives = is_live(to);
+    EXPECT_EQ(changed(fleet_layout(), living, to), lives ? "70 0" : "0 70") << to;
+    EXPECT_EQ(changed(fleet_layout(), ended, to), lives ? "70 0" : "0 70") << to;
+    EXPECT_EQ(changed(fleet_layout(), both, to), lives ? "80 0" : "0 80") << "a client wrote the ttl: " << to;
+    EXPECT_EQ(changed(fleet_layout(), living, to, Value::number(90), true), lives ? "90 0" : "0 90") << to;
+    EXPECT_EQ(changed(fleet_layout(), both, to, {}, true), "0 0") << to;
+    EXPECT_EQ(changed(sample_layout(), living, to), "0 70") << "the layout was another one before: " << to;
+    EXPECT_EQ(changed(sample_layout(), ended, to), "0 70") << to;
+  }
+}
+
 class QueueLayout : public ::testing::Test {
  protected:
   QueueLayout() {
@@ -110,6 +143,18 @@ class QueueLayout : public ::testing::Test {
     }
     return count;
   }
+  // The engine removes what has passed its `ttl`.
+  void switch_on_ttl() {
+    TableDefinition table = world.wait(world.client().describe_table("QueueTable"))->definition;
+    table.ttl_attribute = "ttl";
+    ASSERT_TRUE(world.wait(world.client().alter_table(std::move(table))));
+  }
+  void create_with_ttl(Queue& queue, std::initializer_list<const char*> names, milliseconds ttl) {
+    std::vector<NewTask> tasks = named(names);
+    for (NewTask& task : tasks) task.ttl = ttl;
+    for (auto& created : world.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(created) << created.error().message;
+  }
+  bool is_gone(const std::string& id) { return world.status(id).empty(); }
   std::string listed(Queue& queue, const std::string& status, uint32_t limit = 100) {
     std::string out;
     ListInput input;
@@ -335,6 +380,101 @@ TEST_F(QueueLayout, ATableChangesItsLayout) {
   EXPECT_EQ(listed(queue, "SUCCESS"), "t4 t1 ");
 }
 
+TEST_F(QueueLayout, AnEngineRemovesNoTaskThatIsInWork) {
+  switch_on_ttl();
+  settings.lease = seconds(60);
+  Queue& queue = world.start(settings);
+  create_with_ttl(queue, {"a"}, seconds(5));
+  const auto taken = take(queue, 1);
+  ASSERT_EQ(ids(taken), "a");
+  world.pass(seconds(20));
+  ASSERT_EQ(world.status("a"), "TAKEN");
+  complete(queue, *taken);
+  world.pass(seconds(3));
+  EXPECT_TRUE(is_gone("a")) << "it has ended, and its ttl is over";
+}
+
+TEST_F(QueueLayout, ATaskThatIsRedrivenLivesAgain) {
+  switch_on_ttl();
+  settings.max_attempts = 1;
+  settings.lease = seconds(600);
+  Queue& queue = world.start(settings);
+  create_with_ttl(queue, {"a"}, seconds(30));
+  std::vector<Settlement> ends;
+  const auto taken = take(queue, 1);
+  ends.push_back(settlement(Settlement::Kind::kFail, taken->at(0)));
+  ASSERT_TRUE(world.wait(queue.settle(std::move(ends)))[0]);
+  EXPECT_EQ(world.status("a"), "DEAD");
+  EXPECT_TRUE(world.read("a").contains("ttl"));
+  RedriveInput redrive;
+  redrive.state = "DEAD";
+  EXPECT_EQ(*world.wait(queue.redrive(redrive)), 1u);
+  EXPECT_FALSE(world.read("a").contains("ttl"));
+  EXPECT_EQ(ids(take(queue, 1)), "a");
+  world.pass(seconds(60));
+  EXPECT_EQ(world.status("a"), "TAKEN");
+}
+
+// No take comes to the end of the queue, and the engine does not know the ttl of a task that waits.
+TEST_F(QueueLayout, WhatHasExpiredAtTheEndOfTheQueueIsShedByASearch) {
+  switch_on_ttl();
+  Queue& queue = world.start(settings);
+  create_with_ttl(queue, {"a", "b"}, seconds(50));
+  std::vector<NewTask> tasks = named({"later"});
+  tasks[0].ttl = seconds(40);
+  tasks[0].delay = seconds(3600);
+  ASSERT_TRUE(world.wait(queue.create(std::move(tasks)))[0]);
+  create_with_ttl(queue, {"fresh"}, seconds(3600));
+  world.pass(seconds(250));
+  EXPECT_TRUE(is_gone("a"));
+  EXPECT_TRUE(is_gone("b"));
+  EXPECT_TRUE(is_gone("later"));
+  const auto stats = world.wait(queue.stats());
+  EXPECT_EQ(stats->shed.at("ttl"), 3u);
+  EXPECT_EQ(stats->depth.at("PENDING"), 1u);
+  EXPECT_EQ(ids(take(queue, 5)), "fresh");
+}
+
+TEST_F(QueueLayout, ATaskOfAClientIsNotRemovedOnceTheQueueKnowsIt) {
+  switch_on_ttl();
+  settings.lease = seconds(300);
+  Queue& queue = world.start(settings);
+  world.put({{"taskId", Value("theirs")},
+             {"taskStatus", Value("PENDING")},
+             {"taskCreated", Value::number(world.now_ms())},
+             {"ttl", Value::number(world.now_ms() / 1000 + 100)}});
+  world.pass(seconds(70));
+  EXPECT_EQ(world.read("theirs").int_or("taskTtl", 0), world.now_ms() / 1000 + 30);
+  ASSERT_EQ(ids(take(queue, 1)), "theirs");
+  world.pass(seconds(100));
+  EXPECT_EQ(world.status("theirs"), "TAKEN");
+}
+
+TEST_F(QueueLayout, TtlsGetTheNameThatTheLayoutHas) {
+  settings.layout = Layout::kSample;
+  create_with_ttl(world.start(settings), {"a", "b", "c"}, seconds(3600));
+  EXPECT_TRUE(world.read("a").contains("ttl"));
+  settings.layout = Layout::kFleet;
+  Queue* queue = &world.start(settings);
+  world.pass(seconds(5));
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_FALSE(world.read(name).contains("ttl")) << name;
+    EXPECT_TRUE(world.read(name).contains("taskTtl")) << name;
+  }
+  complete(*queue, *take(*queue, 1));
+  EXPECT_TRUE(world.read("c").contains("ttl"));
+  world.pass(seconds(1));
+  settings.layout = Layout::kSample;
+  queue = &world.start(settings);
+  const auto rest = take(*queue, 2);
+  ASSERT_EQ(ids(rest), "b a");
+  complete(*queue, *rest);
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_TRUE(world.read(name).contains("ttl")) << name;
+    EXPECT_FALSE(world.read(name).contains("taskTtl")) << name;
+  }
+}
+
 // A daemon that does not serve the queue creates tasks, too.
 TEST_F(QueueLayout, TasksCreatedElsewhereHaveTheirPlace) {
   Queue& queue = world.start(settings);
@@ -348,7 +488,7 @@ TEST_F(QueueLayout, TasksCreatedElsewhereHaveTheirPlace) {
 
 TEST_F(QueueLayout, ClientsMayNotSetThePlace) {
   Queue& queue = world.start(settings);
-  for (const char* name : {"taskPlace", "taskRank"}) {
+  for (const char* name : {"taskPlace", "taskRank", "taskTtl"}) {
     std::vector<NewTask> tasks(1);
     tasks[0].attributes.set(name, Value("x"));
     const auto created = world.wait(queue.create(std::move(tasks)));

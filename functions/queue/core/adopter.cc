@@ -23,22 +23,22 @@ class Touch {
   // `was` and `becomes` name the placeholders.
   void set(std::string_view name, Value value, const char* was, const char* becomes) {
     unchanged(name, was);
-    sets_.append(sets_.empty() ? "SET " : ", ").append(name).append(" = ").append(becomes);
+    sets_.append(sets_.empty() ? "SET " : ", ").append(word(name)).append(" = ").append(becomes);
     input_.placeholders.values.set(becomes, std::move(value));
   }
   void remove(std::string_view name, const char* was) {
     unchanged(name, was);
-    removes_.append(removes_.empty() ? " REMOVE " : ", ").append(name);
+    removes_.append(removes_.empty() ? " REMOVE " : ", ").append(word(name));
   }
 
   // A condition: the attribute is as it was read.
   void unchanged(std::string_view name, const char* was) {
     if (!input_.condition.empty()) input_.condition += " AND ";
     if (auto seen = task_.find(name)) {
-      input_.condition.append(name).append(" = ").append(was);
+      input_.condition.append(word(name)).append(" = ").append(was);
       input_.placeholders.values.set(was, seen->decode());
     } else {
-      input_.condition.append("attribute_not_exists(").append(name).append(")");
+      input_.condition.append("attribute_not_exists(").append(word(name)).append(")");
     }
   }
 
@@ -49,6 +49,13 @@ class Touch {
   }
 
  private:
+  // The attribute in an expression. Expressions have TTL as a word of their own.
+  std::string_view word(std::string_view name) {
+    if (name != attribute::kTtl) return name;
+    input_.placeholders.names = {{"#ttl", std::string(name)}};
+    return "#ttl";
+  }
+
   const ItemRef& task_;
   UpdateItemInput input_;
   std::string sets_;
@@ -67,13 +74,23 @@ void give_place(Touch& touch, const TaskLayout& layout, const ItemRef& task) {
   touch.set(attribute::kRank, task.find(attribute::kCreated)->decode(), ":r", ":x");
 }
 
+void name_ttl(Touch& touch, const ItemRef& task) {
+  const bool lives = is_live(text_of(task, attribute::kStatus));
+  const auto right = lives ? attribute::kTaskTtl : attribute::kTtl;
+  const auto wrong = lives ? attribute::kTtl : attribute::kTaskTtl;
+  // A client that writes a `ttl` means it, whatever the task had before.
+  const auto meant = task.find(has(task, attribute::kTtl) ? attribute::kTtl : attribute::kTaskTtl);
+  touch.set(right, meant->decode(), ":t", ":u");
+  touch.remove(wrong, ":w");
+}
+
 }  // namespace
 
 bool Adopter::needs_adoption(const ItemRef& task, bool lacks_lane) const {
   const auto status = text_of(task, attribute::kStatus);
   if (lacks_lane || (status != state::kPending && has(task, attribute::kLane))) return true;
   const auto key = is_live(status) ? key_of(task) : std::string_view();
-  return key != text_of(task, attribute::kLiveKey) || layout_->is_misplaced(task);
+  return key != text_of(task, attribute::kLiveKey) || layout_->is_misplaced(task) || layout_->has_wrong_ttl(task);
 }
 
 std::optional<UpdateItemInput> Adopter::adoption(const ItemRef& task, bool lacks_lane,
@@ -94,6 +111,7 @@ std::optional<UpdateItemInput> Adopter::adoption(const ItemRef& task, bool lacks
     touch.set(attribute::kLiveKey, Value(key), ":k", ":n");
   }
   if (layout_->is_misplaced(task)) give_place(touch, *layout_, task);
+  if (layout_->has_wrong_ttl(task)) name_ttl(touch, task);
   return std::move(touch).finish();
 }
 

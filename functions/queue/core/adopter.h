@@ -2,9 +2,10 @@
 // no store, clock, coroutine or log; the time is passed in. Loop thread.
 //
 // Tasks that clients put lack what Freshet gives its own tasks: a lane (in a queue with lanes), the `liveKey` by which
-// the `key` is found, deadline and ttl from the queue's settings, and in layout `fleet` their place (layout.h). Wrong
-// values are corrected the same way (a lane that does not exist, the lane or liveKey of a task that a client ended), so
-// that no such task blocks others or waits for ever. The caller knows the lanes (core/lanes.h).
+// the `key` is found, deadline and ttl from the queue's settings, and in layout `fleet` their place and the name of
+// their ttl (layout.h). Wrong values are corrected the same way (a lane that does not exist, the lane or liveKey of a
+// task that a client ended), so that no such task blocks others or waits for ever. The caller knows the lanes
+// (core/lanes.h).
 #pragma once
 
 #include <optional>

@@ -45,8 +45,8 @@ std::string passed_deadline(int64_t deadline_ms, int64_t now_ms) {
 }
 
 std::optional<TtlEnd> ttl_end(const ItemRef& task, bool ttl_in_milliseconds) {
-  int64_t ttl = int_of(task, attribute::kTtl, 0);
-  bool is_ms = ttl >= kOnlyMilliseconds;
+  const int64_t ttl = ttl_of(task);
+  const bool is_ms = ttl >= kOnlyMilliseconds;
   if (ttl <= 0 || (is_ms && !ttl_in_milliseconds)) return std::nullopt;
   return TtlEnd{WallTime(milliseconds(is_ms ? ttl : ttl * 1000)), is_ms};
 }

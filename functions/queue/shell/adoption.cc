@@ -126,11 +126,15 @@ Async<bool> Adoption::adopt_misplaced() {
     if (parts_.table.gone()) co_return any;
     pause = page ? kScanPause : std::min(2 * pause, kLongestScanPause);
     if (page) {
-      std::erase_if(page->items, [this](const ItemRef& task) { return !layout_.is_misplaced(task); });
       start = std::move(page->last_evaluated_key);
+      bool shed = false;
+      if (layout_.hides_ttl) shed = co_await parts_.shedding.shed_expired(page->items);
+      std::erase_if(page->items, [this](const ItemRef& task) {
+        return !layout_.is_misplaced(task) && !layout_.has_wrong_ttl(task);
+      });
       bool given = false;
       if (!page->items.empty()) given = co_await give_places(std::move(page->items));
-      any = any || given;
+      any = any || given || shed;
       if (start.empty()) co_return any;
     }
     co_await sleep_for(services_.scheduler, pause);

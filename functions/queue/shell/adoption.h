@@ -19,9 +19,10 @@ class Adoption : QueuePart {
   Async<bool> adopt(std::vector<ItemRef> tasks);
   // Goes through all waiting and held tasks.
   Async<void> adopt_all();
-  // Goes through the whole table for tasks that are in no index, or in a wrong place of it (layout.h). Such tasks were
-  // written by clients, or are from before the queue had this layout.
-  // True if one can be taken now.
+  // Goes through the whole table for tasks that are in no index, in a wrong place of it, or have their ttl under the
+  // wrong name (layout.h). Such tasks were written by clients, or are from before the queue had this layout. Sheds the
+  // waiting tasks whose ttl has passed.
+  // True if it shed any, or if one can be taken now.
   Async<bool> adopt_misplaced();
   Async<void> search_again();  // The same.
   // Puts tasks that are in a wrong place, or in none, into theirs (layout.h).

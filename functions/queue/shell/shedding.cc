@@ -4,6 +4,7 @@
 
 #include "base/points.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/policy/expiry.h"
 #include "functions/queue/shell/parts.h"
 
 namespace freshet {
@@ -84,6 +85,45 @@ Async<void> Shedding::shed_alike(ShedStep& step, Shedder::Alike alike) {
       scope_.spawn(parts_.settlements.set_aside(tasks[i], std::move(answers[i].error().message)));
     }
   }
+}
+
+Async<bool> Shedding::shed_expired(std::vector<ItemRef>& tasks) {
+  const WallTime now = wall();
+  const auto has_expired = [&](const ItemRef& task) {
+    const auto status = text_of(task, attribute::kStatus);
+    if (status != state::kPending && status != state::kDelayed) return false;
+    const auto end = ttl_end(task, parts_.table.definition().ttl_in_milliseconds);
+    return end && end->at <= wall_guard_.earliest() && !core_.claims.is_in_flight(task);
+  };
+  const auto expired =
+      std::stable_partition(tasks.begin(), tasks.end(), [&](const ItemRef& task) { return !has_expired(task); });
+  std::vector<EditItemInput> edits;
+  std::vector<ShedLine> lines;
+  uint64_t bytes = 0;
+  for (auto task = expired; task != tasks.end(); ++task) {
+    auto edit = end_waiting(table_, *task, state::kShed, attribute::kShedReason, "ttl", now);
+    edits.push_back(kept(std::move(edit), settings_.keep, counted_from()));
+    edits.back().unhurried = true;
+    lines.push_back(parts_.sheds.shed_line(*task, "ttl", "search", now));
+  }
+  const std::vector<ItemRef> seen(expired, tasks.end());
+  tasks.erase(expired, tasks.end());
+  if (edits.empty()) co_return false;
+  const auto answers = co_await sure_.edit(std::move(edits));
+  uint64_t waited = 0;
+  std::vector<ShedLine> shed;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i]) continue;  // It has moved, or the next search tries again.
+    shed.push_back(std::move(lines[i]));
+    if (text_of(seen[i], attribute::kStatus) != state::kPending) continue;
+    ++waited;
+    bytes += seen[i].encoded().size();
+  }
+  if (shed.empty()) co_return false;
+  FRESHET_REACHED("a search shed what had expired");
+  if (waited > 0) core_.admission.left(waited, bytes, boot());
+  co_await parts_.sheds.log_sheds(std::move(shed));
+  co_return true;
 }
 
 // A deadline of 0 or less does not count. Tasks that are due by `late_by` are whole.

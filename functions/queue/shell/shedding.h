@@ -14,6 +14,9 @@ class Shedding : QueuePart {
   using QueuePart::QueuePart;
 
   Async<void> shed_hopeless();
+  // Sheds those of the tasks that still wait although their ttl has passed, and removes them from `tasks`. For a store
+  // that does not do so itself. True if it shed any.
+  Async<bool> shed_expired(std::vector<ItemRef>& tasks);
   // A task became PENDING with that deadline.
   void due_by(int64_t deadline_ms);
 

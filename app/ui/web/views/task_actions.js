@@ -8,8 +8,8 @@ import { Confirm, Dialog, say } from '../parts/dialog.js';
 import { Failure } from '../parts/bits.js';
 
 const OWN = ['taskId', 'taskStatus', 'taskCreated', 'taskUpdated', 'taskTaken', 'taskFinished', 'attempt', 'lease', 'leaseMs', 'takenBy', 'lane', 'ttl', 'deadline',
-  'notBefore', 'queueTtl', 'shedReason', 'error', 'result', 'history', 'cancelRequested', 'replacedBy', 'replace', 'leaseBeat', 'liveKey', 'rank', 'place'];
-const MARKS = ['taskRev', 'taskBorn', 'lastWrite', 'lastEnd']; // A queue's own where the task has the second one.
+  'notBefore', 'queueTtl', 'shedReason', 'error', 'result', 'history', 'cancelRequested', 'replacedBy', 'replace', 'leaseBeat', 'liveKey'];
+const MARKS = ['taskRev', 'taskBorn', 'lastWrite', 'lastEnd', 'taskPlace', 'taskRank', 'taskTtl']; // A queue's own where the task has the second one.
 const CREATE = ['payload', 'group', 'priority', 'maxAttempts', 'cost'];
 
 // The request that would create such a task again: with another id, without its key (which would find the old one), and
