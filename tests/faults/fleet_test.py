@@ -37,6 +37,7 @@ MEMBERS = "abc"
 QUEUES = ("QueueTable", "Second")
 LEASE_MS = 3000
 TAKE_OVER_S = 4 * SLOWER       # As docs/fleet.md promises, on a machine that does not stand still.
+HAND_OVER_S = 0.5 * SLOWER     # The same, after SIGTERM.
 RECOVERY_S = 60 * SLOWER       # While requests to the engine fail.
 REST_S = 180 * SLOWER
 OWN_CREATES_S = 6              # A daemon may write creates by itself for 5 s after the owner was slow (docs/fleet.md).
@@ -101,6 +102,10 @@ class Member:
         self.port = None
         self.daemon.kill()
 
+    def leaves(self):
+        """It is about to end by itself."""
+        self.port = None
+
     def fleet(self):
         return ask(self.port, "GET", "/fleet").body
 
@@ -113,8 +118,9 @@ class Member:
 
 
 class Fleet:
-    def __init__(self, binary, engine, place, history, rng):
+    def __init__(self, binary, engine, place, history, rng, lag_ms):
         self.rng, self.history, self.proxies = rng, history, []
+        self.lag_s = lag_ms / 1000 + 0.1  # After that, each index shows what was written.
         self.members = []
         for name in MEMBERS:
             self.proxies.append(Proxy(engine.url, f"{rng.random()}").__enter__())
@@ -224,7 +230,7 @@ class TakeOver:
 class Harms:
     def __init__(self, fleet, machine, rng):
         self.fleet, self.machine, self.rng = fleet, machine, rng
-        self.done, self.gaps = collections.Counter(), []
+        self.done, self.gaps, self.hand_overs = collections.Counter(), [], []
 
     def kill(self, calm):
         fleet = self.fleet
@@ -251,6 +257,13 @@ class Harms:
             self.done["takeover that a slow machine disturbed"] += 1
             return
         assert gap < TAKE_OVER_S + lost, f"{victim} was killed, all is served after {gap:.2f} s; the machine stood still for {lost:.2f} s"
+
+    def handed_over(self, victim, takeover):
+        self.hand_overs.append(takeover.gap)
+        if takeover.was_disturbed():
+            return
+        within = HAND_OVER_S + takeover.lost
+        assert takeover.gap < within, f"{victim} had SIGTERM, and gave its queues up after {takeover.gap:.2f} s; at most {within:.2f} s"
 
     def stop(self, calm):
         fleet = self.fleet
@@ -324,6 +337,7 @@ class Exam:
         rested = time.monotonic() - began
         for queue in QUEUES:
             self.take_over(queue)
+            self.hand_over(queue)
         for queue in QUEUES:
             self.books(queue)
             self.order(queue)
@@ -357,7 +371,9 @@ class Exam:
         return True
 
     def take_over(self, queue):
-        """The owner is killed, so that another one counts the table anew."""
+        """The owner is killed, so that another one counts the table anew. The newest of what the indexes show is taken first."""
+        names, slowest = self.create_in_order(queue)
+        time.sleep(self.fleet.lag_s)
         owner = self.fleet.owner(queue)
         takeover = TakeOver(self.harms.machine, self.fleet.others(owner))
         owner.kill()
@@ -366,6 +382,26 @@ class Exam:
         self.harms.in_time(owner, takeover)
         owner.start()
         self.harms.done["kill at rest"] += 1
+        self.fleet.until_well()
+        took = self.take_in_order(queue, names)
+        if slowest < 2:  # Otherwise a daemon may have created some by its own clock.
+            assert took == names[::-1], f"{queue} had another owner; tasks were created as {names}, and taken as {took}"
+            self.history.seen["order after a takeover"] += 1
+
+    def hand_over(self, queue):
+        """SIGTERM: another daemon serves the queue before the lease is over."""
+        owner = self.fleet.owner(queue)
+        takeover = TakeOver(self.harms.machine, self.fleet.others(owner))
+        owner.daemon.process.send_signal(signal.SIGTERM)
+        owner.leaves()
+        others = self.fleet.others(owner)
+        self.fleet.until(lambda: self.fleet.owner(queue, others) in others and all(one.serves(queue) for one in others), RECOVERY_S,
+                         f"another daemon serves {queue} after SIGTERM")
+        takeover.took()
+        self.harms.handed_over(owner, takeover)
+        assert owner.daemon.process.wait(RECOVERY_S) == 0, f"{owner} ended with {owner.daemon.process.returncode} after SIGTERM"
+        owner.start()
+        self.harms.done["SIGTERM at rest"] += 1
         self.fleet.until_well()
 
     def books(self, queue):
@@ -465,7 +501,8 @@ def run(options, engine, fleet, history, rng):
     print(f"harms {dict(harms.done)}; starts that the engine let fail: {sum(one.failed_starts for one in fleet.members)}\n"
           f"requests to the engine and their faults {dict(count)}\n"
           f"calls {dict(history.calls)}, statuses {dict(history.statuses)}; judged {len(history.tasks)} tasks, {dict(history.seen)}\n"
-          f"served again after a kill in calm: {[round(gap, 2) for gap in harms.gaps]} s; the machine stood still for {machine.lost:.1f} s")
+          f"served again after a kill in calm: {[round(gap, 2) for gap in harms.gaps]} s, "
+          f"after SIGTERM: {[round(gap, 3) for gap in harms.hand_overs]} s; the machine stood still for {machine.lost:.1f} s")
     assert engine.process.poll() is None, "the engine has ended"
     problems = [problem for proxy in fleet.proxies for problem in proxy.problems]
     assert not problems, f"the proxy: {problems[:5]}"
@@ -489,7 +526,7 @@ def main():
     with extenddb.ExtendDB() as engine, tempfile.TemporaryDirectory(prefix="freshet-fleet-") as name:
         engine.set_index_lag(lag_ms)
         make_tables(options.binary, engine, pathlib.Path(name))
-        fleet = Fleet(options.binary, engine, pathlib.Path(name), history, rng)
+        fleet = Fleet(options.binary, engine, pathlib.Path(name), history, rng, lag_ms)
         try:
             run(options, engine, fleet, history, rng)
         except (AssertionError, OSError, Refused, RuntimeError) as error:
