@@ -7,12 +7,17 @@
         The time from a task's creation to its start, in a fleet of two, where each request to the engine takes
         --round-trip-ms, and its indexes lag by --lag-ms; then the same for tasks that a client puts into the table,
         of which nobody tells the daemons.
+    bench/engine.py claims [--tasks 500]
+        How many claims the engine refuses: twelve pull workers at the two daemons of a fleet take while others create,
+        with indexes 10 ms, 100 ms and 1.5 s late. Halfway the daemon that serves the queue gets SIGTERM.
     bench/engine.py throttle [--seconds 60]
         What the daemon sends while the engine throttles half of its requests, then all of them for that long, then none.
 """
 import argparse
 import collections
+import http.client
 import http.server
+import itertools
 import json
 import os
 import pathlib
@@ -45,6 +50,7 @@ class Proxy(fleet_proxy.Proxy):
         super().__init__(engine, seed=0)
         self.round_trip_s, self.throttled = 0, 0.0
         self.sent, self.accepted, self.passed, self.tap = collections.Counter(), collections.Counter(), 0.0, None
+        self.claims = collections.Counter()  # By the status of the answer.
 
     def draw(self):
         time.sleep(self.round_trip_s)
@@ -63,7 +69,11 @@ class Tapped(fleet_proxy.Connection):
         with self.proxy.lock:
             if self.proxy.tap is not None:
                 self.proxy.tap.append(request)
-        return super().exchange(request)
+        answer = super().exchange(request)
+        if b".UpdateItem" in request[0] and b"taskTaken" in request[1]:  # No other write sets that.
+            with self.proxy.lock:
+                self.proxy.claims[fleet_proxy.status_of(answer[0])] += 1
+        return answer
 
 
 fleet_proxy.Connection = Tapped
@@ -225,6 +235,70 @@ def start(options, place):
             one.stop()
 
 
+def takers(members, tasks, left):
+    """Twelve pull workers, half of them at each daemon, and two that create. `left`: counts what is not done."""
+    lock, numbers = threading.Lock(), itertools.count()
+
+    def create(number):
+        while (task := next(numbers)) < tasks:
+            again_at(members, number, "POST", QUEUE + "/tasks", {"payload": task})
+
+    def take(number):
+        while left[0] > 0:
+            for task in again_at(members, number, "POST", QUEUE + "/take", {"max": 1, "waitMs": 200})["tasks"]:
+                settle = {"taskId": task["taskId"], "lease": task["lease"], "outcome": "complete"}
+                again_at(members, number, "POST", QUEUE + "/settle", {"settle": [settle]})
+                with lock:
+                    left[0] -= 1
+    threads = [threading.Thread(target=create, args=(number,)) for number in range(2)]
+    threads += [threading.Thread(target=take, args=(number,)) for number in range(12)]
+    for one in threads:
+        one.start()
+    return threads
+
+
+def again_at(members, number, method, path, document):
+    """At a daemon of its own; at the other one while that is down."""
+    while True:
+        try:
+            return members[number % 2].call(method, path, document)
+        except Refused as refused:
+            if refused.status not in (429, 503):
+                raise
+        except (OSError, http.client.HTTPException):
+            number += 1
+        time.sleep(0.02)
+
+
+def claims(options, place):
+    print(f"{options.tasks} tasks, twelve workers at the two daemons of a fleet:")
+    for lag_ms in (10, 100, 1500):
+        folder = place / f"lag-{lag_ms}"
+        with extenddb.ExtendDB() as engine, Proxy(engine.url) as proxy:
+            members = [daemon(folder / name, proxy.url, "--fleet") for name in "ab"]
+            again(members[0], "GET", QUEUE + "/stats", None)
+            engine.set_index_lag(lag_ms)
+            time.sleep(2)
+            left = [options.tasks]
+            threads = takers(members, options.tasks, left)
+            while left[0] > options.tasks / 2:
+                time.sleep(0.01)
+            with proxy.lock:
+                halves = [proxy.claims.copy()]
+                proxy.claims.clear()
+            shown = members[0].call("GET", "/fleet")
+            owner = next(one["id"] for one in shown["members"] if "queue/QueueTable" in one["holds"])
+            (members[0] if owner == shown["member"] else members[1]).stop()
+            for one in threads:
+                one.join()
+            halves.append(proxy.claims)
+            said = [f"{sum(half.values())} claims, {half[400]} refused" for half in halves]
+            print(f"  indexes {lag_ms} ms late: {said[0]}; then, with another owner, {said[1]}", flush=True)
+            for one in members:
+                if one.process.poll() is None:
+                    one.stop()
+
+
 def throttle(options, place):
     handler = Handler()
     with extenddb.ExtendDB() as engine, Proxy(engine.url) as proxy:
@@ -279,7 +353,7 @@ def throttle(options, place):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("replay", "start", "throttle"))
+    parser.add_argument("what", choices=("replay", "start", "claims", "throttle"))
     parser.add_argument("--tasks", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--lag-ms", type=int, default=1500)
@@ -288,7 +362,7 @@ def main():
     options = parser.parse_args()
     extenddb.need()
     with tempfile.TemporaryDirectory() as place:
-        {"replay": replay, "start": start, "throttle": throttle}[options.what](options, pathlib.Path(place))
+        {"replay": replay, "start": start, "claims": claims, "throttle": throttle}[options.what](options, pathlib.Path(place))
 
 
 if __name__ == "__main__":
