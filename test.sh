@@ -229,7 +229,7 @@ all)
   prometheus
   build release -DFRESHET_BENCH=ON
   unit release
-  new_seeds 1000 60
+  new_seeds 1000 120
   ;;
 unit)
   build release

@@ -23,6 +23,7 @@
 #include "runtime/loop/loop.h"
 #include "runtime/loop/waiter.h"
 #include "runtime/ports.h"
+#include "streams/shards/engine_streams.h"
 #include "tables/tables.h"
 #include "wire/http/io_thread.h"
 #include "wire/http/sockets.h"
@@ -58,6 +59,9 @@ class World {
   virtual std::unique_ptr<Tables> make_tables([[maybe_unused]] Tables& store, [[maybe_unused]] Scheduler& scheduler) {
     return nullptr;
   }
+  // Returns the streams of an engine as the daemon reads them; null, as here, if it reads `engine` itself, which
+  // outlives the result.
+  virtual std::unique_ptr<EngineStreams> make_streams([[maybe_unused]] EngineStreams& engine) { return nullptr; }
 };
 
 }  // namespace freshet

@@ -75,7 +75,9 @@ Async<void> watch_positions(FleetStage& stage, Random random) {
     for (const Json& item : reply.ok() ? reply.body["Items"] : Json::array()) {
       if (item.value("/kind/S"_json_pointer, "") != "shard-mark") continue;
       ShardMark mark{item.value("/after/S"_json_pointer, ""), item.contains("over")};
-      stage.changes.position(item.value("/id/S"_json_pointer, ""), std::move(mark));
+      const std::string id = item.value("/id/S"_json_pointer, "");
+      if (mark.over) stage.shards.over(id);
+      stage.changes.position(id, std::move(mark));
     }
     co_await pause_for(stage, random, milliseconds(20), milliseconds(stage.calm ? 2'000 : 100));
   }

@@ -93,6 +93,7 @@ void Cluster::begin() {
     member.port = ports_[i];
     member.node = std::make_unique<FleetNode>(place, name, 3 + i, ports_[i], random_.next(),
                                               member_options(i, ports_[i]), look_at(name));
+    if (plan_.has_splits) member.node->world().split_streams(shards_);
     prepare(*member.node);
     members_.push_back(std::move(member));
   }

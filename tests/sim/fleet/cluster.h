@@ -55,6 +55,7 @@ class Cluster {
   const std::vector<uint16_t>& ports() const { return ports_; }
   const UnitsJudge& units() const { return units_; }
   RunsJudge& runs() { return runs_; }
+  ShardTree& shards() { return shards_; }
   // The times at which the function of the schedule has begun, in order.
   const std::vector<BootTime>& scheduled() const { return scheduled_; }
   SimClock& clock() { return clock_; }
@@ -119,6 +120,7 @@ class Cluster {
   SimWaiter waiter_{clock_};
   NodeNetwork outside_network_{network_, 1};
   EngineFaults engine_faults_;
+  ShardTree shards_{plan_.seed * 3'141'592'653 + 47, trace_};
   Loop outside_;
   std::unique_ptr<IoThread> outside_io_;
   std::unique_ptr<FleetNode> engine_;

@@ -14,6 +14,7 @@
 #include "tests/sim/fleet/fleet_plan.h"
 #include "tests/sim/fleet/ledger.h"
 #include "tests/sim/fleet/policy_judge.h"
+#include "tests/sim/fleet/split_streams.h"
 #include "tests/sim/fleet/topic_judge.h"
 #include "tests/sim/machine/verdict.h"
 
@@ -29,6 +30,7 @@ struct FleetStage {
   EventsJudge& events;
   TopicJudge& topic;
   PolicyJudge& policies;
+  ShardTree& shards;                   // Those of the mapping's stream.
   const uint16_t engine;               // Its port.
   const std::vector<uint16_t>& ports;  // All members', dead or alive.
   const bool& calm;                    // Nothing new is created, and workers do their work well.

@@ -51,8 +51,8 @@ class FleetMachine {
         cluster_(plan, trace_, verdict_, ledger_),
         http_(make_http_client({}, {&cluster_.outside_io()}, cluster_.clock(), cluster_.outside(), cluster_.outside())),
         caller_(*http_, cluster_.outside(), trace_),
-        stage_{caller_, plan_,     verdict_,    ledger_,          changes_, events_,
-               topic_,  policies_, kEnginePort, cluster_.ports(), calm_} {
+        stage_{caller_, plan_,     verdict_,          ledger_,     changes_,         events_,
+               topic_,  policies_, cluster_.shards(), kEnginePort, cluster_.ports(), calm_} {
     cluster_.prepare = [this](FleetNode& member) { play_programs(member); };
     cluster_.cut_off = [this](const std::string& node, milliseconds time) {
       topic_.shaken(cluster_.now(), cluster_.now() + time, node);

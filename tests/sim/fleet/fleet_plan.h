@@ -32,6 +32,7 @@ struct FleetRunPlan {
   bool has_schedule = false;  // The template has a schedule, which puts tasks into a queue of its own.
   bool has_mapping = false;   // The changes of a table drive a function.
   int lanes = 1;              // Its parallelization factor.
+  bool has_splits = false;    // Its stream has several shards, which are split, merged and trimmed.
   bool has_events = false;    // Clients invoke that function asynchronously.
   bool is_sparse = false;     // The first queue has layout `fleet`.
   bool has_runs = false;      // There is a further queue, whose tasks are done by programs on all members.
@@ -47,7 +48,7 @@ struct FleetRunPlan {
   int subscribers = 1;     // The functions that get its messages.
   int publishers = 1;
   bool has_policies = false;  // Clients change the queues' policies.
-  // `what`: a fault, or a part of the plan ("lag", "runs", "topic", "policies").
+  // `what`: a fault, or a part of the plan ("lag", "runs", "topic", "policies", "splits").
   bool has(const std::string& what) const;
   // All queues but that of the schedule.
   std::vector<std::string> judged_queues() const;

@@ -72,4 +72,8 @@ std::unique_ptr<Tables> NodeWorld::make_tables(Tables& store, Scheduler& schedul
   return std::make_unique<FaultyTables>(store, *loop, *engine_faults_);
 }
 
+std::unique_ptr<EngineStreams> NodeWorld::make_streams(EngineStreams& engine) {
+  return shards_ == nullptr ? nullptr : std::make_unique<SplitStreams>(engine, *shards_);
+}
+
 }  // namespace freshet::fleet_sim

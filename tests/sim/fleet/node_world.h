@@ -14,6 +14,7 @@
 #include "app/daemon/world.h"
 #include "base/random.h"
 #include "tests/sim/fleet/engine_faults.h"
+#include "tests/sim/fleet/split_streams.h"
 #include "tests/sim/machine/sim_network.h"
 #include "tests/sim/machine/sim_programs.h"
 #include "tests/sim/sim_files.h"
@@ -76,9 +77,12 @@ class NodeWorld final : public World {
   std::unique_ptr<Spawner> make_spawner(Scheduler& scheduler, Mailbox& mailbox, std::function<void()> on_lost) override;
 
   std::unique_ptr<Tables> make_tables(Tables& store, Scheduler& scheduler) override;
+  std::unique_ptr<EngineStreams> make_streams(EngineStreams& engine) override;
 
   // From the next life on, its daemon is an engine with these faults, which outlive it.
   void make_engine(EngineFaults& faults) { engine_faults_ = &faults; }
+  // From the next life on, its daemon reads the engine's stream as these shards, which outlive it.
+  void split_streams(ShardTree& shards) { shards_ = &shards; }
   NodeClock& node_clock() { return clock_; }
   NodeNetwork& node_network() { return network_; }
   sim::ProgramPlay& programs() { return programs_; }
@@ -96,6 +100,7 @@ class NodeWorld final : public World {
   SimWaiter waiter_;
   sim::ProgramPlay programs_;
   EngineFaults* engine_faults_ = nullptr;
+  ShardTree* shards_ = nullptr;
   IoThread* io_ = nullptr;  // Its daemon owns it.
 };
 
