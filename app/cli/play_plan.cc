@@ -122,8 +122,10 @@ std::string create_body(const ItemRef& task, WallTime recorded, WallTime now) {
   if (const int64_t delay = not_before - at; delay > 0) {
     add_member(out, "delayMs", std::to_string(std::min(delay, kLongestMs)));
   }
+  const bool is_of_an_engine =
+      has(task, attribute::kBorn) || has(task, attribute::kLastWrite) || has(task, attribute::kRank);
   for (const auto& [name, value] : item) {
-    if (is_reserved(name) || (has(task, attribute::kBorn) && is_own_mark(name))) continue;
+    if (is_reserved(name) || (is_of_an_engine && is_own_mark(name))) continue;
     std::string json;
     append_plain_json(json, value);
     add_member(rest, name, json);

@@ -39,6 +39,11 @@ std::set<std::string> shared_tables(bool is_fleet) {
   return {std::string(kQueueStates), std::string(kOwnEventsTable)};
 }
 
+Counter& throttled(Metrics& metrics, std::string_view reason) {
+  return metrics.counter("freshet_engine_throttled_total", "Requests that the engine throttled",
+                         {{"reason", std::string(reason)}});
+}
+
 // The parts under the tables, made before these.
 struct EngineParts {
   EngineParts(DaemonParts& parts, std::unique_ptr<EmbeddedTables> recent)
@@ -102,6 +107,8 @@ struct EngineParts {
       while (endpoint.ends_with('/')) endpoint.pop_back();
     }
     options.region = parts.options.deploy.account.region;
+    options.on_throttled = [&metrics = parts.metrics](std::string_view reason) { throttled(metrics, reason).add(1); };
+    for (const std::string_view reason : remote::kThrottlingReasons) throttled(parts.metrics, reason);
     return options;
   }
 

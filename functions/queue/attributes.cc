@@ -43,8 +43,13 @@ bool has(const ItemRef& task, std::string_view name) {
   return task.find(name).has_value();
 }
 
+bool has_task_ttl(const ItemRef& task) {
+  return has(task, attribute::kTaskTtl) && has(task, attribute::kRank);
+}
+
 int64_t ttl_of(const ItemRef& task) {
-  return int_of(task, has(task, attribute::kTtl) ? attribute::kTtl : attribute::kTaskTtl, 0);
+  if (has(task, attribute::kTtl)) return int_of(task, attribute::kTtl, 0);
+  return has_task_ttl(task) ? int_of(task, attribute::kTaskTtl, 0) : 0;
 }
 
 bool has_queue_ttl(const ItemRef& task) {
@@ -53,7 +58,7 @@ bool has_queue_ttl(const ItemRef& task) {
 }
 
 bool keeps_own_ttl(const ItemRef& task) {
-  return (has(task, attribute::kTtl) || has(task, attribute::kTaskTtl)) && !has_queue_ttl(task);
+  return (has(task, attribute::kTtl) || has_task_ttl(task)) && !has_queue_ttl(task);
 }
 
 double cost_of(const ItemRef& task, double fallback) {

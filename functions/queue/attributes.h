@@ -94,6 +94,8 @@ int64_t int_of(const ItemRef& task, std::string_view name, int64_t fallback);
 bool has(const ItemRef& task, std::string_view name);
 // `cost`, or `fallback` if the task has none, or one out of range (runtime/api/task_cost.h).
 double cost_of(const ItemRef& task, double fallback);
+// True if the task has `taskTtl`. A client's own attribute of that name, in a task without a rank, does not count.
+bool has_task_ttl(const ItemRef& task);
 // The task's `ttl`: the attribute of that name, else `taskTtl` (layout.h). 0: it has none, or one that is no number.
 int64_t ttl_of(const ItemRef& task);
 // True if the queue itself set the task's `ttl`.

@@ -94,9 +94,12 @@ bool TaskLayout::is_misplaced(const ItemRef& task) const {
   return !place.empty() && is_misranked(task);
 }
 
+bool TaskLayout::hides_ttl_of(std::string_view status) const {
+  return hides_ttl && is_live(status);
+}
+
 bool TaskLayout::has_wrong_ttl(const ItemRef& task) const {
-  if (!hides_ttl) return false;
-  return has(task, is_live(text_of(task, attribute::kStatus)) ? attribute::kTtl : attribute::kTaskTtl);
+  return hides_ttl_of(text_of(task, attribute::kStatus)) ? has(task, attribute::kTtl) : has_task_ttl(task);
 }
 
 void TaskLayout::place(Item& task, uint32_t number) const {
@@ -106,7 +109,7 @@ void TaskLayout::place(Item& task, uint32_t number) const {
   const int64_t created = task.int_or(attribute::kCreated, 0);
   task.set(attribute::kRank, Value(*Decimal::parse(fmt::format("{}.{:06}", created, number))));
   const Value* ttl = task.find(attribute::kTtl);
-  if (!hides_ttl || ttl == nullptr || !is_live(task.string_or(attribute::kStatus))) return;
+  if (ttl == nullptr || !hides_ttl_of(task.string_or(attribute::kStatus))) return;
   task.set(attribute::kTaskTtl, Value(*ttl));
   task.erase(attribute::kTtl);
 }
@@ -120,23 +123,25 @@ EditItemInput TaskLayout::placed(EditItemInput write) const {
   return with_place(with_ttl(std::move(write), state), state);
 }
 
-// In layout `sample` a task has a `taskTtl` if the layout was `fleet` before.
+// In layout `sample` a task has a `taskTtl` if the layout was `fleet` before. The task may have got the other name
+// since it was read. So a write that ends it always names the ttl that it had then.
 EditItemInput TaskLayout::with_ttl(EditItemInput write, std::string_view to) const {
-  if (!hides_ttl && !has(write.seen, attribute::kTaskTtl)) return write;
-  const bool lives = hides_ttl && is_live(to);
-  const auto name = lives ? attribute::kTaskTtl : attribute::kTtl;
-  const auto other = lives ? attribute::kTtl : attribute::kTaskTtl;
+  if (!hides_ttl && !has_task_ttl(write.seen)) return write;
+  const bool hides = hides_ttl_of(to);
+  const auto name = hides ? attribute::kTaskTtl : attribute::kTtl;
+  const auto other = hides ? attribute::kTtl : attribute::kTaskTtl;
+  const bool had_any = has(write.seen, attribute::kTtl) || has_task_ttl(write.seen);
   const auto edited = std::find_if(write.edits.begin(), write.edits.end(),
                                    [](const Edit& edit) { return edit.name == attribute::kTtl; });
   if (edited != write.edits.end()) {
     auto ttl = std::move(edited->value);
     write.edits.erase(edited);
     put(write, name, std::move(ttl));
-  } else if (has(write.seen, other)) {
+  } else if (had_any && (!hides || has(write.seen, attribute::kTtl))) {
     const auto ttl = write.seen.find(has(write.seen, attribute::kTtl) ? attribute::kTtl : attribute::kTaskTtl);
     put(write, name, ttl->decode());
   }
-  if (has(write.seen, other)) put(write, other, std::nullopt);
+  if (hides ? has(write.seen, other) : had_any) put(write, other, std::nullopt);
   return write;
 }
 

@@ -43,7 +43,9 @@ struct TaskLayout {
   bool has_its_place(const ItemRef& task) const;
   // True if its rank is not within the millisecond of its `taskCreated`. A task without a time has no rank.
   static bool is_misranked(const ItemRef& task);
-  // True if a living task has a `ttl` or an ended one a `taskTtl`. A client, or a queue of the other layout, wrote it.
+  // True if tasks in that state have `taskTtl` instead of `ttl`.
+  bool hides_ttl_of(std::string_view status) const;
+  // True if the task has the other one. A client, or a queue of the other layout, wrote it.
   bool has_wrong_ttl(const ItemRef& task) const;
   // Adds the place of a new task, and puts its ttl where it belongs. `number`: see RankSequence.
   void place(Item& task, uint32_t number) const;

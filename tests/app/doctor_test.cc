@@ -123,6 +123,13 @@ TEST_F(DoctorTest, AnEngineWithoutCapacityIsNotBad) {
   }
 }
 
+TEST_F(DoctorTest, TheCeilingOfAmazonsIndexesIsToldForItsEndpointsOnly) {
+  EXPECT_FALSE(examined().contains("a queue's ceiling"));
+  DoctorOptions options;
+  options.url = "https://dynamodb.eu-central-1.amazonaws.com";
+  EXPECT_TRUE(examined(std::move(options)).at("a queue's ceiling").said.starts_with("500 tasks a second"));
+}
+
 TEST_F(DoctorTest, AStreamThatMayNotBeReadIsBad) {
   http.refuses = [](const std::string& operation) -> std::optional<HttpResponse> {
     if (operation != "GetRecords") return std::nullopt;

@@ -86,6 +86,7 @@ TEST(TaskLayout, TheTtlOfALivingTaskHasANameThatTheEngineDoesNotKnow) {
     return fmt::format("{} {}", out.int_or("taskTtl", 0), out.int_or("ttl", 0));
   };
   Item living{{"taskId", Value("a")}, {"taskStatus", Value("TAKEN")}, {"taskCreated", Value::number(5)}};
+  living.set("taskRank", Value::number(5));
   Item ended = living, both = living;
   living.set("taskTtl", Value::number(70));
   ended.set("ttl", Value::number(70));
@@ -450,6 +451,57 @@ TEST_F(QueueLayout, ATaskOfAClientIsNotRemovedOnceTheQueueKnowsIt) {
   EXPECT_EQ(world.status("theirs"), "TAKEN");
 }
 
+// The search renames the ttl of a held task, of which the queue knows only what it was when it was taken.
+TEST_F(QueueLayout, ATaskThatIsHeldWhileTheLayoutChangesHasItsTtlAtTheEnd) {
+  settings.layout = Layout::kSample;
+  settings.lease = seconds(600);
+  create_with_ttl(world.start(settings), {"a"}, seconds(3600));
+  settings.layout = Layout::kFleet;
+  Queue& queue = world.start(settings);
+  const auto taken = take(queue, 1);
+  ASSERT_EQ(ids(taken), "a");
+  Item held = world.read("a");
+  held.set("ttl", *held.find("taskTtl"));
+  held.erase("taskTtl");
+  world.put(std::move(held));
+  world.pass(seconds(130));
+  EXPECT_TRUE(world.read("a").contains("taskTtl"));
+  complete(queue, *taken);
+  EXPECT_EQ(world.status("a"), "SUCCESS");
+  EXPECT_TRUE(world.read("a").contains("ttl"));
+  EXPECT_FALSE(world.read("a").contains("taskTtl"));
+}
+
+TEST_F(QueueLayout, BulkChangesFindTasksByTheirTtl) {
+  Queue& queue = world.start(settings);
+  create_with_ttl(queue, {"a"}, seconds(3600));
+  create_with_ttl(queue, {"b"}, seconds(7200));
+  world.pass(seconds(1));
+  BulkInput purge;
+  purge.action = BulkInput::Action::kPurge;
+  purge.states = {"PENDING"};
+  purge.where = {{"ttl", std::to_string(world.read("a").int_or("taskTtl", 0))}};
+  ASSERT_TRUE(world.wait(queue.start_job(purge, {})));
+  world.pass(seconds(3));
+  EXPECT_TRUE(is_gone("a"));
+  EXPECT_EQ(world.status("b"), "PENDING");
+}
+
+// Neither the reason nor the marks of a write fit.
+TEST_F(QueueLayout, WhatHasExpiredAndHasNoRoomIsSetAside) {
+  Queue& queue = world.start(settings);
+  Item task{
+      {"taskId", Value("full")}, {"taskStatus", Value("PENDING")}, {"taskCreated", Value::number(world.now_ms())}};
+  task.set("ttl", Value::number(world.now_ms() / 1000 + 10));
+  task.set("fill", Value(""));
+  task.set("fill", Value(std::string(limits::kMaxItemBytes - billed_size(task), 'x')));
+  world.pass(seconds(30));
+  world.put(std::move(task));
+  world.pass(seconds(200));
+  EXPECT_EQ(world.status("full"), "DEAD");
+  EXPECT_TRUE(world.wait(queue.stats()));
+}
+
 TEST_F(QueueLayout, TtlsGetTheNameThatTheLayoutHas) {
   settings.layout = Layout::kSample;
   create_with_ttl(world.start(settings), {"a", "b", "c"}, seconds(3600));
@@ -466,6 +518,8 @@ TEST_F(QueueLayout, TtlsGetTheNameThatTheLayoutHas) {
   world.pass(seconds(1));
   settings.layout = Layout::kSample;
   queue = &world.start(settings);
+  world.pass(seconds(10));
+  EXPECT_FALSE(world.read("a").contains("taskTtl")) << "the engine removes it, as the layout has it";
   const auto rest = take(*queue, 2);
   ASSERT_EQ(ids(rest), "b a");
   complete(*queue, *rest);
@@ -495,6 +549,26 @@ TEST_F(QueueLayout, ClientsMayNotSetThePlace) {
     ASSERT_FALSE(created[0]);
     EXPECT_EQ(created[0].error().code, ErrorCode::kValidation);
   }
+}
+
+// `freshet copy` brings a table of an engine into a folder as it is.
+TEST(QueueLayoutMoves, ATaskThatComesFromAnEngineHasItsTtlInTheDaemonsOwnStore) {
+  QueueWorld world(false, 1);
+  Item task{{"taskId", Value("a")}, {"taskStatus", Value("PENDING")}, {"taskCreated", Value::number(world.now_ms())}};
+  task.set("taskTtl", Value::number(world.now_ms() / 1000 + 20));
+  Item own = task;
+  own.set("taskId", Value("b"));
+  task.set("taskRank", Value::number(world.now_ms()));
+  world.put(task);
+  world.put(own);
+  world.start();
+  world.pass(seconds(5));
+  EXPECT_TRUE(world.read("a").contains("ttl"));
+  EXPECT_FALSE(world.read("a").contains("taskTtl"));
+  world.pass(seconds(30));
+  EXPECT_EQ(world.status("a"), "") << "its ttl is over";
+  EXPECT_EQ(world.status("b"), "PENDING") << "the attribute is its client's own";
+  EXPECT_TRUE(world.read("b").contains("taskTtl"));
 }
 
 }  // namespace

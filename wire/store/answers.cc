@@ -117,6 +117,15 @@ std::string throttling_reasons(const JsonView& body) {
   return out;
 }
 
+std::string_view throttling_of(std::string_view name, std::string_view reasons) {
+  if (!is_busy(name) || is_one_of(name, {"TransactionConflictException", "ReplicatedWriteConflictException"}))
+    return {};
+  if (reasons.find("KeyRange") != std::string_view::npos) return "partition";
+  if (reasons.find("OnDemand") != std::string_view::npos) return "on-demand";
+  if (reasons.find("Account") != std::string_view::npos || name == "RequestLimitExceeded") return "account";
+  return name == "ProvisionedThroughputExceededException" ? "provisioned" : "other";
+}
+
 std::shared_ptr<const ErrorDetail> detail_of(ErrorCode code, const JsonView& body) {
   if (code == ErrorCode::kConditionalCheckFailed) {
     auto item = item_in(body, "Item");
@@ -313,9 +322,10 @@ ServiceError error_of(const HttpResponse& response) {
   error.code = in_the_way ? ErrorCode::kTransactionConflict : code_of(name, failure);
   error.message = message_in(*json);
   if (!code_named(name)) error.message = std::string(name) + ": " + error.message;
-  if (const auto reasons = throttling_reasons(*json); !reasons.empty()) error.message += " (" + reasons + ")";
+  const std::string reasons = throttling_reasons(*json);
+  if (!reasons.empty()) error.message += " (" + reasons + ")";
   error.detail = detail_of(error.code, *json);
-  return {std::move(error), failure};
+  return {std::move(error), failure, throttling_of(name, reasons)};
 }
 
 }  // namespace freshet::remote

@@ -51,6 +51,7 @@ enum class Failure {
 struct ServiceError {
   Error error;
   Failure failure = Failure::kRefused;
+  std::string_view throttled = {};  // One of kThrottlingReasons (caller.h); empty: the request was not throttled.
 };
 // The error in an answer whose status is not 200. If the body is not an error of the protocol, the server is no such
 // store, and the message says so.

@@ -109,6 +109,7 @@ Async<Caller::Sent> Caller::send(std::string operation, std::string body) {
     sent.body = std::move(answer->body);
   } else {
     sent.error = error_of(*answer);
+    if (!sent.error->throttled.empty()) options_.on_throttled(sent.error->throttled);
     if (sent.error->failure == Failure::kUnsure) leave(to);
   }
   co_return sent;

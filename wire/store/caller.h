@@ -5,8 +5,11 @@
 // Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that it returned.
 #pragma once
 
+#include <array>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/async.h"
@@ -18,12 +21,20 @@
 
 namespace freshet::remote {
 
+// The bounds of a store that a throttled request met, as docs/metrics.md has them: "partition" (one key range has too
+// much), "provisioned" (of a table or an index), "on-demand" (the most of a table that is billed by request),
+// "account", and "other" (the store does not say).
+inline constexpr std::array<std::string_view, 5> kThrottlingReasons = {"partition", "provisioned", "on-demand",
+                                                                       "account", "other"};
+
 struct CallerOptions {
   std::vector<std::string> endpoints;  // At least one: http[s]://HOST[:PORT], without a path.
   std::string region = "us-east-1";
   milliseconds timeout{3'000};  // For each attempt.
   int attempts = 4;             // The most attempts of a call.
   bool reads_clock = false;     // See Caller::store_time().
+  // Called for each throttled attempt with its reason (kThrottlingReasons).
+  std::function<void(std::string_view reason)> on_throttled = [](std::string_view) {};
 };
 
 class Caller {

@@ -74,10 +74,10 @@ void give_place(Touch& touch, const TaskLayout& layout, const ItemRef& task) {
   touch.set(attribute::kRank, task.find(attribute::kCreated)->decode(), ":r", ":x");
 }
 
-void name_ttl(Touch& touch, const ItemRef& task) {
-  const bool lives = is_live(text_of(task, attribute::kStatus));
-  const auto right = lives ? attribute::kTaskTtl : attribute::kTtl;
-  const auto wrong = lives ? attribute::kTtl : attribute::kTaskTtl;
+void name_ttl(Touch& touch, const TaskLayout& layout, const ItemRef& task) {
+  const bool hides = layout.hides_ttl_of(text_of(task, attribute::kStatus));
+  const auto right = hides ? attribute::kTaskTtl : attribute::kTtl;
+  const auto wrong = hides ? attribute::kTtl : attribute::kTaskTtl;
   // A client that writes a `ttl` means it, whatever the task had before.
   const auto meant = task.find(has(task, attribute::kTtl) ? attribute::kTtl : attribute::kTaskTtl);
   touch.set(right, meant->decode(), ":t", ":u");
@@ -111,7 +111,7 @@ std::optional<UpdateItemInput> Adopter::adoption(const ItemRef& task, bool lacks
     touch.set(attribute::kLiveKey, Value(key), ":k", ":n");
   }
   if (layout_->is_misplaced(task)) give_place(touch, *layout_, task);
-  if (layout_->has_wrong_ttl(task)) name_ttl(touch, task);
+  if (layout_->has_wrong_ttl(task)) name_ttl(touch, *layout_, task);
   return std::move(touch).finish();
 }
 

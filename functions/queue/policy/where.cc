@@ -13,7 +13,7 @@ namespace {
 constexpr std::array kNumbers = {attribute::kCreated,   attribute::kUpdated,     attribute::kTaken,
                                  attribute::kTtl,       attribute::kDeadline,    attribute::kAttempt,
                                  attribute::kLeaseMs,   attribute::kMaxAttempts, attribute::kPriority,
-                                 attribute::kLeaseBeat, attribute::kNotBefore};
+                                 attribute::kLeaseBeat, attribute::kNotBefore,   attribute::kTaskTtl};
 constexpr size_t kMostNames = 16;
 
 bool is_whole_number(std::string_view text) {
@@ -30,7 +30,8 @@ std::string quoted(std::string_view text) {
 
 bool matches(const ItemRef& task, const TaskWhere& where) {
   for (const auto& [name, wanted] : where) {
-    const auto value = task.find(name);
+    const bool is_hidden = name == attribute::kTtl && !has(task, name) && has_task_ttl(task);
+    const auto value = task.find(is_hidden ? attribute::kTaskTtl : std::string_view(name));
     if (!value) return false;
     if (value->type() == Type::kString) {
       if (value->bytes() != wanted) return false;

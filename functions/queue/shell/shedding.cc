@@ -109,13 +109,20 @@ Async<bool> Shedding::shed_expired(std::vector<ItemRef>& tasks) {
   const std::vector<ItemRef> seen(expired, tasks.end());
   tasks.erase(expired, tasks.end());
   if (edits.empty()) co_return false;
-  const auto answers = co_await sure_.edit(std::move(edits));
+  auto answers = co_await sure_.edit(std::move(edits));
   uint64_t waited = 0;
   std::vector<ShedLine> shed;
   for (size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i]) continue;  // It has moved, or the next search tries again.
+    if (!answers[i]) {  // It has moved, or the next search tries again; or it has no room for the reason.
+      const bool has_no_room = answers[i].error().code == ErrorCode::kValidation;
+      if (has_no_room) scope_.spawn(parts_.settlements.set_aside(seen[i], std::move(answers[i].error().message)));
+      continue;
+    }
     shed.push_back(std::move(lines[i]));
-    if (text_of(seen[i], attribute::kStatus) != state::kPending) continue;
+    if (text_of(seen[i], attribute::kStatus) != state::kPending) {
+      core_.delays.ended(text_of(seen[i], attribute::kId));
+      continue;
+    }
     ++waited;
     bytes += seen[i].encoded().size();
   }

@@ -1,7 +1,10 @@
 // How calls of a remote store are repeated, and what their failures become.
 #include "wire/store/caller.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "runtime/loop/sim_loop.h"
 #include "tables/tables.h"
@@ -43,6 +46,7 @@ class CallerTest : public testing::Test {
       CallerOptions options;
       options.endpoints = endpoints;
       options.reads_clock = reads_clock;
+      options.on_throttled = [this](std::string_view reason) { throttled.push_back(reason); };
       caller_.emplace(std::move(options), http, keys, loop, random_);
     }
     return *caller_;
@@ -65,6 +69,7 @@ class CallerTest : public testing::Test {
   CountedKeys keys;
   std::vector<std::string> endpoints{"http://one:8000"};
   bool reads_clock = false;
+  std::vector<std::string_view> throttled;
 
  private:
   Random random_{1};
@@ -171,6 +176,28 @@ TEST_F(CallerTest, SaysWhyItWasThrottled) {
   }
   const auto answer = call(kWrite);
   EXPECT_EQ(answer.error().message, "why (IndexWriteKeyRangeThroughputExceeded)");
+}
+
+TEST_F(CallerTest, CountsThrottledAttemptsByTheBoundThatTheyMet) {
+  const auto reason_of = [this](const char* error, const char* reason) {
+    throttled.clear();
+    const std::string more = *reason == 0 ? "" : fmt::format(R"(,"throttlingReasons":[{{"reason":"{}"}}])", reason);
+    for (int i = 0; i < 4; ++i) http.answers.push_back(service_error(400, error, more));
+    call(kWrite);
+    const size_t attempts = throttled.size();
+    throttled.erase(std::unique(throttled.begin(), throttled.end()), throttled.end());
+    http.answers.clear();
+    return fmt::format("{} x {}", attempts, fmt::join(throttled, ", "));
+  };
+  const char* provisioned = "ProvisionedThroughputExceededException";
+  EXPECT_EQ(reason_of(provisioned, "IndexWriteKeyRangeThroughputExceeded"), "4 x partition");
+  EXPECT_EQ(reason_of(provisioned, "TableReadProvisionedThroughputExceeded"), "4 x provisioned");
+  EXPECT_EQ(reason_of(provisioned, ""), "4 x provisioned");
+  EXPECT_EQ(reason_of("ThrottlingException", "TableWriteMaxOnDemandThroughputExceeded"), "4 x on-demand");
+  EXPECT_EQ(reason_of("ThrottlingException", "TableWriteAccountLimitExceeded"), "4 x account");
+  EXPECT_EQ(reason_of("RequestLimitExceeded", ""), "4 x account");
+  EXPECT_EQ(reason_of("ThrottlingException", ""), "4 x other");
+  EXPECT_EQ(reason_of("TransactionConflictException", ""), "0 x ");
 }
 
 TEST_F(CallerTest, AWriteThatFailedWithinTheStoreIsUnknownAndAReadIsNot) {

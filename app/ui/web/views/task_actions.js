@@ -9,7 +9,8 @@ import { Failure } from '../parts/bits.js';
 
 const OWN = ['taskId', 'taskStatus', 'taskCreated', 'taskUpdated', 'taskTaken', 'taskFinished', 'attempt', 'lease', 'leaseMs', 'takenBy', 'lane', 'ttl', 'deadline',
   'notBefore', 'queueTtl', 'shedReason', 'error', 'result', 'history', 'cancelRequested', 'replacedBy', 'replace', 'leaseBeat', 'liveKey'];
-const MARKS = ['taskRev', 'taskBorn', 'lastWrite', 'lastEnd', 'taskPlace', 'taskRank', 'taskTtl']; // A queue's own where the task has the second one.
+const MARKS = ['taskRev', 'taskBorn', 'lastWrite', 'lastEnd', 'taskPlace', 'taskRank', 'taskTtl']; // A queue's own where the task has one of ENGINE.
+const ENGINE = ['taskBorn', 'lastWrite', 'taskRank'];
 const CREATE = ['payload', 'group', 'priority', 'maxAttempts', 'cost'];
 
 // The request that would create such a task again: with another id, without its key (which would find the old one), and
@@ -17,7 +18,7 @@ const CREATE = ['payload', 'group', 'priority', 'maxAttempts', 'cost'];
 function asNew(task) {
   const out = new Map();
   const attributes = new Map();
-  const own = task.has('taskBorn') ? [...OWN, ...MARKS] : OWN;
+  const own = ENGINE.some((name) => task.has(name)) ? [...OWN, ...MARKS] : OWN;
   for (const [name, value] of task) {
     if (CREATE.includes(name)) out.set(name, value);
     else if (!own.includes(name) && name !== 'key' && !name.startsWith('freshet')) attributes.set(name, value);
