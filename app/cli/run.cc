@@ -24,7 +24,9 @@ void add_store_options(Command command, DaemonOptions& options) {
       .envname("FRESHET_STORE")
       .capture_default_str()
       .one_of({"embedded", "dynamodb"});
-  command.add_option("--endpoint", options.endpoints, "URL of a DynamoDB-compatible engine; repeatable")
+  command
+      .add_list("--endpoint", options.endpoints,
+                "URLs of a DynamoDB-compatible engine, with commas between; repeatable")
       .envname("FRESHET_ENDPOINT")
       .one_value_each();
   command

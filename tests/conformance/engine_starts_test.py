@@ -70,6 +70,10 @@ class Starts(unittest.TestCase):
         with Engine(400, "UnknownOperationException") as engine:
             self.assertIn(f"--endpoint {engine.url}: this engine has no transactions", self.refused(engine.url))
 
+    def test_the_next_endpoint_of_a_list_is_asked(self):
+        with Engine(400, "UnknownOperationException") as engine:
+            self.assertIn("this engine has no transactions", self.refused(f"http://127.0.0.1:1,{engine.url}"))
+
     def test_keys_that_are_refused(self):
         for kind, message in (("AccessDeniedException", "User: x is not authorized to perform: dynamodb:DescribeTable"),
                               ("ExpiredTokenException", "The security token included in the request is expired"),
