@@ -112,8 +112,8 @@ ShardPage ShardTree::list(EngineStream stream, const std::string& after) {
   }
   for (; next != shards_.end() && page.shards.size() < kPage; ++next) {
     if (next->is_trimmed) continue;
-    if (random_.below(50) == 0) {
-      trace_.saw("engine a list lacks a shard");
+    if (next->end == 0 && random_.below(20) == 0) {
+      trace_.saw("engine a list lacks a new shard");
       continue;
     }
     page.shards.push_back({next->id, next->parents, next->end != 0});

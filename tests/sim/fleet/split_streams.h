@@ -1,6 +1,6 @@
 // The stream of a simulated engine as many shards, although the engine itself has it as one: shards are split and
-// merged as changes come, lists have pages and now and then lack a shard, and shards that a reader is done with may be
-// trimmed. One thread.
+// merged as changes come, lists have pages and now and then lack a new shard, and shards that a reader is done with may
+// be trimmed. One thread.
 #pragma once
 
 #include <cstdint>
