@@ -93,6 +93,9 @@ void want(Deployment deployment, bool fleet, engines::DoctorOptions& options) {
     if (mapping.enabled) options.read.insert(mapping.table);
   }
   options.wanted = std::move(deployment.tables);
+  for (TableDefinition& table : options.wanted) {
+    if (!options.read.contains(table.name)) table.stream.reset();  // Nobody reads it there.
+  }
   if (!fleet) return;
   for (TableDefinition& table : fleet_tables(needs)) options.wanted.push_back(std::move(table));
 }

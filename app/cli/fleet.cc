@@ -71,6 +71,9 @@ void print_fleet(const Json& fleet) {
     std::cout << "the daemon that was asked is " << plain_text(state)
               << ": it serves nothing, and the table may be old\n";
   }
+  if (const std::string trouble = fleet.value("trouble", ""); !trouble.empty()) {
+    std::cout << "the daemon that was asked is not ready: " << plain_text(trouble) << '\n';
+  }
   for (const Json& unit : fleet.value("units", Json::array())) {
     if (is_held(members, unit.at("unit"))) continue;
     std::cout << plain_text(unit.value("unit", "")) << " is served by nobody at the moment\n";

@@ -22,8 +22,8 @@ namespace freshet::cli {
 namespace {
 
 constexpr const char* kHolds =
-    "This holds until the next deployment of the queue's template or the daemon's next start: write it into the "
-    "template to keep it";
+    "This holds until the next deployment of the queue's template or, outside a fleet, the daemon's next start: write "
+    "it into the template to keep it";
 
 constexpr milliseconds kLeastGuard = std::chrono::seconds(10);
 constexpr milliseconds kMostGuard = std::chrono::hours(24);

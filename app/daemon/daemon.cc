@@ -189,8 +189,11 @@ class DaemonPage final : public Daemon {
     if (parts_.around_route) {
       for (auto& route : routes) route = parts_.around_route(std::move(route));
     }
+    parts_.trouble = [this] {
+      return modules_.broken() + (parts_.trouble_of_engine ? parts_.trouble_of_engine() : "");
+    };
     parts_.metrics_page = [this] { return modules_.metrics_page(metrics_); };
-    ServiceView view{[this] { return ready_; }, parts_.metrics_page, [this] { return broken(); }};
+    ServiceView view{[this] { return ready_; }, parts_.metrics_page, parts_.trouble};
     for (auto& route : make_service_routes(view)) routes.push_back(std::move(route));
     auto server = start_serving(parts_, std::move(listener_), std::move(routes));
     if (!server) return fail(server.error());
@@ -200,10 +203,6 @@ class DaemonPage final : public Daemon {
     const std::string url = server_url(plan_, server_->port());
     log_.info("READY", {{"url", url}, {"data", options_.data}, {"durability", options_.durability}});
     return ready_file_.write(url);
-  }
-
-  std::string broken() const {
-    return modules_.broken() + (parts_.trouble_of_engine ? parts_.trouble_of_engine() : "");
   }
 
   // Programs cannot be run any more; a new start can. What they were at goes back with its attempt on the way out.

@@ -60,7 +60,10 @@ struct EngineParts {
         daemon(parts) {
     loop.add(*memory);
     daemon.memory_of_engine = [this] { return owned.memory_bytes(); };
-    daemon.trouble_of_engine = [this] { return owned.trouble(); };
+    daemon.trouble_of_engine = [this] {
+      const std::string away = caller.trouble();
+      return (away.empty() ? away : away + "\n") + owned.trouble();
+    };
     daemon.start_over = [this](const std::string& table) { owned.start_over(table); };
   }
   EngineParts(const EngineParts&) = delete;

@@ -88,7 +88,8 @@ struct DaemonParts {
   Deployer* deployer = nullptr;
   // The base URL at which programs of this machine reach the daemon. From begin() on.
   std::string local_url = {};
-  HttpServer* server = nullptr;                                // From begin() on.
+  HttpServer* server = nullptr;                    // From begin() on.
+  std::function<std::string()> trouble = nullptr;  // Why the daemon is not ready; empty: it is. From begin() on.
   std::function<Async<std::string>()> metrics_page = nullptr;  // The page of GET /metrics. From begin() until leave().
 
   // Modules set these for the page and for later modules.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "app/engines/digest.h"
 #include "app/engines/known_items.h"
+#include "tables/lease/fleet_tables.h"
 #include "tables/traits.h"
 #include "tables/value/billed.h"
 #include "tables/value/json.h"
@@ -16,6 +18,8 @@
 namespace freshet::engines {
 
 namespace {
+
+constexpr std::string_view kOwnIndexPrefix = "freshet-";  // A queue makes these indexes where it is opened.
 
 constexpr uint32_t kPageItems = 1'000;
 constexpr int kWriteTries = 5;  // How often a put is sent whose outcome stays unknown.
@@ -186,7 +190,9 @@ class TableCopy {
     const TableDefinition& is = *there_;
     if (is.keys != definition_.keys) co_return conflict("it is there with other keys");
     for (const IndexDefinition& index : definition_.indexes) {
-      if (!serves(is, index)) co_return conflict("it is there without the index '" + index.name + "'");
+      if (index.name.starts_with(kOwnIndexPrefix) || serves(is, index)) continue;
+      co_return conflict("it is there without the index '" + index.name +
+                         "': add that, or delete the table, so that the copy makes it");
     }
     // An engine may still be making it, for a copy that was ended: this waits, and changes nothing.
     TableDefinition same = is;
@@ -390,11 +396,17 @@ class TableCopy {
   CopiedTable out_;
 };
 
+// Also the tables that a fleet has in its engine.
+bool is_freshets_own(const std::string& name) {
+  if (name.starts_with(kSystemTablePrefix)) return true;
+  const auto shared = fleet_tables({true, true, true});
+  return std::any_of(shared.begin(), shared.end(), [&](const auto& table) { return table.name == name; });
+}
+
 // Tables that are named are not listed: who may read one table may not list all.
 Async<Result<std::vector<std::string>>> chosen(Tables& from, std::vector<std::string> named) {
   for (const std::string& name : named) {
-    if (name.starts_with(kSystemTablePrefix))
-      co_return invalid("table '" + name + "' is Freshet's own, and stays where it is");
+    if (is_freshets_own(name)) co_return invalid("table '" + name + "' is Freshet's own, and stays where it is");
     const auto described = co_await from.describe_table(name);
     if (described) continue;
     const bool missing = described.error().code == ErrorCode::kResourceNotFound;
@@ -404,7 +416,7 @@ Async<Result<std::vector<std::string>>> chosen(Tables& from, std::vector<std::st
   if (!named.empty()) co_return named;
   auto all = co_await from.list_tables();
   if (!all) co_return fail(all.error());
-  std::erase_if(*all, [](const std::string& name) { return name.starts_with(kSystemTablePrefix); });
+  std::erase_if(*all, is_freshets_own);
   co_return std::move(*all);
 }
 

@@ -228,13 +228,15 @@ void append_units(std::string& out, const FleetCore& fleet) {
   out += ']';
 }
 
-std::string fleet_json(const QueueUnits& units, const SharedRuns& runs) {
+// `trouble`: why the daemon is not ready; empty if it is.
+std::string fleet_json(const QueueUnits& units, const SharedRuns& runs, const std::string& trouble) {
   std::string out;
   {
     const FleetCore* fleet = units.core();
     JsonObject json(out);
     json.text("member", units.id());
     json.text("state", state_of(units));
+    if (!trouble.empty()) json.text("trouble", trouble);
     if (fleet && fleet->view().plan) {
       json.text("leader", fleet->view().plan->leader);
       json.number("term", fleet->view().plan->term);
@@ -262,11 +264,13 @@ std::unique_ptr<Route> make_forward_route(std::unique_ptr<Route> here, QueueUnit
   return std::make_unique<ForwardRoute>(std::move(here), units, calls);
 }
 
-std::vector<std::unique_ptr<Route>> make_fleet_routes(QueueUnits& units, const SharedRuns& runs) {
+std::vector<std::unique_ptr<Route>> make_fleet_routes(QueueUnits& units, const SharedRuns& runs,
+                                                      std::function<std::string()> trouble) {
   std::vector<std::unique_ptr<Route>> out;
-  out.push_back(make_api_route(ApiCall::kFleet, [&units, &runs](const HttpRequest&) -> Async<HttpResponse> {
-    return tasks::json_answer(fleet_json(units, runs));
-  }));
+  auto answer = [&units, &runs, trouble = std::move(trouble)](const HttpRequest&) -> Async<HttpResponse> {
+    return tasks::json_answer(fleet_json(units, runs, trouble()));
+  };
+  out.push_back(make_api_route(ApiCall::kFleet, std::move(answer)));
   out.push_back(make_api_route(ApiCall::kNudge, [&units](const HttpRequest&) -> Async<HttpResponse> {
     units.nudge();
     return tasks::json_answer("{}");

@@ -14,6 +14,8 @@ namespace freshet {
 std::unique_ptr<Route> make_forward_route(std::unique_ptr<Route> here, QueueUnits& units, MemberCalls& calls);
 
 // GET /fleet, and POST /fleet/nudge.
-std::vector<std::unique_ptr<Route>> make_fleet_routes(QueueUnits& units, const SharedRuns& runs);
+// `trouble` returns why the daemon is not ready; empty: it is.
+std::vector<std::unique_ptr<Route>> make_fleet_routes(QueueUnits& units, const SharedRuns& runs,
+                                                      std::function<std::string()> trouble);
 
 }  // namespace freshet

@@ -44,7 +44,7 @@ void set_limits(const ProcessLimits& limits) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
+  for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
   set_limits(program.limits);
   if (*program.directory == '\0' || chdir(program.directory) == 0) {
     execvpe(program.argv[0], program.argv, program.environment);

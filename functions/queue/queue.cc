@@ -168,7 +168,10 @@ double Queue::units_of(const ItemRef& task) const {
 
 const Error* Queue::broken() const {
   const auto& broken = parts_->table.broken();
-  return broken ? &*broken : nullptr;
+  if (broken) return &*broken;
+  // In the daemon's own store its clients have deleted the table, and know it.
+  const auto& gone = parts_->table.gone();
+  return gone && !parts_->base.services.tables.traits().immediate ? &*gone : nullptr;
 }
 
 const Pauses& Queue::pauses() const {

@@ -22,6 +22,11 @@ std::string text_of(const std::string& error) {
   return error.empty() ? "the engine did not answer in time, or this daemon stood still" : error;
 }
 
+std::string words_of(const Error& error) {
+  if (error.code != ErrorCode::kResourceNotFound) return error.message;
+  return "the engine has no table '" + std::string(kFleetTable) + "' any more: a start with --create-tables makes it";
+}
+
 }  // namespace
 
 Fleet::Fleet(Tables& tables, Scheduler& scheduler, Random& random, EventLog log, FleetHooks& hooks,
@@ -210,7 +215,7 @@ Async<void> Fleet::read(std::shared_ptr<FleetCore> core) {
   --reads_;
   if (core != core_) co_return;
   if (!view) {
-    last_error_ = view.error().message;
+    last_error_ = words_of(view.error());
     arm();
     co_return;
   }
@@ -279,7 +284,7 @@ Async<void> Fleet::release(std::vector<MemberUnits> all) {
 }
 
 void Fleet::note(const Result<void>& written) {
-  if (!written && written.error().code != ErrorCode::kConditionalCheckFailed) last_error_ = written.error().message;
+  if (!written && written.error().code != ErrorCode::kConditionalCheckFailed) last_error_ = words_of(written.error());
 }
 
 // A read may show a write before its answer comes. Others are notified with the answer.
@@ -325,7 +330,7 @@ Async<void> Fleet::begin_again() {
   for (;;) {
     auto begun = co_await begin();
     if (begun || leaving_) break;
-    last_error_ = begun.error().message;
+    last_error_ = words_of(begun.error());
     co_await sleep_for(scheduler_, kRetry);
   }
   beginning_ = false;

@@ -204,6 +204,8 @@ OwnedTables::Written OwnedTables::written_by(const EditItemInput& input) {
   out.before = known ? *known : input.seen;
   out.is_seen_in_index = !known;
   out.cause = input.cause;
+  out.seen = input.seen;
+  out.unchanged = input.unchanged;
   return out;
 }
 
@@ -413,10 +415,24 @@ void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const 
   }
 }
 
+// True if a later write of the item has been answered, and the condition of this one does not hold since. Whether this
+// one was carried out before or comes late, the item is as the later one left it.
+bool OwnedTables::is_overtaken(const Written& write) const {
+  const auto known = recent_.find(write.table, write.key);
+  if (!known || write.unchanged.front().empty()) return false;
+  if (!*known) return true;
+  return std::any_of(write.unchanged.begin(), write.unchanged.end(), [&](std::string_view name) {
+    if (name.empty()) return false;
+    const auto was = write.seen.find(name);
+    const auto is = known->find(name);
+    return was && is ? was->decode() != is->decode() : was.has_value() != is.has_value();
+  });
+}
+
 // The state of the item is unknown. It is read after a while, because the write may still be carried out when nobody
 // waits for it any more.
 void OwnedTables::has_no_answer(const Written& write) {
-  if (!is_of_this_table(write)) return;
+  if (!is_of_this_table(write) || is_overtaken(write)) return;
   recent_.unsure(write.table, write.key, write.before, write.cause, now());
   doubt_books(write.table);
   scope_.spawn(look_later(write));

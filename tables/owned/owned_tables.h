@@ -15,6 +15,7 @@
 // Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that it returned.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -103,6 +104,9 @@ class OwnedTables final : public Tables {
     bool may_move = true;             // The write may change the item's status.
     Cause cause = Cause::kClient;
     bool is_seen_in_index = false;  // `before` is only what the writer saw: an index may have been behind.
+    // An edit: the item as the writer saw it, and the attributes that must be unchanged since.
+    ItemRef seen{};
+    std::array<std::string_view, 4> unchanged{};
     uint64_t call = 0;
   };
 
@@ -129,6 +133,7 @@ class OwnedTables final : public Tables {
   void account(const Written& write, const std::optional<ItemRef>& before);
   void was_read(const GetItemInput& input, const ItemRef& item, uint64_t call);
   bool is_of_this_table(const Written& write) const;
+  bool is_overtaken(const Written& write) const;
   void has_no_answer(const Written& write);
   Async<void> look_again(std::vector<Written> writes);
   Async<void> look_at_refused(std::vector<Written> writes);

@@ -190,7 +190,10 @@ TEST_P(CopierTest, ATableWithOtherKeysOrIndexesIsAConflict) {
   auto other = things();
   other.indexes.clear();
   ASSERT_TRUE(wait(there->create_table(other)));
-  EXPECT_EQ(copy(*here, far()).error().message, "table 'Things': it is there without the index 'by-state'");
+  EXPECT_EQ(
+      copy(*here, far()).error().message,
+      "table 'Things': it is there without the index 'by-state': add that, or delete the table, so that the copy makes "
+      "it");
   ASSERT_TRUE(wait(there->delete_table("Things")));
   other.keys.sort.reset();
   ASSERT_TRUE(wait(there->create_table(other)));

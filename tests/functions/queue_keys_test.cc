@@ -50,6 +50,32 @@ TEST_P(QueueKeys, ARedrivenTaskHasItsKeyAgain) {
   expect_balance();
 }
 
+// Nothing can replace a task without a key, whatever a client has written. Nor is a key taken away a reason to wait.
+TEST_P(QueueKeys, ATaskThatIsMarkedAsReplacedButHasNoKeyGoesOn) {
+  QueueSettings settings;
+  settings.lease = seconds(2);
+  settings.backoff = {milliseconds(100), milliseconds(100), 1, 0};
+  Queue& queue = world.start(settings);
+  for (const char* id : {"fails", "lapses"}) {
+    world.put(Item{{"taskId", Value(id)},
+                   {"taskStatus", Value("PENDING")},
+                   {"taskCreated", Value::number(world.now_ms())},
+                   {"replacedBy", Value("x")}});
+    world.pass(milliseconds(200));
+    const auto taken = take(queue);
+    ASSERT_EQ(ids(taken), id);
+    if (std::string(id) != "fails") continue;
+    ASSERT_TRUE(settle(queue, Kind::kFail, taken->at(0)));
+    EXPECT_EQ(world.status("fails"), "DELAYED");
+    world.pass(seconds(1));
+    const auto again = take(queue);
+    ASSERT_EQ(ids(again), "fails");
+    ASSERT_TRUE(settle(queue, Kind::kComplete, again->at(0)));
+  }
+  world.pass(seconds(8));
+  EXPECT_EQ(ids(take(queue)), "lapses");
+}
+
 TEST_P(QueueKeys, ATaskThatAClientPutHoldsItsKey) {
   Queue& queue = world.start();
   put_keyed("sdk", "k");

@@ -291,7 +291,9 @@ TEST_F(QueueLayout, ATaskWithoutAPlaceIsExplained) {
   world.pass(seconds(1));
   world.put_pending("theirs", world.now_ms());
   const auto explained = world.wait(queue.explain("theirs"));
-  EXPECT_TRUE(explained) << explained.error().message;
+  ASSERT_TRUE(explained) << explained.error().message;
+  EXPECT_TRUE(std::any_of(explained->why.begin(), explained->why.end(),
+                          [](const auto& reason) { return reason.code == "no-place"; }));
   EXPECT_EQ(queue.broken(), nullptr);
 }
 

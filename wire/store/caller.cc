@@ -18,6 +18,11 @@ namespace {
 constexpr milliseconds kFirstWait{25};
 constexpr milliseconds kLongestWait{20'000};
 
+bool is_object(std::string_view body) {
+  const size_t first = body.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && body[first] == '{';
+}
+
 }  // namespace
 
 // The outcome of one attempt.
@@ -105,14 +110,36 @@ Async<Caller::Sent> Caller::send(std::string operation, std::string body) {
     const auto failure = was_never_sent(answer.error()) ? Failure::kBusy : Failure::kUnsure;
     sent.error = ServiceError{std::move(answer.error()), failure};
     leave(to);
-  } else if (answer->status == 200) {
+  } else if (answer->status == 200 && is_object(answer->body)) {
     sent.body = std::move(answer->body);
+  } else if (answer->status == 200) {
+    const char* what = "the endpoint answered 200 without a JSON object: is it a store of the DynamoDB protocol?";
+    sent.error = ServiceError{Error{ErrorCode::kInternal, what, nullptr}, Failure::kUnsure};
+    leave(to);
   } else {
     sent.error = error_of(*answer);
     if (!sent.error->throttled.empty()) options_.on_throttled(sent.error->throttled);
     if (sent.error->failure == Failure::kUnsure) leave(to);
   }
+  note(sent, to);
   co_return sent;
+}
+
+void Caller::note(const Sent& sent, const std::string& to) {
+  const bool is_away = sent.error && sent.error->throttled.empty() && sent.error->failure != Failure::kRefused &&
+                       sent.error->error.code != ErrorCode::kTransactionConflict;
+  if (!is_away) {
+    fault_.clear();
+    fault_since_.reset();
+    return;
+  }
+  fault_ = to + ": " + sent.error->error.message;
+  if (!fault_since_) fault_since_ = scheduler_.clock().boot();
+}
+
+std::string Caller::trouble() const {
+  const bool lasts = fault_since_ && scheduler_.clock().boot() >= *fault_since_ + kTrouble;
+  return lasts ? "the engine cannot be used: " + fault_ : std::string();
 }
 
 // Another call may have left it already.

@@ -63,6 +63,11 @@ class Caller {
   // has said it.
   std::optional<WallTime> store_time() const;
 
+  // Why the store cannot be used now: no attempt has been answered for kTrouble. Empty: it can, as far as is known.
+  // A refusal of a request is an answer, one of the access key is not.
+  std::string trouble() const;
+  static constexpr milliseconds kTrouble{3'000};
+
   Scheduler& scheduler() { return scheduler_; }
 
  private:
@@ -71,6 +76,7 @@ class Caller {
   const std::string& endpoint() const { return options_.endpoints[endpoint_]; }
   void leave(const std::string& endpoint);
   void read_clock(const HttpResponse& answer);
+  void note(const Sent& sent, const std::string& to);
 
   const CallerOptions options_;
   HttpClient& http_;
@@ -80,8 +86,10 @@ class Caller {
   RetryQuota quota_;
   RetryQuota hedges_;
   size_t endpoint_ = 0;
-  std::optional<WallTime> date_;  // As the newest answer with a date has it.
-  BootTime date_at_{};            // When that answer came.
+  std::string fault_;                    // That of the last attempt, with its endpoint; empty: it was answered.
+  std::optional<BootTime> fault_since_;  // When the first of these in a row ended.
+  std::optional<WallTime> date_;         // As the newest answer with a date has it.
+  BootTime date_at_{};                   // When that answer came.
 };
 
 }  // namespace freshet::remote

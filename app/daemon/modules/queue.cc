@@ -134,7 +134,8 @@ class QueueModule final : public Module {
     if (units_) options.create_elsewhere = create_elsewhere();
     add_route(routes, make_task_route(*queues_, parts_->loop.clock(), std::move(options)));
     if (units_) {
-      for (auto& route : make_fleet_routes(*units_, *shared_runs_)) routes.push_back(std::move(route));
+      for (auto& route : make_fleet_routes(*units_, *shared_runs_, [this] { return parts_->trouble(); }))
+        routes.push_back(std::move(route));
       routes.push_back(make_run_route(*runs_here_));
     }
     const auto settings = [](const HttpRequest&) -> Async<HttpResponse> { return tasks::json_answer(settings_json()); };

@@ -81,6 +81,9 @@ void Explainer::waiting(Explanation& out, const ExplainFacts& at) {
     say("key-in-work", "another task of its key is in work: as it replaces others, it waits for that");
   }
   if (core_.lanes.lacks(out.task)) say("no-lane", "it has no lane yet");
+  if (at.has_no_place) {
+    say("no-place", "a client wrote it, and the queue's index does not show it yet: a search of the table finds it");
+  }
   lateness(out, at);
   if (attempt_of(out.task) >= attempts_allowed(out.task, settings_)) {
     say("no-attempt-left", "it has no attempt left: a take ends it");

@@ -20,6 +20,7 @@ struct ExplainFacts {
   bool stops = false;         // The daemon is stopping, or the table does not exist.
   bool anyone_waits = false;  // A take waits for work.
   bool makes_room = false;    // The task is in work, and a newer one of its key waits for it.
+  bool has_no_place = false;  // The index of layout `fleet` does not show the task in its state.
 };
 
 class Explainer {

@@ -57,7 +57,8 @@ Async<Result<Explanation>> Explanations::explain(std::string id) {
   }
   const Now at = now_checked();
   const bool stops = parts_.table.gone() || core_.agenda.draining();
-  Explainer(core_, settings_).explain(out, {at, stops, parts_.takes.anyone_waits(), makes_room});
+  Explainer(core_, settings_)
+      .explain(out, {at, stops, parts_.takes.anyone_waits(), makes_room, layout_.is_misplaced(out.task)});
   co_return out;
 }
 

@@ -330,6 +330,7 @@ Async<Result<bool>> KeyedTasks::is_left(std::string id) {
 // guard, so that no other task comes meanwhile.
 Async<Result<bool>> KeyedTasks::must_make_room(ItemRef task) {
   const std::string key(key_of(task));
+  if (key.empty()) co_return false;  // A client has written the mark, or removed the key.
   const auto id = text_of(task, attribute::kId);
   Item start;
   do {

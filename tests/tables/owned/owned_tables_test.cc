@@ -40,6 +40,27 @@ TEST(OwnedTables, AnIndexShowsAWriteOnceItIsAnswered) {
   EXPECT_EQ(world.ids(world.owned, "PENDING"), "");
 }
 
+// Otherwise a queue that looks at that moment passes a task over that is due.
+TEST(OwnedTables, AWriteWithoutAnAnswerLeavesNoDoubtIfALaterOneOvertookIt) {
+  OwnedWorld world(1, {}, seconds(10));
+  ASSERT_TRUE(world.create("a", "PENDING", 1));
+  const ItemRef seen = world.read(world.owned, "a");
+  SimFaults silent;
+  silent.lost_before = 1;
+  silent.timeout = seconds(3);
+  world.engine.set_faults(silent);
+  std::vector<EditItemInput> one{OwnedWorld::moving(seen, "SUCCESS")};
+  auto lost = world.owned.edit_many(std::move(one));
+  world.pass(milliseconds(100));
+  world.engine.set_faults({});
+  ASSERT_TRUE(world.move(seen, "TAKEN"));
+  ASSERT_EQ(world.wait(std::move(lost))[0].error().code, ErrorCode::kUnknownOutcome);
+  QueryInput query = OwnedWorld::in_state("TAKEN", 10);
+  auto page = world.wait(world.owned.query(std::move(query)));
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->items.size(), 1u);
+}
+
 TEST(OwnedTables, AShortPageIsFilledFromBehindWhatHasMoved) {
   OwnedWorld world(1, {}, kLag);
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(world.create("t" + std::to_string(i), "PENDING", i));

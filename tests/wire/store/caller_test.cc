@@ -178,6 +178,37 @@ TEST_F(CallerTest, SaysWhyItWasThrottled) {
   EXPECT_EQ(answer.error().message, "why (IndexWriteKeyRangeThroughputExceeded)");
 }
 
+TEST_F(CallerTest, AnAnswerThatIsNoObjectIsNoneOfAStore) {
+  for (int i = 0; i < 4; ++i) http.answers.push_back(accepted(i % 2 == 0 ? "null" : "<html>"));
+  EXPECT_EQ(code(kWrite), ErrorCode::kUnknownOutcome);
+  for (int i = 0; i < 4; ++i) http.answers.push_back(accepted(" "));
+  EXPECT_EQ(code(kRead), ErrorCode::kInternal);
+}
+
+TEST_F(CallerTest, TellsOfAStoreThatIsAwayOnceThatLasts) {
+  const auto fail_for = [this](nanoseconds time, const HttpResponse& answer) {
+    for (const BootTime end = clock.boot() + time; clock.boot() < end;) {
+      for (int i = 0; i < 4; ++i) http.answers.push_back(answer);
+      static_cast<void>(call(kRead));
+      http.answers.clear();
+      loop.run_for(milliseconds(100));
+    }
+  };
+  fail_for(seconds(2), service_error(500, "InternalServerError"));
+  EXPECT_EQ(caller().trouble(), "");
+  fail_for(seconds(4), service_error(500, "InternalServerError"));
+  EXPECT_EQ(caller().trouble(), "the engine cannot be used: http://one:8000: why");
+  fail_for(seconds(1), service_error(400, "ResourceNotFoundException"));
+  EXPECT_EQ(caller().trouble(), "") << "it answers";
+  fail_for(seconds(6), service_error(400, "ThrottlingException"));
+  EXPECT_EQ(caller().trouble(), "") << "it is busy";
+  fail_for(seconds(6), service_error(400, "ExpiredTokenException"));
+  EXPECT_NE(caller().trouble(), "");
+  http.answers.push_back(accepted());
+  EXPECT_TRUE(call(kRead));
+  EXPECT_EQ(caller().trouble(), "");
+}
+
 TEST_F(CallerTest, CountsThrottledAttemptsByTheBoundThatTheyMet) {
   const auto reason_of = [this](const char* error, const char* reason) {
     throttled.clear();
