@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "streams/shards/named_records.h"
 #include "streams/stream_event.h"
 
 namespace freshet {
@@ -20,6 +21,17 @@ Result<std::string> read_all(File& file) {
   if (!read) return fail(read.error());
   text.resize(*read);
   return text;
+}
+
+std::string line_of(const CaptureRecord& record, const StreamSource& source) {
+  std::string line;
+  if (record.name) {
+    append_named_record(line, *record.record, source, *record.name);
+  } else {
+    append_stream_record(line, *record.record, source);
+  }
+  line += '\n';
+  return line;
 }
 
 }  // namespace
@@ -39,8 +51,8 @@ class CaptureFile::Use {
   CaptureFile& file_;
 };
 
-CaptureFile::CaptureFile(CaptureFileParts parts, std::string directory, std::string_view stream_label)
-    : parts_(std::move(parts)), directory_(std::move(directory)), label_(label_in_names(stream_label)) {}
+CaptureFile::CaptureFile(CaptureFileParts parts, std::string directory, CaptureSeries series)
+    : parts_(std::move(parts)), directory_(std::move(directory)), series_(std::move(series)) {}
 
 CaptureFile::~CaptureFile() {
   parts_.scheduler.cancel(timer_);
@@ -48,17 +60,17 @@ CaptureFile::~CaptureFile() {
 
 Result<void> CaptureFile::take_over(CaptureLimits limits) {
   limits_ = limits;
-  if (file_ || busy_) return {};
-  auto opened = open(0);
+  if (file_ || busy_ || rests_) return {};
+  auto opened = open({});
   if (!opened) arm(kTryAgain);
-  if (first_ == 0) file_.reset();
+  if (first_.empty()) close_empty();
   return opened;
 }
 
-// `first`: of the records that will come; 0: nothing is made where nothing is.
-Result<void> CaptureFile::open(uint64_t first) {
+// `first`: of the records that will come; empty: nothing is made where nothing is.
+Result<void> CaptureFile::open(const CaptureNumber& first) {
   auto names = parts_.files.list(directory_);
-  if (!names && first == 0) return {};
+  if (!names && first.empty()) return {};
   const std::string folder = directory_.substr(0, directory_.rfind('/'));
   if (!names) {
     // Only the table's folder is ours to make: where the folder itself is gone, its disk may be, and another one would
@@ -76,17 +88,20 @@ Result<void> CaptureFile::open(uint64_t first) {
   if (synced) synced = parts_.files.sync_directory(directory_);
   if (!synced) return synced;
   std::vector<CaptureName> open_ones;
-  last_ = 0;
+  last_.clear();
   for (const std::string& text : *names) {
     auto name = parse_capture_name(text);
-    if (!name || name->label != label_) continue;
+    if (!name || name->series != series_) continue;
     if (name->last) {
       last_ = std::max(last_, *name->last);
     } else {
       open_ones.push_back(std::move(*name));
     }
   }
-  if (open_ones.empty()) return first == 0 ? Result<void>() : open_new(last_ > 0 ? last_ + 1 : first);
+  if (open_ones.empty()) {
+    if (first.empty()) return {};
+    return open_new(last_.empty() ? first : number_after(last_));
+  }
   for (const CaptureName& part : open_ones) {
     const bool newest = &part == &open_ones.back();
     if (auto gone_on = go_on(part, newest); !gone_on) {
@@ -97,15 +112,16 @@ Result<void> CaptureFile::open(uint64_t first) {
   return {};
 }
 
-Result<void> CaptureFile::open_new(uint64_t first) {
-  const CaptureName name{label_, first, std::nullopt};
+Result<void> CaptureFile::open_new(const CaptureNumber& first) {
+  const CaptureName name{series_, first, std::nullopt};
   auto file = parts_.files.open(path(name), OpenMode::kCreate);
   if (!file) return fail(file.error());
   if (auto synced = parts_.files.sync_directory(directory_); !synced) return synced;
   file_ = std::move(*file);
   part_ = name;
-  size_ = first_ = 0;
-  last_ = std::max(last_, first - 1);
+  size_ = 0;
+  first_.clear();
+  last_ = std::max(last_, number_before(first));
   return {};
 }
 
@@ -116,25 +132,25 @@ Result<void> CaptureFile::go_on(const CaptureName& part, bool newest) {
   if (!old) return fail(old.error());
   auto text = read_all(**old);
   if (!text) return fail(text.error());
-  const GoodLines good = good_lines(*text);
+  const GoodLines good = good_lines(*text, series_.is_shard());
   if (good.bytes < text->size()) {
     parts_.log.warn("CAPTURE_MENDED", {{"file", path(part)}, {"cutBytes", text->size() - good.bytes}});
   }
   auto file = replace(path(part), std::string_view(*text).substr(0, good.bytes));
   if (!file) return fail(file.error());
-  last_ = std::max({last_, part.first - 1, good.last});
+  last_ = std::max({last_, number_before(part.first), good.last});
   if (newest) {
     file_ = std::move(*file);
     part_ = part;
     size_ = good.bytes;
     first_ = good.first;
-    if (first_ == 0) return {};
+    if (first_.empty()) return {};
     gaps_ = good.gaps;
     arm(limits_.age);
     return {};
   }
   file->reset();
-  if (good.first > 0) return rename_finished(part, good.first, good.last);
+  if (!good.first.empty()) return rename_finished(part, good.first, good.last);
   if (auto removed = parts_.files.remove(path(part)); !removed) return removed;
   return parts_.files.sync_directory(directory_);
 }
@@ -153,37 +169,33 @@ Result<std::unique_ptr<File>> CaptureFile::replace(const std::string& path, std:
   return fail(done.error());
 }
 
-Result<void> CaptureFile::rename_finished(const CaptureName& part, uint64_t first, uint64_t last) {
-  const CaptureName finished{label_, first, last};
+Result<void> CaptureFile::rename_finished(const CaptureName& part, CaptureNumber first, CaptureNumber last) {
+  const CaptureName finished{series_, std::move(first), std::move(last)};
   if (auto renamed = parts_.files.rename(path(part), path(finished)); !renamed) return renamed;
   if (auto synced = parts_.files.sync_directory(directory_); !synced) return synced;
   parts_.on_finished(to_string(finished));
   return {};
 }
 
-Async<Result<Appended>> CaptureFile::append(const StreamBatch& batch, CaptureLimits limits) {
+Async<Result<Appended>> CaptureFile::append(std::vector<CaptureRecord> records, const StreamSource& source,
+                                            CaptureLimits limits) {
   if (busy_)
     co_return fail(ErrorCode::kConflict, "another invocation writes to " + directory_ + "; this is tried again");
   limits_ = limits;
   const Use use(*this);
-  if (!file_) {
-    if (auto opened = open(batch.records.front().sequence); !opened) co_return fail(opened.error());
-    if (first_ == 0) arm(limits.age);
-  }
+  if (auto opened = open_for(records.front().number); !opened) co_return fail(opened.error());
   Appended out;
   Lines lines;
-  for (const ChangeRecord& record : batch.records) {
-    const uint64_t before = std::max(last_, lines.last);
-    const auto written = is_written(record.sequence, before);
+  for (const CaptureRecord& record : records) {
+    const CaptureNumber before = std::max(last_, lines.last);
+    const auto written = is_written(record, before);
     if (!written) co_return fail(written.error());
     if (*written) {
       ++out.seen_before;
       continue;
     }
-    if (before > 0) gaps_.add(before, record.sequence);
-    std::string line;
-    append_stream_record(line, record, batch.source);
-    line += '\n';
+    note_gap(before, record);
+    const std::string line = line_of(record, source);
     const uint64_t so_far = size_ + lines.text.size();
     if (so_far > 0 && so_far + line.size() > limits.bytes) {
       out.written += lines.count;
@@ -192,8 +204,8 @@ Async<Result<Appended>> CaptureFile::append(const StreamBatch& batch, CaptureLim
       if (flushed) flushed = finish();
       if (!flushed) co_return fail(flushed.error());
     }
-    if (lines.first == 0) lines.first = record.sequence;
-    lines.last = record.sequence;
+    if (lines.first.empty()) lines.first = record.number;
+    lines.last = record.number;
     lines.text += line;
     ++lines.count;
   }
@@ -204,11 +216,16 @@ Async<Result<Appended>> CaptureFile::append(const StreamBatch& batch, CaptureLim
   co_return out;
 }
 
-Result<bool> CaptureFile::is_written(uint64_t sequence, uint64_t last) const {
-  if (sequence > last) return false;
-  if (!gaps_.has(sequence)) return true;
-  return invalid("capture_changes needs the records in order, and " + sequence_number(sequence) + " came behind " +
-                 sequence_number(last) + ": the ParallelizationFactor of its event source mapping must be 1");
+Result<bool> CaptureFile::is_written(const CaptureRecord& record, const CaptureNumber& last) const {
+  if (record.number > last) return false;
+  if (series_.is_shard() || !gaps_.has(record.record->sequence)) return true;
+  return invalid("capture_changes needs the records in order, and " + record.number + " came behind " + last +
+                 ": the ParallelizationFactor of its event source mapping must be 1");
+}
+
+void CaptureFile::note_gap(const CaptureNumber& before, const CaptureRecord& record) {
+  if (series_.is_shard() || before.empty()) return;
+  if (const auto last = parse_sequence_number(before); last && *last > 0) gaps_.add(*last, record.record->sequence);
 }
 
 Async<Result<void>> CaptureFile::flush(Lines lines) {
@@ -227,7 +244,7 @@ Async<Result<void>> CaptureFile::flush(Lines lines) {
   // Lines of a file that somebody has taken away meanwhile are nowhere.
   if (auto there = parts_.files.open(path(part_), OpenMode::kRead); !there) co_return fail(there.error());
   torn_ = false;
-  if (first_ == 0) {
+  if (first_.empty()) {
     first_ = lines.first;
     arm(limits_.age);
   }
@@ -239,9 +256,9 @@ Async<Result<void>> CaptureFile::flush(Lines lines) {
 // The next file is there first: at no moment is it unknown what was written.
 Result<void> CaptureFile::finish() {
   const CaptureName done = part_;
-  const uint64_t first = first_;
+  const CaptureNumber first = first_;
   file_.reset();
-  if (auto next = open_new(last_ + 1); !next) return next;
+  if (auto next = open_new(number_after(last_)); !next) return next;
   parts_.scheduler.cancel(std::exchange(timer_, 0));
   if (auto renamed = rename_finished(done, first, last_); !renamed) {
     file_.reset();
@@ -251,27 +268,76 @@ Result<void> CaptureFile::finish() {
   return {};
 }
 
+// Ready for lines. Those of a file that rests are all durable: it needs a descriptor only.
+Result<void> CaptureFile::open_for(const CaptureNumber& first) {
+  over_ = false;
+  if (std::exchange(rests_, false)) {
+    auto again = parts_.files.open(path(part_), OpenMode::kReadWrite);
+    const auto size = again ? (*again)->size() : Result<uint64_t>(fail(again.error()));
+    if (size && *size == size_) file_ = std::move(*again);
+  }
+  if (file_) return {};
+  if (auto opened = open(first); !opened) return opened;
+  if (first_.empty()) arm(limits_.age);
+  return {};
+}
+
+void CaptureFile::rest() {
+  if (busy_ || !file_) return;
+  file_.reset();
+  rests_ = true;
+}
+
 void CaptureFile::arm(nanoseconds after) {
+  waits_for_end_ = false;
   parts_.scheduler.cancel(timer_);
   timer_ = parts_.scheduler.call_after(after, [this] { on_time(); });
+}
+
+void CaptureFile::wait_for_end() {
+  if (!series_.is_shard() || file_ || busy_ || timer_ != 0) return;
+  arm(kKeepsShard);
+  waits_for_end_ = true;
 }
 
 void CaptureFile::on_time() {
   timer_ = 0;
   if (busy_) return arm(kLookAgain);
-  // Streams come and go, and nothing may ever come for this one again.
-  if (file_ && first_ == 0) return file_.reset();
+  if (waits_for_end_) return remove_empty();
+  // Streams and shards come and go, and nothing may ever come for this one again.
+  if ((file_ || rests_) && first_.empty()) return close_empty();
+  rests_ = false;
   Result<void> done;
-  if (!file_) done = open(0);
-  if (done && file_ && first_ > 0) {
+  if (!file_) done = open({});
+  if (done && file_ && !first_.empty()) {
     done = finish();
   } else if (done) {
-    file_.reset();
+    close_empty();
   }
   if (done) return;
   file_.reset();
   parts_.log.warn("CAPTURE_FAILED", {{"folder", directory_}, {"error", done.error().message}});
   arm(kTryAgain);
+}
+
+void CaptureFile::close_empty() {
+  file_.reset();
+  rests_ = false;
+  wait_for_end();
+}
+
+// If it has lines all the same, it has been taken over.
+void CaptureFile::remove_empty() {
+  waits_for_end_ = false;
+  Result<void> done = open({});
+  if (done && file_ && !first_.empty()) return;
+  const bool is_there = file_ != nullptr;
+  file_.reset();
+  if (done && is_there) done = parts_.files.remove(path(part_));
+  if (done && is_there) done = parts_.files.sync_directory(directory_);
+  if (!done) return wait_for_end();
+  over_ = true;
+  if (parts_.on_over) parts_.on_over();
 }
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// The files of one table's stream in a folder: one open file that lines are appended to, and those that are finished,
-// whose content never changes again (names: capture_name.h).
+// The files of one table's stream, on an engine of one shard of it, in a folder: one open file that lines are appended
+// to, and those that are finished, whose content never changes again (names: capture_name.h).
 //
 // No line is lost or written twice, even if records are delivered again and wherever a crash comes: append() succeeds
 // when the lines are durable, and the files themselves tell which records they have, so repeated ones are left out.
@@ -12,13 +12,15 @@
 // hold no descriptors.
 //
 // The open file exists even without lines: its name says which records were written before, even if somebody has moved
-// the finished files away. Loop thread.
+// the finished files away. Shards end, and others follow them for ever: the open file of a shard that got no line for
+// kKeepsShard is removed, as no engine keeps its records so long, and the object is over. Loop thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/async.h"
 #include "base/files.h"
@@ -38,6 +40,14 @@ struct CaptureFileParts {
   Scheduler& scheduler;
   EventLog log;
   std::function<void(const std::string& name)> on_finished;  // In the directory.
+  std::function<void()> on_over = nullptr;                   // is_over() is true now. Must not destroy the object.
+};
+
+// A record, and its number in the files.
+struct CaptureRecord {
+  const ChangeRecord* record = nullptr;
+  CaptureNumber number = {};
+  const RecordName* name = nullptr;  // Null on the embedded store.
 };
 
 struct Appended {
@@ -47,8 +57,10 @@ struct Appended {
 
 class CaptureFile {
  public:
+  static constexpr seconds kKeepsShard{48 * 3600};
+
   // The objects that the parts refer to outlive it. Nothing is opened yet.
-  CaptureFile(CaptureFileParts parts, std::string directory, std::string_view stream_label);
+  CaptureFile(CaptureFileParts parts, std::string directory, CaptureSeries series);
   CaptureFile(const CaptureFile&) = delete;
   CaptureFile& operator=(const CaptureFile&) = delete;
   ~CaptureFile();
@@ -56,44 +68,61 @@ class CaptureFile {
   // Prepares an existing open file, so that it is finished at its time. Does nothing if there is none.
   Result<void> take_over(CaptureLimits limits);
   // Appends records in order; those that were written before are left out. kConflict while another append is running.
-  // The batch outlives the Async. kValidation for a new record that comes after a later one: the mapping has several
-  // lanes. (A restart forgets the gaps of finished files, and only a bounded number of gaps is kept.)
-  Async<Result<Appended>> append(const StreamBatch& batch, CaptureLimits limits);
+  // What the records refer to, and `source`, outlive the Async. kValidation for a new record that comes after a later
+  // one: the mapping has several lanes. (A restart forgets the gaps of finished files, and only a bounded number of
+  // gaps is kept.) A shard has gaps everywhere, so the caller must know that its records come in order.
+  Async<Result<Appended>> append(std::vector<CaptureRecord> records, const StreamSource& source, CaptureLimits limits);
+
+  bool is_open() const { return file_ != nullptr; }  // It holds a descriptor.
+  bool is_busy() const { return busy_; }             // An append is under way.
+  // Gives the descriptor back until the next append. Does nothing while an append is under way.
+  void rest();
+  // For a shard that has an open file without lines, and of which nothing is known yet: that file is removed in time.
+  void wait_for_end();
+  // It holds nothing, there is no open file, and no record is expected. An append begins anew.
+  bool is_over() const { return over_ && !busy_; }
 
  private:
   struct Lines {
     std::string text;
-    uint64_t first = 0;
-    uint64_t last = 0;
+    CaptureNumber first;
+    CaptureNumber last;
     size_t count = 0;
   };
   class Use;
 
   std::string path(const CaptureName& name) const { return directory_ + "/" + to_string(name); }
-  Result<void> open(uint64_t first);
-  Result<void> open_new(uint64_t first);
+  Result<void> open(const CaptureNumber& first);
+  Result<void> open_new(const CaptureNumber& first);
+  Result<void> open_for(const CaptureNumber& first);
   Result<void> go_on(const CaptureName& part, bool newest);
   Result<std::unique_ptr<File>> replace(const std::string& path, std::string_view content);
-  Result<void> rename_finished(const CaptureName& part, uint64_t first, uint64_t last);
-  Result<bool> is_written(uint64_t sequence, uint64_t last) const;
+  Result<void> rename_finished(const CaptureName& part, CaptureNumber first, CaptureNumber last);
+  Result<bool> is_written(const CaptureRecord& record, const CaptureNumber& last) const;
+  void note_gap(const CaptureNumber& before, const CaptureRecord& record);
   Async<Result<void>> flush(Lines lines);
   Result<void> finish();
   void arm(nanoseconds after);
   void on_time();
+  void close_empty();
+  void remove_empty();
 
   const CaptureFileParts parts_;
   const std::string directory_;
-  const std::string label_;  // As in the files' names.
+  const CaptureSeries series_;
   CaptureLimits limits_;
   bool busy_ = false;
   TimerId timer_ = 0;
   std::unique_ptr<File> file_;  // Null: the folder must be read before anything is written.
-  CaptureName part_;            // The open file's name.
-  uint64_t size_ = 0;           // The bytes of its lines, all durable.
-  bool torn_ = false;           // True if the file may have more behind these bytes, until the current append is over.
-  uint64_t first_ = 0;          // Its first and, if it has lines, last record.
-  uint64_t last_ = 0;           // The last sequence number in all files. Records up to it are written.
-  SequenceGaps gaps_;           // Except these, which a filter has left out.
+  bool rests_ = false;          // True if file_ is null only to save a descriptor: all below is known.
+  bool waits_for_end_ = false;  // True if the timer is that of kKeepsShard.
+  bool over_ = false;
+  CaptureName part_;     // The open file's name.
+  uint64_t size_ = 0;    // The bytes of its lines, all durable.
+  bool torn_ = false;    // True if the file may have more behind these bytes, until the current append is over.
+  CaptureNumber first_;  // Its first record, if it has lines.
+  CaptureNumber last_;   // The last number in all files. Records up to it are written.
+  SequenceGaps gaps_;    // Except these, which a filter has left out.
 };
 
 }  // namespace freshet

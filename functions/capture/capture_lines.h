@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "functions/capture/capture_name.h"
+
 namespace freshet {
 
 // Sequence numbers that were skipped, the newest ones.
@@ -25,12 +27,12 @@ class SequenceGaps {
 };
 
 struct GoodLines {
-  uint64_t bytes = 0;  // Up to the end of the last good line.
-  uint64_t first = 0;  // Sequences of the first and last line; 0 without lines.
-  uint64_t last = 0;
-  SequenceGaps gaps{};
+  uint64_t bytes = 0;   // Up to the end of the last good line.
+  CaptureNumber first;  // Those of the first and last line; empty without lines.
+  CaptureNumber last;
+  SequenceGaps gaps{};  // Only of the embedded store, whose numbers follow one another.
 };
-// The complete lines at the beginning of the text: stream records as JSON, with rising sequence numbers.
-GoodLines good_lines(std::string_view text);
+// The complete lines at the beginning of the text: stream records as JSON, with rising numbers.
+GoodLines good_lines(std::string_view text, bool of_shard = false);
 
 }  // namespace freshet

@@ -1,7 +1,13 @@
 #include "functions/capture/capture_upload.h"
 
+#include <fmt/format.h>
+#include <xxhash.h>
+
 #include <algorithm>
+#include <string_view>
 #include <utility>
+
+#include "functions/capture/capture_name.h"
 
 namespace freshet {
 namespace {
@@ -9,6 +15,14 @@ namespace {
 constexpr milliseconds kFirstWait{1'000};
 constexpr milliseconds kLongestWait{60'000};
 constexpr size_t kReadStep = 1u << 20;
+
+// In a fleet the records of a shard may be in the folders of two daemons, so that two files with one name differ.
+std::string object_name(const std::string& name, std::string_view body) {
+  const auto parsed = parse_capture_name(name);
+  if (!parsed || !parsed->series.is_shard()) return name;
+  const size_t end = name.rfind('.');
+  return fmt::format("{}_{:016x}{}", name.substr(0, end), XXH3_64bits(body.data(), body.size()), name.substr(end));
+}
 
 }  // namespace
 
@@ -66,7 +80,7 @@ Async<Result<void>> CaptureUpload::put(Waiting file) {
   auto body = co_await read(path);
   if (!body) co_return fail(body.error());
   ObjectTarget target = target_;
-  std::string key = prefix_ + file.table + "/" + file.name;
+  std::string key = prefix_ + file.table + "/" + object_name(file.name, *body);
   auto put = co_await parts_.objects.put(std::move(target), std::move(key), std::move(*body));
   if (!put) co_return put;
   // A removal that a power loss undoes only puts the same object again.

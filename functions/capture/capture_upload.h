@@ -1,7 +1,7 @@
 // Uploads finished files to a bucket, one after the other in order, and removes each local file afterwards. A failed
-// upload is retried with growing delays, without end; meanwhile the files stay. A file's name identifies its content,
-// which never changes, so an upload that is repeated (after a crash, or a lost response) leaves one object. Loop
-// thread.
+// upload is retried with growing delays, without end; meanwhile the files stay. An object's name identifies its
+// content, which never changes, so an upload that is repeated (after a crash, or a lost response) leaves one object. It
+// is the file's name, to which a hash of the content is added if the file is of an engine's shard. Loop thread.
 #pragma once
 
 #include <deque>

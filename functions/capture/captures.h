@@ -31,6 +31,8 @@ struct CaptureParts {
 
 class Captures {
  public:
+  static constexpr size_t kMostOpen = 64;  // Files of shards that are open at a time, in a folder.
+
   // The objects that the parts refer to outlive it; it outlives its Asyncs.
   explicit Captures(CaptureParts parts);
   Captures(const Captures&) = delete;
@@ -47,7 +49,15 @@ class Captures {
  private:
   struct Folder;
   Result<Folder*> folder_of(const CaptureSettings& settings);
-  CaptureFile& file_of(Folder& folder, const std::string& table, const std::string& label);
+  struct Piece {
+    std::string table;
+    CaptureSeries series;
+    std::vector<CaptureRecord> records;
+  };
+  static Result<std::vector<Piece>> pieces_of(const StreamBatch& batch);
+  CaptureFile& file_of(Folder& folder, const std::string& table, const CaptureSeries& series);
+  Result<void> take_over(Folder& folder, const std::string& table, const CaptureName& name, CaptureLimits limits);
+  void make_room(Folder& folder);
 
   const CaptureParts parts_;
   FileSync sync_;

@@ -61,8 +61,7 @@ Result<void> EventSourceMapping::check_on_engine(const MappingDefinition& defini
   const std::string who = "the event source mapping of table '" + definition.table + "': ";
   if (definition.tumbling_window > seconds(0)) return invalid(who + "tumbling windows are not served on an engine");
   const std::string& handler = function.handler;
-  const bool counts = handler == "trigger" || handler == "count_states" || handler == "capture_changes";
-  if (function.host == "native" && counts) {
+  if (function.host == "native" && (handler == "trigger" || handler == "count_states")) {
     return invalid(who + "the built-in function " + handler + " does not read the streams of an engine");
   }
   if (others < ShardedStreams::kReaders) return {};

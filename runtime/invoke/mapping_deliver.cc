@@ -29,12 +29,11 @@ std::string number_in(const ChangeRecord& record, const MappingShared& shared) {
   return shared.shards ? number_of(record, *shared.shards) : sequence_number(record.sequence);
 }
 
-// No native function reads an engine's stream, so its records are text at once.
 Payload payload_of(std::vector<ChangeRecord> records, std::string more, const MappingShared& shared) {
-  if (!shared.shards) return Payload(StreamBatch{std::move(records), shared.source, std::move(more)});
-  std::string event = named_stream_event(records, shared.source, *shared.shards);
-  event.insert(event.size() - 1, more);
-  return Payload(std::move(event));
+  StreamBatch batch{std::move(records), shared.source, std::move(more)};
+  if (shared.shards) batch.names = names_of(batch.records, *shared.shards);
+  batch.lanes = shared.position.lanes.size();
+  return Payload(std::move(batch));
 }
 
 }  // namespace

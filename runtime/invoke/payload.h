@@ -7,15 +7,20 @@
 #include <utility>
 #include <vector>
 
+#include "streams/shards/named_records.h"
 #include "streams/stream_event.h"
 
 namespace freshet {
 
-// Records of one stream, as an event source mapping delivers them.
+// Records of one stream, as an event source mapping delivers them. An engine's stream has shards, and a batch may have
+// records of several: those of one shard are in its order. Their `sequence` means nothing beyond this delivery.
 struct StreamBatch {
   std::vector<ChangeRecord> records;
   StreamSource source;
-  std::string more = {};  // JSON: members of the event beside Records, each with a comma before it.
+  std::string more = {};               // JSON: members of the event beside Records, each with a comma before it.
+  std::vector<RecordName> names = {};  // One for each record of an engine; empty on the embedded store.
+  size_t lanes = 1;                    // The mapping's: with several, not all records come in order.
+  bool is_of_engine() const { return !names.empty(); }
 };
 
 // Copies share the records. Loop thread.
@@ -30,7 +35,8 @@ class Payload {
   // JSON.
   const std::string& text() const {
     if (text_.empty() && batch_) {
-      text_ = stream_event(batch_->records, batch_->source);
+      text_ = batch_->is_of_engine() ? named_stream_event(batch_->records, batch_->source, batch_->names)
+                                     : stream_event(batch_->records, batch_->source);
       text_.insert(text_.size() - 1, batch_->more);
     }
     return text_;

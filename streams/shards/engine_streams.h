@@ -43,6 +43,13 @@ struct ShardRecord {
   std::string event_id;  // May be empty.
 };
 
+// An engine's names of a record. Without a number: they are not known.
+struct RecordName {
+  std::string shard;
+  std::string number;
+  std::string event_id;
+};
+
 struct ShardRecords {
   std::vector<ShardRecord> records;  // In order.
   std::string next;                  // The iterator of the next page; empty at the shard's end.

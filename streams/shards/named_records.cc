@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "streams/shards/sharded_stream.h"
 #include "tables/value/json.h"
 
 namespace freshet {
@@ -19,31 +20,41 @@ bool is_plain(const std::string& text) {
   return !text.empty() && text.find_first_of("\"\\") == std::string::npos;
 }
 
-void append_named(std::string& out, const ChangeRecord& record, const StreamSource& source,
-                  const ShardOrder::Name* name) {
+}  // namespace
+
+std::vector<RecordName> names_of(std::span<const ChangeRecord> records, const ShardedStream& stream) {
+  std::vector<RecordName> names;
+  names.reserve(records.size());
+  for (const ChangeRecord& record : records) {
+    const RecordName* name = stream.name(record.sequence);
+    names.push_back(name ? *name : RecordName());
+  }
+  return names;
+}
+
+void append_named_record(std::string& out, const ChangeRecord& record, const StreamSource& source,
+                         const RecordName& name) {
   std::string json;
   append_stream_record(json, record, source);
-  if (name && is_plain(name->number)) {
+  if (is_plain(name.number)) {
     // Behind the images, so that the last one is the record's own.
     const std::string_view before = R"(,"SequenceNumber":")";
     const std::string whole = fmt::format(R"({}{}","SizeBytes":)", before, sequence_number(record.sequence));
-    replace_text(json, before, json.rfind(whole), name->number);
+    replace_text(json, before, json.rfind(whole), name.number);
   }
-  if (name && is_plain(name->event_id)) {
+  if (is_plain(name.event_id)) {
     const std::string_view before = R"({"eventID":")";
-    replace_text(json, before, json.find(before), name->event_id);
+    replace_text(json, before, json.find(before), name.event_id);
   }
   out += json;
 }
 
-}  // namespace
-
 std::string named_stream_event(std::span<const ChangeRecord> records, const StreamSource& source,
-                               const ShardedStream& stream) {
+                               std::span<const RecordName> names) {
   std::string out = R"({"Records":[)";
-  for (const ChangeRecord& record : records) {
-    if (&record != records.data()) out += ',';
-    append_named(out, record, source, stream.name(record.sequence));
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (i > 0) out += ',';
+    append_named_record(out, records[i], source, names[i]);
   }
   out += "]}";
   return out;
@@ -52,7 +63,7 @@ std::string named_stream_event(std::span<const ChangeRecord> records, const Stre
 Map named_record_value(const ChangeRecord& record, const StreamSource& source, bool with_dynamodb,
                        const ShardedStream& stream) {
   Map value = stream_record_value(record, source, with_dynamodb);
-  const ShardOrder::Name* name = stream.name(record.sequence);
+  const RecordName* name = stream.name(record.sequence);
   if (!name) return value;
   if (!name->event_id.empty()) value.set("eventID", Value(name->event_id));
   const Value* change = value.find("dynamodb");
@@ -65,7 +76,7 @@ Map named_record_value(const ChangeRecord& record, const StreamSource& source, b
 }
 
 std::string number_of(const ChangeRecord& record, const ShardedStream& stream) {
-  const ShardOrder::Name* name = stream.name(record.sequence);
+  const RecordName* name = stream.name(record.sequence);
   return name ? name->number : std::string();
 }
 

@@ -3,15 +3,23 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
-#include "streams/shards/sharded_stream.h"
+#include "streams/shards/engine_streams.h"
 #include "streams/stream_event.h"
 
 namespace freshet {
 
-// {"Records":[...]}: stream_event() with the engine's event ids and sequence numbers. `stream` still keeps the records.
+class ShardedStream;
+
+// The names of these records, in their order. One without a number: the stream no longer keeps the record.
+std::vector<RecordName> names_of(std::span<const ChangeRecord> records, const ShardedStream& stream);
+// append_stream_record() with the engine's event id and sequence number, as far as they are known.
+void append_named_record(std::string& out, const ChangeRecord& record, const StreamSource& source,
+                         const RecordName& name);
+// {"Records":[...]}: stream_event() with the engine's names, one for each record.
 std::string named_stream_event(std::span<const ChangeRecord> records, const StreamSource& source,
-                               const ShardedStream& stream);
+                               std::span<const RecordName> names);
 // stream_record_value() with the engine's names.
 Map named_record_value(const ChangeRecord& record, const StreamSource& source, bool with_dynamodb,
                        const ShardedStream& stream);

@@ -43,11 +43,7 @@ class ShardOrder {
   // The records from `from` on, at least one if there is one. `from` must not be below oldest().
   StreamPage page(uint64_t from, uint32_t limit, size_t max_bytes) const;
 
-  struct Name {
-    std::string shard;
-    std::string number;
-    std::string event_id;
-  };
+  using Name = RecordName;
   // The engine's names of a kept record; null for any other number. Valid until processed() removes it.
   const Name* name(uint64_t sequence) const;
 

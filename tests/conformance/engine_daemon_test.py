@@ -460,6 +460,49 @@ class EngineDaemon(unittest.TestCase):
             self.wait_for(daemon, lambda: set(function.versions()) >= {"a", "b", "c"} and "STREAM_RECORDS_DROPPED" in daemon.log_path.read_text())
             self.assertEqual(function.versions(), {"a": [1], "b": [1], "c": [1]}, "inserts only, from the start of the mapping on")
 
+    def capture_template(self, **more):
+        """The table of Function.template(), captured in the folder `changes`."""
+        with Function() as function:
+            path = function.template(self.place, **more)
+        resources = json.loads(path.read_text())["Resources"]
+        variables = {"CAPTURE_FOLDER": str(self.place / "changes"), "CAPTURE_FILE_S": "1"}
+        resources["Seen"]["Properties"].update(Runtime="native", Handler="capture_changes", Environment={"Variables": variables})
+        path.write_text(json.dumps({"Resources": resources}))
+        (self.place / "changes").mkdir(exist_ok=True)
+        return path
+
+    def captured(self):
+        """By item: its versions in the files, in the order of their names."""
+        came, folder = collections.defaultdict(list), self.place / "changes" / "Orders"
+        for path in sorted(folder.glob("*.jsonl")) + sorted(folder.glob("*.jsonl.part")):
+            try:
+                lines = path.read_text().splitlines()
+            except FileNotFoundError:  # It has just been finished.
+                return self.captured()
+            for line in map(json.loads, lines):
+                came[line["dynamodb"]["Keys"]["id"]["S"]].append(int(line["dynamodb"]["NewImage"]["v"]["N"]))
+        return came
+
+    def test_each_change_is_captured_once_over_kills(self):
+        items, versions = [f"i-{i}" for i in range(5)], 0
+        template = self.capture_template()
+        for end in range(6, 31, 6):
+            daemon = self.reader(template).start()
+            for versions in range(versions + 1, end + 1):
+                for item in items:
+                    self.change(daemon, item, versions)
+            # The marks are stored a moment after the lines: the kill comes in between.
+            self.wait_for(daemon, lambda: self.captured().get(items[0], [0])[-1] >= versions - 2)
+            daemon.kill()
+        daemon = self.reader(template).start()
+        folder = self.place / "changes" / "Orders"
+        self.wait_for(daemon, lambda: sum(map(len, self.captured().values())) >= versions * len(items))
+        self.wait_for(daemon, lambda: all(path.stat().st_size == 0 for path in folder.glob("*.part")))
+        self.assertEqual(self.captured(), {item: list(range(1, versions + 1)) for item in items}, "each once and in order")
+        for path in folder.iterdir():
+            self.assertRegex(path.name, r"^[^_]+_[-.~0-9A-Za-z]+_[0-9]{40}(-[0-9]{40}\.jsonl|\.jsonl\.part)$")
+        self.assertNotIn("CAPTURE_FAILED", daemon.log_path.read_text())
+
     def test_what_no_mapping_of_an_engine_has_is_refused(self):
         with Function() as function:
             self.check(self.reader(function.template(self.place, TumblingWindowInSeconds=10)), "tumbling windows are not served on an engine")

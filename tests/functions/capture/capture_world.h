@@ -93,8 +93,12 @@ class CaptureWorld {
     return listed ? *listed : std::vector<std::string>();
   }
   std::string content(const std::string& name) const { return files.content("/changes/T/" + name); }
-  static std::string part(uint64_t first) { return to_string(CaptureName{kLabel, first, std::nullopt}); }
-  static std::string finished(uint64_t first, uint64_t last) { return to_string(CaptureName{kLabel, first, last}); }
+  static std::string part(uint64_t first) {
+    return to_string(CaptureName{{kLabel, {}}, sequence_number(first), std::nullopt});
+  }
+  static std::string finished(uint64_t first, uint64_t last) {
+    return to_string(CaptureName{{kLabel, {}}, sequence_number(first), sequence_number(last)});
+  }
   static std::string lines(uint64_t first, uint64_t last) {
     std::string out;
     const StreamBatch all = batch(first, last);

@@ -442,7 +442,7 @@ TEST(ShardedStream, RecordsHaveTheEnginesNames) {
   world.begin();
   const std::vector<ChangeRecord> records = world.read();
   const StreamSource source{{}, "arn", StreamView::kNewImage};
-  const std::string event = named_stream_event(records, source, *world.stream);
+  const std::string event = named_stream_event(records, source, names_of(records, *world.stream));
   EXPECT_NE(event.find(R"("SequenceNumber":"100000001",)"), std::string::npos) << event;
   EXPECT_NE(event.find(R"({"eventID":"e100000001",)"), std::string::npos) << event;
   const Map value = named_record_value(records.front(), source, true, *world.stream);
