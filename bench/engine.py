@@ -50,7 +50,7 @@ class Proxy(fleet_proxy.Proxy):
         super().__init__(engine, seed=0)
         self.round_trip_s, self.throttled = 0, 0.0
         self.sent, self.accepted, self.passed, self.tap = collections.Counter(), collections.Counter(), 0.0, None
-        self.claims = collections.Counter()  # By the status of the answer.
+        self.claims = collections.Counter()  # "made", "refused".
 
     def draw(self):
         time.sleep(self.round_trip_s)
@@ -72,7 +72,7 @@ class Tapped(fleet_proxy.Connection):
         answer = super().exchange(request)
         if b".UpdateItem" in request[0] and b"taskTaken" in request[1]:  # No other write sets that.
             with self.proxy.lock:
-                self.proxy.claims[fleet_proxy.status_of(answer[0])] += 1
+                self.proxy.claims["refused" if b"ConditionalCheckFailed" in answer[1] else "made"] += 1
         return answer
 
 
@@ -115,13 +115,19 @@ def daemon(place, url, *options, runner="none"):
     return one.start()
 
 
-def again(one, method, path, document):
+def again(daemons, method, path, document, first=0):
+    """At `first` of the daemons, and at the next one if that is down."""
+    daemons = daemons if isinstance(daemons, list) else [daemons]
     while True:
         try:
-            return one.call(method, path, document)
+            return daemons[first % len(daemons)].call(method, path, document)
         except Refused as refused:
             if refused.status not in (429, 503):
                 raise
+        except (OSError, http.client.HTTPException):
+            if len(daemons) == 1:
+                raise
+            first += 1
         time.sleep(0.02)
 
 
@@ -241,33 +247,20 @@ def takers(members, tasks, left):
 
     def create(number):
         while (task := next(numbers)) < tasks:
-            again_at(members, number, "POST", QUEUE + "/tasks", {"payload": task})
+            again(members, "POST", QUEUE + "/tasks", {"payload": task}, number)
 
     def take(number):
         while left[0] > 0:
-            for task in again_at(members, number, "POST", QUEUE + "/take", {"max": 1, "waitMs": 200})["tasks"]:
+            for task in again(members, "POST", QUEUE + "/take", {"max": 1, "waitMs": 200}, number)["tasks"]:
                 settle = {"taskId": task["taskId"], "lease": task["lease"], "outcome": "complete"}
-                again_at(members, number, "POST", QUEUE + "/settle", {"settle": [settle]})
+                settled = again(members, "POST", QUEUE + "/settle", {"settle": [settle]}, number)["settled"][0]
                 with lock:
-                    left[0] -= 1
+                    left[0] -= "error" not in settled
     threads = [threading.Thread(target=create, args=(number,)) for number in range(2)]
     threads += [threading.Thread(target=take, args=(number,)) for number in range(12)]
     for one in threads:
         one.start()
     return threads
-
-
-def again_at(members, number, method, path, document):
-    """At a daemon of its own; at the other one while that is down."""
-    while True:
-        try:
-            return members[number % 2].call(method, path, document)
-        except Refused as refused:
-            if refused.status not in (429, 503):
-                raise
-        except (OSError, http.client.HTTPException):
-            number += 1
-        time.sleep(0.02)
 
 
 def claims(options, place):
@@ -292,7 +285,7 @@ def claims(options, place):
             for one in threads:
                 one.join()
             halves.append(proxy.claims)
-            said = [f"{sum(half.values())} claims, {half[400]} refused" for half in halves]
+            said = [f"{sum(half.values())} claims, {half['refused']} refused" for half in halves]
             print(f"  indexes {lag_ms} ms late: {said[0]}; then, with another owner, {said[1]}", flush=True)
             for one in members:
                 if one.process.poll() is None:

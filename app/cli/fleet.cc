@@ -47,6 +47,12 @@ void print_wanted(const Json& members, size_t wanted) {
               << " enough, spares for failures not counted\n";
 }
 
+void print_trouble(const Json& fleet) {
+  std::string trouble = fleet.value("trouble", "");
+  while (trouble.ends_with('\n')) trouble.pop_back();
+  if (!trouble.empty()) std::cout << plain_lines(trouble, "the daemon that was asked is not ready:") << '\n';
+}
+
 void print_fleet(const Json& fleet) {
   const Json members = fleet.value("members", Json::array());
   const std::string leader = fleet.value("leader", "");
@@ -71,9 +77,7 @@ void print_fleet(const Json& fleet) {
     std::cout << "the daemon that was asked is " << plain_text(state)
               << ": it serves nothing, and the table may be old\n";
   }
-  if (const std::string trouble = fleet.value("trouble", ""); !trouble.empty()) {
-    std::cout << "the daemon that was asked is not ready: " << plain_text(trouble) << '\n';
-  }
+  print_trouble(fleet);
   for (const Json& unit : fleet.value("units", Json::array())) {
     if (is_held(members, unit.at("unit"))) continue;
     std::cout << plain_text(unit.value("unit", "")) << " is served by nobody at the moment\n";
@@ -93,6 +97,7 @@ int fleet(const Remote& remote) {
     std::cout << answer.dump() << '\n';
   } else if (answer.value("members", Json::array()).empty()) {
     std::cout << "this daemon has not joined its fleet yet\n";
+    print_trouble(answer);
   } else {
     print_fleet(answer);
   }

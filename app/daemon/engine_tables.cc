@@ -54,7 +54,7 @@ struct EngineParts {
         stream_caller(remote::streams_caller_options(caller_options(parts)), *http, *keys, parts.loop, parts.random),
         engine(caller, parts.random, remote_options(parts)),
         streams(caller, stream_caller),
-        between(parts.world.make_streams(streams)),
+        wrapped_streams(parts.world.make_streams(streams)),
         memory(std::move(recent)),
         owned(engine, *memory, parts.loop, owned_options(parts)),
         daemon(parts) {
@@ -122,7 +122,7 @@ struct EngineParts {
   remote::Caller stream_caller;
   remote::RemoteTables engine;
   remote::RemoteStreams streams;
-  std::unique_ptr<EngineStreams> between;  // See World::make_streams().
+  std::unique_ptr<EngineStreams> wrapped_streams;  // See World::make_streams().
   std::unique_ptr<EmbeddedTables> memory;
   OwnedTables owned;
   DaemonParts& daemon;
@@ -147,7 +147,7 @@ class EngineTables final : private EngineParts, public SplitTables, public HasEn
     co_return invalid("--endpoint " + daemon.options.endpoints.front() +
                       ": this engine has no transactions (TransactGetItems), which queues need");
   }
-  EngineStreams* engine_streams() override { return between ? between.get() : &streams; }
+  EngineStreams* engine_streams() override { return wrapped_streams ? wrapped_streams.get() : &streams; }
 };
 
 // The daemon's own store answers at once.

@@ -70,7 +70,7 @@ int run_daemon(const DaemonOptions& options) {
   Variables variables = hide_secrets();
   Signals signals;
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // A write beyond the limit of a file's size fails instead.
+  signal(SIGXFSZ, SIG_IGN);                // A write beyond the limit of a file's size fails instead.
   auto spawner = SpawnerProcess::start();  // While there is one thread.
   if (!spawner) {
     print_refusal(spawner.error());

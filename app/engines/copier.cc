@@ -63,7 +63,7 @@ Item key_of(const ItemRef& item, const KeySchema& keys) {
 bool serves(const TableDefinition& there, const IndexDefinition& index) {
   if (remote::has_same_index(there, index)) return true;
   const IndexDefinition* found = there.index(index.name);
-  return found && index.name.starts_with("freshet-") && found->keys == index.keys && found->local == index.local;
+  return found && index.name.starts_with(kOwnIndexPrefix) && found->keys == index.keys && found->local == index.local;
 }
 
 bool is_throttled(const Error& error) {
@@ -399,7 +399,7 @@ class TableCopy {
 // Also the tables that a fleet has in its engine.
 bool is_freshets_own(const std::string& name) {
   if (name.starts_with(kSystemTablePrefix)) return true;
-  const auto shared = fleet_tables({true, true, true});
+  const auto shared = fleet_tables({.queues = true, .schedules = true, .mappings = true});
   return std::any_of(shared.begin(), shared.end(), [&](const auto& table) { return table.name == name; });
 }
 

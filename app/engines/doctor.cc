@@ -27,9 +27,9 @@ constexpr int kWritesOfATask = 3;       // Created, taken, completed.
 constexpr const char* kAmazon = ".amazonaws.com";
 // By its documentation: a partition takes 1,000 write units a second, and all waiting tasks are in one of the index.
 constexpr const char* kCeilingOfAmazon =
-    "500 tasks a second, whatever the speed: each comes to one partition of the index of waiting tasks and leaves it, "
-    "and that takes 1,000 write units a second. With LAYOUT=fleet whatever their size, with LAYOUT=sample 125 tasks of "
-    "4 KB";
+    "500 tasks a second, whatever the speed: each task enters and leaves one partition of the index of waiting tasks, "
+    "which takes 1,000 write units a second. With LAYOUT=sample 125 a second for tasks of 4 KB, with LAYOUT=fleet 500 "
+    "for any size";
 constexpr size_t kTaskBytes = 1'000;
 constexpr const char* kIndex = "by-state";
 

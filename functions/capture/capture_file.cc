@@ -296,7 +296,8 @@ void CaptureFile::arm(nanoseconds after) {
 
 void CaptureFile::wait_for_end() {
   if (!series_.is_shard() || file_ || busy_ || timer_ != 0) return;
-  arm(kKeepsShard);
+  // Not all at the same moment: each is read again first.
+  arm(kEmptyFileStays + seconds(std::hash<std::string>()(directory_ + series_.shard) % 3600));
   waits_for_end_ = true;
 }
 
@@ -306,11 +307,13 @@ void CaptureFile::on_time() {
   if (waits_for_end_) return remove_empty();
   // Streams and shards come and go, and nothing may ever come for this one again.
   if ((file_ || rests_) && first_.empty()) return close_empty();
-  rests_ = false;
+  // The lines of a file that rests are durable: it needs its name only.
+  const bool has_rested = std::exchange(rests_, false);
   Result<void> done;
-  if (!file_) done = open({});
-  if (done && file_ && !first_.empty()) {
+  if (!file_ && !has_rested) done = open({});
+  if (done && (file_ || has_rested) && !first_.empty()) {
     done = finish();
+    if (done && series_.is_shard()) rest();  // Many shards may be quiet at a time.
   } else if (done) {
     close_empty();
   }

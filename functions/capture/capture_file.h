@@ -1,5 +1,5 @@
-// The files of one table's stream, on an engine of one shard of it, in a folder: one open file that lines are appended
-// to, and those that are finished, whose content never changes again (names: capture_name.h).
+// The files in a folder for one table's stream or, on an engine, for one shard of it: one open file that lines are
+// appended to, and those that are finished, whose content never changes again (names: capture_name.h).
 //
 // No line is lost or written twice, even if records are delivered again and wherever a crash comes: append() succeeds
 // when the lines are durable, and the files themselves tell which records they have, so repeated ones are left out.
@@ -13,7 +13,7 @@
 //
 // The open file exists even without lines: its name says which records were written before, even if somebody has moved
 // the finished files away. Shards end, and others follow them for ever: the open file of a shard that got no line for
-// kKeepsShard is removed, as no engine keeps its records so long, and the object is over. Loop thread.
+// kEmptyFileStays is removed, as no engine keeps its records so long, and the object is over. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ struct Appended {
 
 class CaptureFile {
  public:
-  static constexpr seconds kKeepsShard{48 * 3600};
+  static constexpr seconds kEmptyFileStays{48 * 3600};  // From the start of the process or the last finished file on.
 
   // The objects that the parts refer to outlive it. Nothing is opened yet.
   CaptureFile(CaptureFileParts parts, std::string directory, CaptureSeries series);
@@ -67,14 +67,14 @@ class CaptureFile {
 
   // Prepares an existing open file, so that it is finished at its time. Does nothing if there is none.
   Result<void> take_over(CaptureLimits limits);
-  // Appends records in order; those that were written before are left out. kConflict while another append is running.
-  // What the records refer to, and `source`, outlive the Async. kValidation for a new record that comes after a later
-  // one: the mapping has several lanes. (A restart forgets the gaps of finished files, and only a bounded number of
-  // gaps is kept.) A shard has gaps everywhere, so the caller must know that its records come in order.
+  // Appends records, at least one, in order; those that were written before are left out. kConflict while another
+  // append is running. What the records refer to, and `source`, outlive the Async. kValidation for a new record that
+  // comes after a later one: the mapping has several lanes. (A restart forgets the gaps of finished files, and only a
+  // bounded number of gaps is kept.) A shard has gaps everywhere, so the caller must know that its records come in
+  // order.
   Async<Result<Appended>> append(std::vector<CaptureRecord> records, const StreamSource& source, CaptureLimits limits);
 
   bool is_open() const { return file_ != nullptr; }  // It holds a descriptor.
-  bool is_busy() const { return busy_; }             // An append is under way.
   // Gives the descriptor back until the next append. Does nothing while an append is under way.
   void rest();
   // For a shard that has an open file without lines, and of which nothing is known yet: that file is removed in time.
@@ -115,7 +115,7 @@ class CaptureFile {
   TimerId timer_ = 0;
   std::unique_ptr<File> file_;  // Null: the folder must be read before anything is written.
   bool rests_ = false;          // True if file_ is null only to save a descriptor: all below is known.
-  bool waits_for_end_ = false;  // True if the timer is that of kKeepsShard.
+  bool waits_for_end_ = false;  // True if the timer is that of kEmptyFileStays.
   bool over_ = false;
   CaptureName part_;     // The open file's name.
   uint64_t size_ = 0;    // The bytes of its lines, all durable.

@@ -32,7 +32,8 @@ struct GoodLines {
   CaptureNumber last;
   SequenceGaps gaps{};  // Only of the embedded store, whose numbers follow one another.
 };
-// The complete lines at the beginning of the text: stream records as JSON, with rising numbers.
+// The complete lines at the beginning of the text: stream records as JSON, with rising numbers. `of_shard`: the numbers
+// are an engine's, which have gaps everywhere, so none are noted.
 GoodLines good_lines(std::string_view text, bool of_shard = false);
 
 }  // namespace freshet

@@ -55,8 +55,9 @@ CaptureSeries series_of_shard(std::string_view stream_label, std::string_view sh
 CaptureNumber shard_number_in_names(std::string_view number) {
   if (number.empty() || !std::all_of(number.begin(), number.end(), is_digit)) return {};
   number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
-  // There is one behind each number.
-  if (number.size() > kShardDigits || number == std::string(kShardDigits, '9')) return {};
+  // There are two behind each number: the name of an open file has the next one.
+  const bool is_last = number.size() == kShardDigits && number.find_first_not_of('9') >= kShardDigits - 1;
+  if (number.size() > kShardDigits || is_last) return {};
   return std::string(kShardDigits - number.size(), '0').append(number);
 }
 

@@ -40,7 +40,7 @@ CaptureSeries series_of_shard(std::string_view stream_label, std::string_view sh
 
 // An engine's number as it is in names; empty if it is none.
 CaptureNumber shard_number_in_names(std::string_view number);
-// The next higher and the next lower number. There is none below a number of zeros.
+// The next higher and the next lower number. Empty above a number of nines. There is none below a number of zeros.
 CaptureNumber number_after(CaptureNumber number);
 CaptureNumber number_before(CaptureNumber number);
 

@@ -12,7 +12,7 @@ struct Captures::Folder {
   std::unique_ptr<FileLock> lock;
   std::unique_ptr<CaptureUpload> upload;
   std::map<std::pair<std::string, CaptureSeries>, std::unique_ptr<CaptureFile>> files;  // By table.
-  size_t over = 0;  // At least so many of them are over.
+  bool has_over = false;  // Some of them may be over: make_room() looks.
 };
 
 namespace {
@@ -63,7 +63,7 @@ CaptureFile& Captures::file_of(Folder& folder, const std::string& table, const C
     const auto on_finished = [&folder, table](const std::string& name) {
       folder.upload->add(folder.path, table, name);
     };
-    const auto on_over = [&folder] { ++folder.over; };
+    const auto on_over = [&folder] { folder.has_over = true; };
     CaptureFileParts parts{parts_.files, sync_, parts_.scheduler, parts_.log, on_finished, on_over};
     file = std::make_unique<CaptureFile>(std::move(parts), folder.path + "/" + table, series);
   }
@@ -72,7 +72,7 @@ CaptureFile& Captures::file_of(Folder& folder, const std::string& table, const C
 
 // Shards may be many at a time, and come and go for ever.
 void Captures::make_room(Folder& folder) {
-  if (std::exchange(folder.over, 0) > 0) {
+  if (std::exchange(folder.has_over, false)) {
     std::erase_if(folder.files, [](const auto& one) { return one.second->is_over(); });
   }
   size_t open = 0;

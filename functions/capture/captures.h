@@ -42,8 +42,8 @@ class Captures {
   // At readiness: continues with the files that the previous process left in the folder. Errors are logged; they occur
   // again with the first batch.
   void begin(const CaptureSettings& settings);
-  // See CaptureFile::append(); kValidation also for a folder that does not exist or is not writable. The batch outlives
-  // the Async.
+  // See CaptureFile::append(). kValidation also for a folder that does not exist or is not writable, and for a batch of
+  // an engine with several lanes or with a number of more than 40 digits. The batch outlives the Async.
   Async<Result<Appended>> append(const CaptureSettings& settings, const StreamBatch& batch);
 
  private:

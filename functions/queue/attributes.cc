@@ -47,9 +47,15 @@ bool has_task_ttl(const ItemRef& task) {
   return has(task, attribute::kTaskTtl) && has(task, attribute::kRank);
 }
 
+std::optional<ValueView> find_ttl(const ItemRef& task) {
+  auto ttl = task.find(attribute::kTtl);
+  if (!ttl && has_task_ttl(task)) ttl = task.find(attribute::kTaskTtl);
+  return ttl;
+}
+
 int64_t ttl_of(const ItemRef& task) {
-  if (has(task, attribute::kTtl)) return int_of(task, attribute::kTtl, 0);
-  return has_task_ttl(task) ? int_of(task, attribute::kTaskTtl, 0) : 0;
+  const auto ttl = find_ttl(task);
+  return ttl && ttl->type() == Type::kNumber ? ttl->number().floor_int64() : 0;
 }
 
 bool has_queue_ttl(const ItemRef& task) {
@@ -58,7 +64,7 @@ bool has_queue_ttl(const ItemRef& task) {
 }
 
 bool keeps_own_ttl(const ItemRef& task) {
-  return (has(task, attribute::kTtl) || has_task_ttl(task)) && !has_queue_ttl(task);
+  return find_ttl(task) && !has_queue_ttl(task);
 }
 
 double cost_of(const ItemRef& task, double fallback) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "runtime/api/cancel_mark.h"
@@ -96,7 +97,9 @@ bool has(const ItemRef& task, std::string_view name);
 double cost_of(const ItemRef& task, double fallback);
 // True if the task has `taskTtl`. A client's own attribute of that name, in a task without a rank, does not count.
 bool has_task_ttl(const ItemRef& task);
-// The task's `ttl`: the attribute of that name, else `taskTtl` (layout.h). 0: it has none, or one that is no number.
+// The task's ttl, whatever it is: the attribute `ttl`, else `taskTtl` (layout.h). Valid while the item lives.
+std::optional<ValueView> find_ttl(const ItemRef& task);
+// 0: it has none, or one that is no number.
 int64_t ttl_of(const ItemRef& task);
 // True if the queue itself set the task's `ttl`.
 bool has_queue_ttl(const ItemRef& task);

@@ -56,6 +56,11 @@ uint32_t decimals_of(const ItemRef& task) {
   return static_cast<uint32_t>(std::strtoul(digits.c_str(), nullptr, 10));
 }
 
+// Without a rank a `taskTtl` counts for nothing. A task without a time never gets one, and is never served.
+bool has_or_gets_rank(const ItemRef& task) {
+  return has(task, attribute::kRank) || TaskLayout::is_misranked(task);
+}
+
 }  // namespace
 
 const TaskLayout& sample_layout() {
@@ -94,12 +99,13 @@ bool TaskLayout::is_misplaced(const ItemRef& task) const {
   return !place.empty() && is_misranked(task);
 }
 
-bool TaskLayout::hides_ttl_of(std::string_view status) const {
-  return hides_ttl && is_live(status);
+std::string_view TaskLayout::ttl_name(std::string_view status) const {
+  return hides_ttl && is_live(status) ? attribute::kTaskTtl : attribute::kTtl;
 }
 
 bool TaskLayout::has_wrong_ttl(const ItemRef& task) const {
-  return hides_ttl_of(text_of(task, attribute::kStatus)) ? has(task, attribute::kTtl) : has_task_ttl(task);
+  const auto right = ttl_name(text_of(task, attribute::kStatus));
+  return right == attribute::kTtl ? has_task_ttl(task) : has(task, attribute::kTtl) && has_or_gets_rank(task);
 }
 
 void TaskLayout::place(Item& task, uint32_t number) const {
@@ -109,7 +115,7 @@ void TaskLayout::place(Item& task, uint32_t number) const {
   const int64_t created = task.int_or(attribute::kCreated, 0);
   task.set(attribute::kRank, Value(*Decimal::parse(fmt::format("{}.{:06}", created, number))));
   const Value* ttl = task.find(attribute::kTtl);
-  if (ttl == nullptr || !hides_ttl_of(task.string_or(attribute::kStatus))) return;
+  if (ttl == nullptr || ttl_name(task.string_or(attribute::kStatus)) == attribute::kTtl) return;
   task.set(attribute::kTaskTtl, Value(*ttl));
   task.erase(attribute::kTtl);
 }
@@ -123,25 +129,24 @@ EditItemInput TaskLayout::placed(EditItemInput write) const {
   return with_place(with_ttl(std::move(write), state), state);
 }
 
-// In layout `sample` a task has a `taskTtl` if the layout was `fleet` before. The task may have got the other name
-// since it was read. So a write that ends it always names the ttl that it had then.
+// In layout `sample` a task has a `taskTtl` if the layout was `fleet` before. A search may have renamed the ttl since
+// the task was read, so a write that ends the task always sets `ttl` itself.
 EditItemInput TaskLayout::with_ttl(EditItemInput write, std::string_view to) const {
   if (!hides_ttl && !has_task_ttl(write.seen)) return write;
-  const bool hides = hides_ttl_of(to);
-  const auto name = hides ? attribute::kTaskTtl : attribute::kTtl;
-  const auto other = hides ? attribute::kTtl : attribute::kTaskTtl;
-  const bool had_any = has(write.seen, attribute::kTtl) || has_task_ttl(write.seen);
+  const auto name = has_or_gets_rank(write.seen) ? ttl_name(to) : attribute::kTtl;
+  const bool ends = name == attribute::kTtl;
+  const auto other = ends ? attribute::kTaskTtl : attribute::kTtl;
+  const auto had = find_ttl(write.seen);
   const auto edited = std::find_if(write.edits.begin(), write.edits.end(),
                                    [](const Edit& edit) { return edit.name == attribute::kTtl; });
   if (edited != write.edits.end()) {
     auto ttl = std::move(edited->value);
     write.edits.erase(edited);
     put(write, name, std::move(ttl));
-  } else if (had_any && (!hides || has(write.seen, attribute::kTtl))) {
-    const auto ttl = write.seen.find(has(write.seen, attribute::kTtl) ? attribute::kTtl : attribute::kTaskTtl);
-    put(write, name, ttl->decode());
+  } else if (had && (ends || has(write.seen, attribute::kTtl))) {
+    put(write, name, had->decode());
   }
-  if (hides ? has(write.seen, other) : had_any) put(write, other, std::nullopt);
+  if (ends ? had.has_value() : has(write.seen, other)) put(write, other, std::nullopt);
   return write;
 }
 

@@ -43,10 +43,12 @@ struct TaskLayout {
   bool has_its_place(const ItemRef& task) const;
   // True if its rank is not within the millisecond of its `taskCreated`. A task without a time has no rank.
   static bool is_misranked(const ItemRef& task);
-  // True if tasks in that state have `taskTtl` instead of `ttl`.
-  bool hides_ttl_of(std::string_view status) const;
-  // True if the task has the other one. A client, or a queue of the other layout, wrote it.
+  // The name of the ttl of tasks in that state: `ttl` or `taskTtl`.
+  std::string_view ttl_name(std::string_view status) const;
+  // True if the task's ttl has the name that its state does not have. A client, or a queue of the other layout, wrote
+  // it.
   bool has_wrong_ttl(const ItemRef& task) const;
+  bool needs_correction(const ItemRef& task) const { return is_misplaced(task) || has_wrong_ttl(task); }
   // Adds the place of a new task, and puts its ttl where it belongs. `number`: see RankSequence.
   void place(Item& task, uint32_t number) const;
   // Adds to a write that changes the state what follows from the new one: the place, the rank if the task has none, and

@@ -169,7 +169,7 @@ double Queue::units_of(const ItemRef& task) const {
 const Error* Queue::broken() const {
   const auto& broken = parts_->table.broken();
   if (broken) return &*broken;
-  // In the daemon's own store its clients have deleted the table, and know it.
+  // In the daemon's own store a client deleted the table, and knows it.
   const auto& gone = parts_->table.gone();
   return gone && !parts_->base.services.tables.traits().immediate ? &*gone : nullptr;
 }

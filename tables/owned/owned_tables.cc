@@ -204,8 +204,9 @@ OwnedTables::Written OwnedTables::written_by(const EditItemInput& input) {
   out.before = known ? *known : input.seen;
   out.is_seen_in_index = !known;
   out.cause = input.cause;
-  out.seen = input.seen;
-  out.unchanged = input.unchanged;
+  const bool raises = std::any_of(input.edits.begin(), input.edits.end(),
+                                  [this](const auto& edit) { return edit.name == options_.version; });
+  if (raises) out.seen = input.seen;
   return out;
 }
 
@@ -415,18 +416,10 @@ void OwnedTables::note(Written& write, const Result<WriteOutput>& answer, const 
   }
 }
 
-// True if a later write of the item has been answered, and the condition of this one does not hold since. Whether this
-// one was carried out before or comes late, the item is as the later one left it.
+// True if a write that began later was answered and has raised the version: this one's condition fails since. If it was
+// carried out at all, that was before the later write.
 bool OwnedTables::is_overtaken(const Written& write) const {
-  const auto known = recent_.find(write.table, write.key);
-  if (!known || write.unchanged.front().empty()) return false;
-  if (!*known) return true;
-  return std::any_of(write.unchanged.begin(), write.unchanged.end(), [&](std::string_view name) {
-    if (name.empty()) return false;
-    const auto was = write.seen.find(name);
-    const auto is = known->find(name);
-    return was && is ? was->decode() != is->decode() : was.has_value() != is.has_value();
-  });
+  return write.seen && recent_.is_beyond(write.table, write.key, write.seen, write.call);
 }
 
 // The state of the item is unknown. It is read after a while, because the write may still be carried out when nobody

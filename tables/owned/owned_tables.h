@@ -15,7 +15,6 @@
 // Loop thread. Everything that it refers to must outlive it, and it must outlive every Async that it returned.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -104,9 +103,7 @@ class OwnedTables final : public Tables {
     bool may_move = true;             // The write may change the item's status.
     Cause cause = Cause::kClient;
     bool is_seen_in_index = false;  // `before` is only what the writer saw: an index may have been behind.
-    // An edit: the item as the writer saw it, and the attributes that must be unchanged since.
-    ItemRef seen{};
-    std::array<std::string_view, 4> unchanged{};
+    ItemRef seen{};                 // The item as the writer saw it; null but for edits that raise the version.
     uint64_t call = 0;
   };
 

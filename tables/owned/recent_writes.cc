@@ -374,6 +374,12 @@ std::optional<ItemRef> RecentWrites::find(const std::string& table, const Item& 
   return entry == nullptr ? std::nullopt : entry->now;
 }
 
+bool RecentWrites::is_beyond(const std::string& table, const Item& key, const ItemRef& seen, uint64_t call) const {
+  const Entry* entry = entry_at(table, key);
+  const bool is_sure = entry != nullptr && entry->now && *entry->now && !entry->unsure && entry->written >= call;
+  return is_sure && version_of(*entry->now) > version_of(seen);
+}
+
 std::optional<Cause> RecentWrites::cause_of_unsure(const std::string& table, const Item& key) const {
   const Entry* entry = entry_at(table, key);
   return entry == nullptr ? std::nullopt : entry->unsure;

@@ -75,6 +75,9 @@ class RecentWrites {
 
   // The remembered item, a null ref if it is gone; empty if it is not remembered.
   std::optional<ItemRef> find(const std::string& table, const Item& key) const;
+  // True if the item is remembered as a write left it that was answered since `call` began, with a version above that
+  // of `seen`.
+  bool is_beyond(const std::string& table, const Item& key, const ItemRef& seen, uint64_t call) const;
   // The cause of a write that got no answer; empty if there is none.
   std::optional<Cause> cause_of_unsure(const std::string& table, const Item& key) const;
   size_t size() const { return ages_.size(); }

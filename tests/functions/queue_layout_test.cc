@@ -83,7 +83,7 @@ TEST(TaskLayout, TheTtlOfALivingTaskHasANameThatTheEngineDoesNotKnow) {
     for (const auto& edit : layout.placed(std::move(change).finish()).edits) {
       edit.value ? out.set(edit.name, *edit.value) : static_cast<void>(out.erase(edit.name));
     }
-    return fmt::format("{} {}", out.int_or("taskTtl", 0), out.int_or("ttl", 0));
+    return fmt::format("taskTtl {} ttl {}", out.int_or("taskTtl", 0), out.int_or("ttl", 0));
   };
   Item living{{"taskId", Value("a")}, {"taskStatus", Value("TAKEN")}, {"taskCreated", Value::number(5)}};
   living.set("taskRank", Value::number(5));
@@ -94,13 +94,16 @@ TEST(TaskLayout, TheTtlOfALivingTaskHasANameThatTheEngineDoesNotKnow) {
   both.set("ttl", Value::number(80));
   for (const auto to : state::kAll) {
     const bool lives = is_live(to);
-    EXPECT_EQ(changed(fleet_layout(), living, to), lives ? "70 0" : "0 70") << to;
-    EXPECT_EQ(changed(fleet_layout(), ended, to), lives ? "70 0" : "0 70") << to;
-    EXPECT_EQ(changed(fleet_layout(), both, to), lives ? "80 0" : "0 80") << "a client wrote the ttl: " << to;
-    EXPECT_EQ(changed(fleet_layout(), living, to, Value::number(90), true), lives ? "90 0" : "0 90") << to;
-    EXPECT_EQ(changed(fleet_layout(), both, to, {}, true), "0 0") << to;
-    EXPECT_EQ(changed(sample_layout(), living, to), "0 70") << "the layout was another one before: " << to;
-    EXPECT_EQ(changed(sample_layout(), ended, to), "0 70") << to;
+    EXPECT_EQ(changed(fleet_layout(), living, to), lives ? "taskTtl 70 ttl 0" : "taskTtl 0 ttl 70") << to;
+    EXPECT_EQ(changed(fleet_layout(), ended, to), lives ? "taskTtl 70 ttl 0" : "taskTtl 0 ttl 70") << to;
+    EXPECT_EQ(changed(fleet_layout(), both, to), lives ? "taskTtl 80 ttl 0" : "taskTtl 0 ttl 80")
+        << "a client wrote the ttl: " << to;
+    EXPECT_EQ(changed(fleet_layout(), living, to, Value::number(90), true),
+              lives ? "taskTtl 90 ttl 0" : "taskTtl 0 ttl 90")
+        << to;
+    EXPECT_EQ(changed(fleet_layout(), both, to, {}, true), "taskTtl 0 ttl 0") << to;
+    EXPECT_EQ(changed(sample_layout(), living, to), "taskTtl 0 ttl 70") << "the layout was another one before: " << to;
+    EXPECT_EQ(changed(sample_layout(), ended, to), "taskTtl 0 ttl 70") << to;
   }
 }
 
@@ -501,6 +504,17 @@ TEST_F(QueueLayout, WhatHasExpiredAndHasNoRoomIsSetAside) {
   world.put(std::move(task));
   world.pass(seconds(200));
   EXPECT_EQ(world.status("full"), "DEAD");
+  EXPECT_TRUE(world.wait(queue.stats()));
+}
+
+// It is never served, so the engine may remove it.
+TEST_F(QueueLayout, ATaskWithoutATimeKeepsItsTtl) {
+  Queue& queue = world.start(settings);
+  world.put(
+      {{"taskId", Value("a")}, {"taskStatus", Value("PENDING")}, {"ttl", Value::number(world.now_ms() / 1000 + 500)}});
+  world.pass(seconds(130));
+  EXPECT_TRUE(world.read("a").contains("ttl"));
+  EXPECT_FALSE(world.read("a").contains("taskTtl"));
   EXPECT_TRUE(world.wait(queue.stats()));
 }
 

@@ -18,6 +18,8 @@ namespace {
 constexpr milliseconds kFirstWait{25};
 constexpr milliseconds kLongestWait{20'000};
 
+constexpr seconds kKnown{60};  // Then nothing is known any more of a store that nobody calls.
+
 bool is_object(std::string_view body) {
   const size_t first = body.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && body[first] == '{';
@@ -86,6 +88,7 @@ Async<Caller::Sent> Caller::send(std::string operation, std::string body) {
   Sent sent;
   auto key = co_await keys_.current();
   if (!key) {
+    note_fault("there is no access key: " + key.error().message);
     sent.error = ServiceError{std::move(key.error()), Failure::kRefused};
     co_return sent;
   }
@@ -121,25 +124,27 @@ Async<Caller::Sent> Caller::send(std::string operation, std::string body) {
     if (!sent.error->throttled.empty()) options_.on_throttled(sent.error->throttled);
     if (sent.error->failure == Failure::kUnsure) leave(to);
   }
-  note(sent, to);
+  note_health(sent, to);
   co_return sent;
 }
 
-void Caller::note(const Sent& sent, const std::string& to) {
+void Caller::note_health(const Sent& sent, const std::string& endpoint) {
   const bool is_away = sent.error && sent.error->throttled.empty() && sent.error->failure != Failure::kRefused &&
                        sent.error->error.code != ErrorCode::kTransactionConflict;
-  if (!is_away) {
-    fault_.clear();
-    fault_since_.reset();
-    return;
-  }
-  fault_ = to + ": " + sent.error->error.message;
-  if (!fault_since_) fault_since_ = scheduler_.clock().boot();
+  if (is_away) return note_fault(endpoint + ": " + sent.error->error.message);
+  fault_.clear();
+}
+
+void Caller::note_fault(std::string fault) {
+  fault_at_ = scheduler_.clock().boot();
+  if (fault_.empty()) fault_since_ = fault_at_;
+  fault_ = std::move(fault);
 }
 
 std::string Caller::trouble() const {
-  const bool lasts = fault_since_ && scheduler_.clock().boot() >= *fault_since_ + kTrouble;
-  return lasts ? "the engine cannot be used: " + fault_ : std::string();
+  const bool lasts = !fault_.empty() && fault_at_ >= fault_since_ + kTrouble;
+  const bool is_known = scheduler_.clock().boot() < fault_at_ + kKnown;
+  return lasts && is_known ? "the engine cannot be used: " + fault_ : std::string();
 }
 
 // Another call may have left it already.

@@ -63,8 +63,8 @@ class Caller {
   // has said it.
   std::optional<WallTime> store_time() const;
 
-  // Why the store cannot be used now: no attempt has been answered for kTrouble. Empty: it can, as far as is known.
-  // A refusal of a request is an answer, one of the access key is not.
+  // Why the store cannot be used now: each attempt of kTrouble or longer has failed, the last one within a minute.
+  // Empty: it can, as far as is known. The refusal of a request is no failure, that of the access key is one.
   std::string trouble() const;
   static constexpr milliseconds kTrouble{3'000};
 
@@ -76,7 +76,8 @@ class Caller {
   const std::string& endpoint() const { return options_.endpoints[endpoint_]; }
   void leave(const std::string& endpoint);
   void read_clock(const HttpResponse& answer);
-  void note(const Sent& sent, const std::string& to);
+  void note_health(const Sent& sent, const std::string& endpoint);
+  void note_fault(std::string fault);
 
   const CallerOptions options_;
   HttpClient& http_;
@@ -86,10 +87,11 @@ class Caller {
   RetryQuota quota_;
   RetryQuota hedges_;
   size_t endpoint_ = 0;
-  std::string fault_;                    // That of the last attempt, with its endpoint; empty: it was answered.
-  std::optional<BootTime> fault_since_;  // When the first of these in a row ended.
-  std::optional<WallTime> date_;         // As the newest answer with a date has it.
-  BootTime date_at_{};                   // When that answer came.
+  std::string fault_;       // That of the last attempt, with its endpoint; empty: it was answered.
+  BootTime fault_since_{};  // When the first of these in a row ended, and the last one.
+  BootTime fault_at_{};
+  std::optional<WallTime> date_;  // As the newest answer with a date has it.
+  BootTime date_at_{};            // When that answer came.
 };
 
 }  // namespace freshet::remote

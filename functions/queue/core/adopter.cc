@@ -74,14 +74,11 @@ void give_place(Touch& touch, const TaskLayout& layout, const ItemRef& task) {
   touch.set(attribute::kRank, task.find(attribute::kCreated)->decode(), ":r", ":x");
 }
 
-void name_ttl(Touch& touch, const TaskLayout& layout, const ItemRef& task) {
-  const bool hides = layout.hides_ttl_of(text_of(task, attribute::kStatus));
-  const auto right = hides ? attribute::kTaskTtl : attribute::kTtl;
-  const auto wrong = hides ? attribute::kTtl : attribute::kTaskTtl;
-  // A client that writes a `ttl` means it, whatever the task had before.
-  const auto meant = task.find(has(task, attribute::kTtl) ? attribute::kTtl : attribute::kTaskTtl);
-  touch.set(right, meant->decode(), ":t", ":u");
-  touch.remove(wrong, ":w");
+// A client that writes a `ttl` means it, whatever the task had before.
+void rename_ttl(Touch& touch, const TaskLayout& layout, const ItemRef& task) {
+  const auto right = layout.ttl_name(text_of(task, attribute::kStatus));
+  touch.set(right, find_ttl(task)->decode(), ":t", ":u");
+  touch.remove(right == attribute::kTtl ? attribute::kTaskTtl : attribute::kTtl, ":w");
 }
 
 }  // namespace
@@ -90,7 +87,7 @@ bool Adopter::needs_adoption(const ItemRef& task, bool lacks_lane) const {
   const auto status = text_of(task, attribute::kStatus);
   if (lacks_lane || (status != state::kPending && has(task, attribute::kLane))) return true;
   const auto key = is_live(status) ? key_of(task) : std::string_view();
-  return key != text_of(task, attribute::kLiveKey) || layout_->is_misplaced(task) || layout_->has_wrong_ttl(task);
+  return key != text_of(task, attribute::kLiveKey) || layout_->needs_correction(task);
 }
 
 std::optional<UpdateItemInput> Adopter::adoption(const ItemRef& task, bool lacks_lane,
@@ -111,7 +108,7 @@ std::optional<UpdateItemInput> Adopter::adoption(const ItemRef& task, bool lacks
     touch.set(attribute::kLiveKey, Value(key), ":k", ":n");
   }
   if (layout_->is_misplaced(task)) give_place(touch, *layout_, task);
-  if (layout_->has_wrong_ttl(task)) name_ttl(touch, *layout_, task);
+  if (layout_->has_wrong_ttl(task)) rename_ttl(touch, *layout_, task);
   return std::move(touch).finish();
 }
 

@@ -30,8 +30,7 @@ std::string quoted(std::string_view text) {
 
 bool matches(const ItemRef& task, const TaskWhere& where) {
   for (const auto& [name, wanted] : where) {
-    const bool is_hidden = name == attribute::kTtl && !has(task, name) && has_task_ttl(task);
-    const auto value = task.find(is_hidden ? attribute::kTaskTtl : std::string_view(name));
+    const auto value = name == attribute::kTtl ? find_ttl(task) : task.find(name);
     if (!value) return false;
     if (value->type() == Type::kString) {
       if (value->bytes() != wanted) return false;

@@ -129,9 +129,7 @@ Async<bool> Adoption::adopt_misplaced() {
       start = std::move(page->last_evaluated_key);
       bool shed = false;
       if (layout_.hides_ttl) shed = co_await parts_.shedding.shed_expired(page->items);
-      std::erase_if(page->items, [this](const ItemRef& task) {
-        return !layout_.is_misplaced(task) && !layout_.has_wrong_ttl(task);
-      });
+      std::erase_if(page->items, [this](const ItemRef& task) { return !layout_.needs_correction(task); });
       bool given = false;
       if (!page->items.empty()) given = co_await give_places(std::move(page->items));
       any = any || given || shed;

@@ -80,57 +80,60 @@ Async<void> Shedding::shed_alike(ShedStep& step, Shedder::Alike alike) {
     }
     FRESHET_REACHED("a hopeless task could not be shed");
     core_.shedder.could_not_shed();
-    // The task has no room for the reason, so it would stay here for ever.
-    if (answers[i].error().code == ErrorCode::kValidation) {
-      scope_.spawn(parts_.settlements.set_aside(tasks[i], std::move(answers[i].error().message)));
-    }
+    set_aside_if_full(tasks[i], answers[i].error());
   }
 }
 
-Async<bool> Shedding::shed_expired(std::vector<ItemRef>& tasks) {
-  const WallTime now = wall();
-  const auto has_expired = [&](const ItemRef& task) {
+// Takes out of `tasks` those that wait although their ttl has passed.
+std::vector<ItemRef> Shedding::take_expired(std::vector<ItemRef>& tasks) const {
+  const auto has_expired = [this](const ItemRef& task) {
     const auto status = text_of(task, attribute::kStatus);
     if (status != state::kPending && status != state::kDelayed) return false;
     const auto end = ttl_end(task, parts_.table.definition().ttl_in_milliseconds);
     return end && end->at <= wall_guard_.earliest() && !core_.claims.is_in_flight(task);
   };
-  const auto expired =
+  const auto first =
       std::stable_partition(tasks.begin(), tasks.end(), [&](const ItemRef& task) { return !has_expired(task); });
+  std::vector<ItemRef> expired(first, tasks.end());
+  tasks.erase(first, tasks.end());
+  return expired;
+}
+
+// A task that could not be shed has moved, or is tried by the next search, or has no room for the reason.
+Async<bool> Shedding::shed_expired(std::vector<ItemRef>& tasks) {
+  const WallTime now = wall();
+  const auto expired = take_expired(tasks);
+  if (expired.empty()) co_return false;
   std::vector<EditItemInput> edits;
-  std::vector<ShedLine> lines;
-  uint64_t bytes = 0;
-  for (auto task = expired; task != tasks.end(); ++task) {
-    auto edit = end_waiting(table_, *task, state::kShed, attribute::kShedReason, "ttl", now);
+  for (const ItemRef& task : expired) {
+    auto edit = end_waiting(table_, task, state::kShed, attribute::kShedReason, "ttl", now);
     edits.push_back(kept(std::move(edit), settings_.keep, counted_from()));
     edits.back().unhurried = true;
-    lines.push_back(parts_.sheds.shed_line(*task, "ttl", "search", now));
   }
-  const std::vector<ItemRef> seen(expired, tasks.end());
-  tasks.erase(expired, tasks.end());
-  if (edits.empty()) co_return false;
   auto answers = co_await sure_.edit(std::move(edits));
-  uint64_t waited = 0;
-  std::vector<ShedLine> shed;
+  std::vector<ShedLine> lines;
   for (size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i]) {  // It has moved, or the next search tries again; or it has no room for the reason.
-      const bool has_no_room = answers[i].error().code == ErrorCode::kValidation;
-      if (has_no_room) scope_.spawn(parts_.settlements.set_aside(seen[i], std::move(answers[i].error().message)));
+    const ItemRef& task = expired[i];
+    if (!answers[i]) {
+      set_aside_if_full(task, answers[i].error());
       continue;
     }
-    shed.push_back(std::move(lines[i]));
-    if (text_of(seen[i], attribute::kStatus) != state::kPending) {
-      core_.delays.ended(text_of(seen[i], attribute::kId));
-      continue;
+    lines.push_back(parts_.sheds.shed_line(task, "ttl", "search", now));
+    if (text_of(task, attribute::kStatus) == state::kPending) {
+      core_.admission.left(1, task.encoded().size(), boot());
+    } else {
+      core_.delays.ended(text_of(task, attribute::kId));
     }
-    ++waited;
-    bytes += seen[i].encoded().size();
   }
-  if (shed.empty()) co_return false;
+  if (lines.empty()) co_return false;
   FRESHET_REACHED("a search shed what had expired");
-  if (waited > 0) core_.admission.left(waited, bytes, boot());
-  co_await parts_.sheds.log_sheds(std::move(shed));
+  co_await parts_.sheds.log_sheds(std::move(lines));
   co_return true;
+}
+
+// A task without room for the reason would stay for ever.
+void Shedding::set_aside_if_full(const ItemRef& task, const Error& error) {
+  if (error.code == ErrorCode::kValidation) scope_.spawn(parts_.settlements.set_aside(task, error.message));
 }
 
 // A deadline of 0 or less does not count. Tasks that are due by `late_by` are whole.

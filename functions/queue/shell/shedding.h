@@ -25,6 +25,8 @@ class Shedding : QueuePart {
     std::vector<ShedLine> lines;  // A line for each task that was shed.
   };
 
+  std::vector<ItemRef> take_expired(std::vector<ItemRef>& tasks) const;
+  void set_aside_if_full(const ItemRef& task, const Error& error);
   Async<bool> shed_page(ShedStep& step);
   Async<void> shed_alike(ShedStep& step, Shedder::Alike alike);
   Async<Result<Page>> most_urgent(Item start, WallTime late_by);

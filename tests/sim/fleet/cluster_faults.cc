@@ -188,6 +188,7 @@ void Cluster::make_engine_fault(const std::string& name) {
 }
 
 void Cluster::end_faults() {
+  shards_.lists_are_whole();
   trace_.note("== no more faults");
   faults_over_ = true;
   next_fault_ = BootTime::max();

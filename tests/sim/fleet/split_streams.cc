@@ -1,7 +1,6 @@
 #include "tests/sim/fleet/split_streams.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "base/check.h"
@@ -112,7 +111,7 @@ ShardPage ShardTree::list(EngineStream stream, const std::string& after) {
   }
   for (; next != shards_.end() && page.shards.size() < kPage; ++next) {
     if (next->is_trimmed) continue;
-    if (next->end == 0 && random_.below(20) == 0) {
+    if (lacks_some_ && next->end == 0 && random_.below(20) == 0) {
       trace_.saw("engine a list lacks a new shard");
       continue;
     }

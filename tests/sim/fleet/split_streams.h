@@ -38,10 +38,12 @@ class ShardTree {
 
   // A reader has come to the change of that number: what was to happen before it has happened.
   void saw(uint64_t number);
-  // The reader's mark says that it is done with the shard whose id ends that of the mark.
+  // A reader has finished the shard whose id is the end of `mark`.
   void over(const std::string& mark);
   // One page of a list, as an engine gives it.
   ShardPage list(EngineStream stream, const std::string& after);
+  // From now on lists lack nothing.
+  void lists_are_whole() { lacks_some_ = false; }
   // Null: there is none, or it has been trimmed.
   const Shard* find(const std::string& id) const;
 
@@ -55,6 +57,7 @@ class ShardTree {
   Random random_;
   sim::Trace& trace_;
   std::vector<Shard> shards_;
+  bool lacks_some_ = true;
   uint64_t next_ = 0;  // The number before which the next change of the shards happens.
 };
 

@@ -209,6 +209,18 @@ TEST_F(CallerTest, TellsOfAStoreThatIsAwayOnceThatLasts) {
   EXPECT_EQ(caller().trouble(), "");
 }
 
+TEST_F(CallerTest, AFaultLongAgoSaysNothingOfTheStore) {
+  for (int i = 0; i < 4; ++i) http.answers.push_back(fail(kTimedOut));
+  static_cast<void>(call(kRead));
+  loop.run_for(seconds(10));
+  EXPECT_EQ(caller().trouble(), "") << "nobody has asked since";
+  for (int i = 0; i < 4; ++i) http.answers.push_back(fail(kTimedOut));
+  static_cast<void>(call(kRead));
+  EXPECT_NE(caller().trouble(), "");
+  loop.run_for(seconds(70));
+  EXPECT_EQ(caller().trouble(), "");
+}
+
 TEST_F(CallerTest, CountsThrottledAttemptsByTheBoundThatTheyMet) {
   const auto reason_of = [this](const char* error, const char* reason) {
     throttled.clear();
