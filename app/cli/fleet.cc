@@ -50,7 +50,7 @@ void print_wanted(const Json& members, size_t wanted) {
 void print_trouble(const Json& fleet) {
   std::string trouble = fleet.value("trouble", "");
   while (trouble.ends_with('\n')) trouble.pop_back();
-  if (!trouble.empty()) std::cout << plain_lines(trouble, "the daemon that was asked is not ready:") << '\n';
+  if (!trouble.empty()) std::cout << "the daemon that was asked is not ready:\n" << plain_lines(trouble) << '\n';
 }
 
 void print_fleet(const Json& fleet) {

@@ -131,7 +131,7 @@ def table_of_page():
 
 
 # Only with functions, or options, that this test's daemon has not; their names are looked for in the sources.
-ELSEWHERE = re.compile(r"freshet_(capture|fleet|trace|metrics_export|xray|function_(process|bad_answers|log))")
+ELSEWHERE = re.compile(r"freshet_(capture|engine|fleet|trace|metrics_export|xray|function_(process|bad_answers|log))")
 
 
 def table_and_page_agree(families):

@@ -131,13 +131,17 @@ Async<Caller::Sent> Caller::send(std::string operation, std::string body) {
 void Caller::note_health(const Sent& sent, const std::string& endpoint) {
   const bool is_away = sent.error && sent.error->throttled.empty() && sent.error->failure != Failure::kRefused &&
                        sent.error->error.code != ErrorCode::kTransactionConflict;
-  if (is_away) return note_fault(endpoint + ": " + sent.error->error.message);
+  if (is_away) {
+    const std::string& message = sent.error->error.message;
+    return note_fault(message.starts_with(endpoint) ? message : endpoint + ": " + message);
+  }
   fault_.clear();
 }
 
 void Caller::note_fault(std::string fault) {
-  fault_at_ = scheduler_.clock().boot();
-  if (fault_.empty()) fault_since_ = fault_at_;
+  const BootTime now = scheduler_.clock().boot();
+  if (fault_.empty() || now >= fault_at_ + kKnown) fault_since_ = now;
+  fault_at_ = now;
   fault_ = std::move(fault);
 }
 

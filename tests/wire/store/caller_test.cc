@@ -219,6 +219,9 @@ TEST_F(CallerTest, AFaultLongAgoSaysNothingOfTheStore) {
   EXPECT_NE(caller().trouble(), "");
   loop.run_for(seconds(70));
   EXPECT_EQ(caller().trouble(), "");
+  for (int i = 0; i < 4; ++i) http.answers.push_back(service_error(500, "InternalServerError"));
+  static_cast<void>(call(kRead));
+  EXPECT_EQ(caller().trouble(), "") << "a fault after so long is a new one";
 }
 
 TEST_F(CallerTest, CountsThrottledAttemptsByTheBoundThatTheyMet) {
