@@ -122,7 +122,7 @@ HeldAtRest count(QuietWorld& quiet) {
   held.files = static_cast<int64_t>(quiet.world.sim_files().open_files());
   const int64_t data = static_cast<int64_t>(figures.store) + static_cast<int64_t>(quiet.world.sim_files().held_bytes());
   verdict.expect(held.connections <= kMostConnections, "connections that nobody uses are open",
-                 std::to_string(held.connections));
+                 std::to_string(held.connections) + "\n" + quiet.world.sim_network().describe_connections());
   verdict.expect(held.files <= kMostFiles, "files that nobody uses are open", std::to_string(held.files));
   held.memory = held_memory() - data;
   held.excused = data / 4 + 2 * static_cast<int64_t>(quiet.stage.caller.trace().logged_bytes());

@@ -175,7 +175,7 @@ class SimAcceptor final : public Acceptor, public SimWatchable {
     if (found != network_.listening_.end() && found->second == this) network_.listening_.erase(found);
     network_.bound_.erase(port_);
     for (const uint64_t waiting : waiting_) {
-      if (SimNetwork::Link* link = network_.find(waiting)) network_.reset(*link, 1);
+      if (SimNetwork::Link* link = network_.find(waiting)) network_.refuse_waiting(*link);
     }
   }
   int descriptor() const override { return -1; }
@@ -376,6 +376,13 @@ void SimNetwork::close_end(Link& link, int side) {
   end_stream(link, side);
 }
 
+// As the kernel does it with what nobody has accepted.
+void SimNetwork::refuse_waiting(Link& link) {
+  reset(link, 1);
+  link.ends[1].closed = true;
+  if (link.ends[0].closed) forget(link.id);
+}
+
 void SimNetwork::forget(uint64_t link) {
   links_.erase(link);
 }
@@ -393,6 +400,24 @@ size_t SimNetwork::hit_some(uint64_t per_thousand, const std::function<void(Link
     ++hit;
   }
   return hit;
+}
+
+std::string SimNetwork::describe_connections() const {
+  std::string text;
+  for (const auto& [id, link] : links_) {
+    text += "  connection " + std::to_string(id) + " to port " + std::to_string(link->port);
+    if (!link->established) text += ", not established";
+    if (link->frozen) text += ", frozen";
+    for (const End& end : link->ends) {
+      text += &end == link->ends ? "; its client" : "; its server";
+      text += end.closed ? " has closed it" : end.socket ? " has it open" : " has not accepted it";
+      if (end.ended) text += ", knows that the peer has closed it";
+      if (end.reset) text += ", knows that it is broken";
+      if (!end.arrived.empty()) text += ", has " + std::to_string(end.arrived.size()) + " bytes to read";
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 size_t SimNetwork::cut_some(uint64_t per_thousand) {

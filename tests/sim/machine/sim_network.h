@@ -62,6 +62,8 @@ class SimNetwork final : public Network {
   uint64_t bytes_carried() const { return bytes_; }
   bool has_ready_sockets() const { return rung_ > 0; }
   size_t connections() const { return links_.size(); }
+  // A line for each connection, for the words of a verdict.
+  std::string describe_connections() const;
 
  private:
   friend class SimSocket;
@@ -113,6 +115,7 @@ class SimNetwork final : public Network {
   void reset(Link& link, int from);
   void arrive_reset(Link& link, int at_end);
   void close_end(Link& link, int side);
+  void refuse_waiting(Link& link);
   void forget(uint64_t link);
   Link* find(uint64_t id);
   void try_connect(uint64_t link, uint16_t port);
