@@ -53,6 +53,12 @@ void add_store_options(Command command, DaemonOptions& options) {
                   "URL at which the other daemons of the fleet reach this one; by default that of --listen")
       .envname("FRESHET_ADVERTISE");
   command
+      .add_option("--member-credentials", options.member_credentials,
+                  "File of access keys with which the daemons of the fleet sign requests of their own; by default that "
+                  "of --credentials")
+      .file()
+      .envname("FRESHET_MEMBER_CREDENTIALS");
+  command
       .add_option("--fleet-lease-ms", options.fleet_lease_ms,
                   "Others take over when a daemon of the fleet is silent for so long")
       .envname("FRESHET_FLEET_LEASE_MS")

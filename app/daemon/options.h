@@ -64,6 +64,7 @@ struct DaemonOptions {
   bool watch = false;                      // Watches code and template: changes take effect at once.
   std::vector<std::string> allowed_hosts;  // Host headers accepted besides loopback names.
   std::string credentials;                 // File of access keys with which requests must be signed; empty: none.
+  std::string member_credentials;          // File of the keys of a fleet's own requests; empty: `credentials`.
   int64_t session_idle_ms = 60 * 60'000;   // A browser's session without a request ends after this time.
   std::string tls_certificate;             // PEM file of the certificate with its chain; empty: plain HTTP.
   std::string tls_key;                     // PEM file.

@@ -183,13 +183,32 @@ RuntimeOptions runtime_options(const DaemonParts& parts) {
   return out;
 }
 
+namespace {
+
+Result<void> read_keys(const DaemonOptions& options, PlannedFacts& plan) {
+  if (options.credentials.empty()) {
+    if (options.member_credentials.empty()) return {};
+    return invalid("--member-credentials needs --credentials: without it, requests need no signature");
+  }
+  auto credentials = Credentials::read(options.credentials);
+  if (!credentials) return fail(std::move(credentials.error()));
+  plan.credentials = plan.member_credentials = plan.all_credentials = std::move(*credentials);
+  if (options.member_credentials.empty()) return {};
+  if (!options.fleet) return invalid("--member-credentials needs --fleet");
+  auto members = Credentials::read(options.member_credentials);
+  if (!members) return fail(std::move(members.error()));
+  auto all = plan.credentials->and_of(*members);
+  if (!all) return invalid("--credentials and --member-credentials: " + all.error().message);
+  plan.all_credentials = std::move(*all);
+  plan.member_credentials = std::move(*members);
+  return {};
+}
+
+}  // namespace
+
 Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<ModuleKind>& modules) {
   DaemonPlan plan;
-  if (!options.credentials.empty()) {
-    auto credentials = Credentials::read(options.credentials);
-    if (!credentials) return fail(credentials.error());
-    plan.credentials = std::move(*credentials);
-  }
+  if (auto keys = read_keys(options, plan); !keys) return fail(std::move(keys.error()));
   if (options.tls_certificate.empty() != options.tls_key.empty()) {
     return invalid("--tls-cert and --tls-key belong together: give both, or neither");
   }

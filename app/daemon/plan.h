@@ -22,8 +22,10 @@ namespace freshet {
 struct PlannedFacts {
   ListenAddress listen;
   Durability durability = {};
-  std::optional<Credentials> credentials;
-  std::shared_ptr<const TlsContext> tls;  // Null for plain HTTP.
+  std::optional<Credentials> credentials;         // The keys of clients.
+  std::optional<Credentials> member_credentials;  // Those with which the members of a fleet sign requests of their own.
+  std::optional<Credentials> all_credentials;     // All that a request may be signed with.
+  std::shared_ptr<const TlsContext> tls;          // Null for plain HTTP.
   std::shared_ptr<const TlsTrust> trust;
   Deployment deployment;
   std::map<std::string, QueueSettings> queues;  // By the table's name.

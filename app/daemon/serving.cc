@@ -63,7 +63,7 @@ Result<std::unique_ptr<HttpServer>> start_serving(DaemonParts& parts, HttpListen
   }
   SessionCheckOptions sessions = add_sessions(parts, http, listener.port(), routes);
   if (plan.credentials) {
-    http.gate = make_signature_gate({*plan.credentials, options.deploy.account.region, options.open_metrics,
+    http.gate = make_signature_gate({*plan.all_credentials, options.deploy.account.region, options.open_metrics,
                                      parts.random.next(), std::move(sessions)},
                                     clock);
   }

@@ -52,7 +52,7 @@ Async<Result<HttpResponse>> MemberCalls::pass_on(const HttpRequest& request, con
   copy_header(request.headers, sent.headers, "X-Request-Id");
   copy_header(request.headers, sent.headers, tasks::kNewTaskId);
   sent.headers.emplace_back(kForwardedBy, me);
-  const AccessKey* key = credentials_ ? credentials_->find(actor_of(request, true).who) : nullptr;
+  const AccessKey* key = all_ ? all_->find(actor_of(request, true).who) : nullptr;
   auto answer = co_await send(std::move(sent), url, key, timeout);
   if (!answer) co_return fail(std::move(answer.error()));
   HttpResponse out;
@@ -72,20 +72,20 @@ Async<Result<HttpResponse>> MemberCalls::run(std::string body, const std::string
   request.body = std::move(body);
   request.headers.emplace_back("Content-Type", "application/json");
   request.headers.emplace_back(kForwardedBy, me);
-  return send(std::move(request), url, credentials_ ? &credentials_->strongest() : nullptr, timeout);
+  return send(std::move(request), url, own_key(), timeout);
 }
 
 Async<Result<HttpResponse>> MemberCalls::publish(HttpRequest request, const std::string& url, const std::string& me,
                                                  milliseconds timeout) {
   request.headers.emplace_back(kForwardedBy, me);
-  return send(std::move(request), url, credentials_ ? &credentials_->strongest() : nullptr, timeout);
+  return send(std::move(request), url, own_key(), timeout);
 }
 
 Async<Result<HttpResponse>> MemberCalls::nudge(const std::string& url) {
   HttpRequest request;
   request.method = "POST";
   request.target = kNudgePath;
-  return send(std::move(request), url, credentials_ ? &credentials_->first() : nullptr, kNudgeTimeout);
+  return send(std::move(request), url, own_key(), kNudgeTimeout);
 }
 
 Async<Result<HttpResponse>> MemberCalls::send(HttpRequest request, const std::string& url, const AccessKey* key,

@@ -1,5 +1,6 @@
-// Sends requests from one member of a fleet to another. With --credentials it signs them with a key of this daemon's
-// file, which must be in the other members' files, too.
+// Sends requests from one member of a fleet to another. With --credentials it signs what it passes on with the key of
+// the request's sender, and its own requests with a key of --member-credentials. The other members must have these
+// keys, too.
 //
 // Loop thread. Everything that it refers to must outlive it.
 #pragma once
@@ -20,8 +21,10 @@ inline constexpr milliseconds kLongestAnswer{10'000};  // The longest wait for a
 
 class MemberCalls {
  public:
-  MemberCalls(HttpClient& http, const Clock& clock, const std::optional<Credentials>& credentials, std::string region)
-      : http_(http), clock_(clock), credentials_(credentials), region_(std::move(region)) {}
+  // `all`: the keys that requests may be signed with; `own`: those of members. Both empty without --credentials.
+  MemberCalls(HttpClient& http, const Clock& clock, const std::optional<Credentials>& all,
+              const std::optional<Credentials>& own, std::string region)
+      : http_(http), clock_(clock), all_(all), own_(own), region_(std::move(region)) {}
 
   // Passes the request on to the member at `url`, in the name of its caller. The answer has only those headers that
   // clients need. Errors as HttpClient::send().
@@ -37,12 +40,14 @@ class MemberCalls {
   Async<Result<HttpResponse>> nudge(const std::string& url);
 
  private:
+  const AccessKey* own_key() const { return own_ ? &own_->strongest() : nullptr; }
   Async<Result<HttpResponse>> send(HttpRequest request, const std::string& url, const AccessKey* key,
                                    milliseconds timeout);
 
   HttpClient& http_;
   const Clock& clock_;
-  const std::optional<Credentials>& credentials_;
+  const std::optional<Credentials>& all_;
+  const std::optional<Credentials>& own_;
   const std::string region_;
 };
 

@@ -20,7 +20,8 @@ class NoWork final : public FleetHooks {
 // Another member has the unit, and answers as the test says.
 class AskedMemberTest : public ::testing::Test {
  protected:
-  explicit AskedMemberTest(const std::string& unit) : calls(world.http, world.clock, no_credentials, "us-east-1") {
+  explicit AskedMemberTest(const std::string& unit)
+      : calls(world.http, world.clock, no_credentials, no_credentials, "us-east-1") {
     world.queues = std::make_unique<Queues>(*world.services, EventLog(), QueueIdentity{"asked", "1"});
     owner = std::make_unique<Fleet>(*world.store, world.scheduler, world.random, EventLog(), no_work,
                                     FleetOptions{"owner", "http://owner", milliseconds(3000)});

@@ -59,7 +59,7 @@ class EventUnitsTest : public SharedWorld {
 
     const std::optional<Credentials> no_credentials;
     WallGuard wall{scheduler.clock()};
-    MemberCalls calls{http, scheduler.clock(), no_credentials, "us-east-1"};
+    MemberCalls calls{http, scheduler.clock(), no_credentials, no_credentials, "us-east-1"};
     std::unique_ptr<Queues> queues;
     std::unique_ptr<QueueUnits> units;
     std::unique_ptr<EventUnits> events;

@@ -1,7 +1,10 @@
 // The plan of a daemon: warnings about the template.
 #include "app/daemon/plan.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <fstream>
 
 #include "base/text_file.h"
 #include "tests/sim/source_dir.h"
@@ -38,6 +41,55 @@ TEST(DaemonPlanTest, ATimeoutThatMayEndTasksInWorkIsAWarning) {
 }
 
 // The line in which the template defines it.
+class KeyFiles : public ::testing::Test {
+ protected:
+  KeyFiles() {
+    options.fleet = true;
+    options.store = "dynamodb";
+    options.endpoints = {"http://127.0.0.1:1"};
+    options.data = kMemoryDirectory;
+  }
+  static std::string file(const std::string& name, const std::string& key, const std::string& role) {
+    const std::string path = ::testing::TempDir() + "/keys-" + name;
+    std::ofstream(path) << "[k]\naws_access_key_id=" << key << "\naws_secret_access_key=s\nfreshet_role=" << role
+                        << "\n";
+    ::chmod(path.c_str(), 0600);
+    return path;
+  }
+  DaemonOptions options;
+};
+
+TEST_F(KeyFiles, MembersHaveKeysOfTheirOwn) {
+  options.credentials = file("clients", "CLIENT", "work");
+  options.member_credentials = file("members", "MEMBER", "operate");
+  const auto plan = plan_daemon(options);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->member_credentials->strongest().id, "MEMBER");
+  EXPECT_FALSE(plan->credentials->find("MEMBER")) << "nobody signs in to the dashboard with it";
+  EXPECT_TRUE(plan->all_credentials->find("MEMBER"));
+  EXPECT_TRUE(plan->all_credentials->find("CLIENT"));
+}
+
+TEST_F(KeyFiles, MembersHaveTheKeysOfClientsOtherwise) {
+  options.credentials = file("clients", "CLIENT", "work");
+  const auto plan = plan_daemon(options);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->member_credentials->strongest().id, "CLIENT");
+}
+
+TEST_F(KeyFiles, WhatMakesNoSenseIsRefused) {
+  const auto why = [this] {
+    const auto plan = plan_daemon(options);
+    return plan ? std::string() : plan.error().message;
+  };
+  options.member_credentials = file("members", "SAME", "operate");
+  EXPECT_EQ(why(), "--member-credentials needs --credentials: without it, requests need no signature");
+  options.credentials = file("clients", "SAME", "work");
+  EXPECT_EQ(why(), "--credentials and --member-credentials: the key SAME is in both files");
+  options.fleet = false;
+  EXPECT_EQ(why(), "--member-credentials needs --fleet");
+}
+
 TEST(DaemonPlanTest, AWarningNamesTheLine) {
   DaemonOptions options;
   options.deploy.path = source_dir() + "/config/lifo-sample.yaml";

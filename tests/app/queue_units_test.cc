@@ -26,7 +26,7 @@ class QueueUnitsTest : public ::testing::Test {
 
   QueueWorld world{EngineStore{}, 1};
   const std::optional<Credentials> no_credentials;
-  MemberCalls calls{world.http, world.clock, no_credentials, "us-east-1"};
+  MemberCalls calls{world.http, world.clock, no_credentials, no_credentials, "us-east-1"};
   std::unique_ptr<QueueUnits> units;
 };
 

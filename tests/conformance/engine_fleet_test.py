@@ -322,9 +322,9 @@ class FleetOfQueues(EngineFleet):
 
     def test_requests_between_daemons_are_signed(self):
         """Creates and runs go through daemons that ask for signatures. One with another secret is refused by the others."""
-        def keys(name, secret):
+        def keys(name, secret, key="AKIDFLEET", role="work"):
             path = self.place / name
-            path.write_text(f"[key]\naws_access_key_id = AKIDFLEET\naws_secret_access_key = {secret}\n")
+            path.write_text(f"[key]\naws_access_key_id = {key}\naws_secret_access_key = {secret}\nfreshet_role = {role}\n")
             path.chmod(0o600)
             return str(path)
 
@@ -341,8 +341,10 @@ class FleetOfQueues(EngineFleet):
         program.write_text(WORK.format(python=sys.executable, journal=journal))
         program.chmod(0o755)
         right, wrong = keys("right", "one"), keys("wrong", "two")
+        # No client may send what the daemons ask each other for.
+        members = ("--member-credentials", keys("members", "three", "AKIDMEMBERS", "operate"))
         options = ("--set", "ProcessTasksFunction.CONCURRENCY=6", "--credentials")
-        daemons = [self.member(name, *options, right, runner=f"exec:{program}") for name in "abc"]
+        daemons = [self.member(name, *options, right, *members, runner=f"exec:{program}") for name in "abc"]
         self.wait_for(daemons[0], lambda: [one["alive"] for one in answer(daemons[0], "fleet").get("members", [])] == [True] * 3)
         self.wait_for(daemons[0], lambda: "depth" in answer(daemons[0], "stats"))
         for number in range(36):
@@ -517,6 +519,7 @@ class FleetOfQueues(EngineFleet):
         for words, text in (
                 (("--fleet",), "--fleet needs --store dynamodb"),
                 (("--advertise", "http://h"), "--advertise needs --fleet"),
+                (("--member-credentials", "f"), "--member-credentials needs --credentials"),
                 (("--fleet", "--store", "dynamodb", "--endpoint", self.url, "--advertise", "h:1"), "--advertise: "),
                 (("--fleet", "--store", "dynamodb", "--endpoint", self.url, "--advertise", "http://h/x"), "without a path")):
             done = freshet("run", "--data", ":memory:", *words)

@@ -97,6 +97,14 @@ Result<Credentials> Credentials::read(const std::string& path) {
   return parse(*text, path);
 }
 
+Result<Credentials> Credentials::and_of(const Credentials& other) const {
+  Credentials both = *this;
+  for (const auto& [id, key] : other.keys_) {
+    if (!both.keys_.try_emplace(id, key).second) return invalid("the key " + id + " is in both files");
+  }
+  return both;
+}
+
 const AccessKey* Credentials::find(std::string_view id) const {
   const auto found = keys_.find(id);
   return found == keys_.end() ? nullptr : &found->second;

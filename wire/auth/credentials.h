@@ -32,6 +32,9 @@ class Credentials {
   // Also refuses a file that everybody may read.
   static Result<Credentials> read(const std::string& path);
 
+  // The keys of both files, in which this one's first is the first. kValidation if a key id is in both.
+  Result<Credentials> and_of(const Credentials& other) const;
+
   const AccessKey* find(std::string_view id) const;  // Null if there is no such key.
   const AccessKey& first() const { return keys_.at(first_); }
   // A key with the highest role: the first key of the file if it has that role, else the first of these by its id.

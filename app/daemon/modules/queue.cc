@@ -247,8 +247,8 @@ class QueueModule final : public Module {
     co_return deployed;
   }
   void join_fleet(DaemonParts& parts) {
-    calls_ = std::make_unique<MemberCalls>(*parts.http, parts.loop.clock(), parts.plan.credentials,
-                                           parts.options.deploy.account.region);
+    calls_ = std::make_unique<MemberCalls>(*parts.http, parts.loop.clock(), parts.plan.all_credentials,
+                                           parts.plan.member_credentials, parts.options.deploy.account.region);
     FleetOptions options;
     options.id = parts.node;
     options.lease = milliseconds(parts.options.fleet_lease_ms);
