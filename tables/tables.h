@@ -190,7 +190,9 @@ struct QueryInput {
   // each item that the store does not remember. Only on stores with the trait `whole_items`; without effect for other
   // indexes, with `count_only`, and with a projection.
   bool whole_items = false;
-  // With whole_items: only items whose sort key is at most this number come whole, the others as the index shows them.
+  // As whole_items, for an index that has all attributes, too.
+  bool current_items = false;
+  // With either: only items whose sort key is at most this number come whole, the others as the index shows them.
   std::optional<int64_t> whole_up_to{};
   // The result may lack what others have written within this time; then Page::is_old says so. Own writes show as
   // always. Stores that are not across a network ignore it, and so does a query with an `exclusive_start_key`.

@@ -56,7 +56,7 @@ Async<Result<std::vector<ItemRef>>> OwnedTables::current_items(std::string table
   co_return items;
 }
 
-// An index that does not have all attributes, and a page of it. Pure.
+// A page of an index whose items are to come whole and as they are now. Pure.
 class OwnedTables::NarrowPage {
  public:
   NarrowPage(const IndexDefinition& index, const QueryInput& query, const std::vector<ItemRef>& items)
@@ -93,18 +93,19 @@ class OwnedTables::NarrowPage {
   const std::vector<ItemRef>& items_;
 };
 
-// The whole items of a page, if the query asks for them and its index does not have them. Adds to `gone` the number of
-// those that it leaves out because they have changed. The page ends early after about a megabyte, or before the first
-// items that cannot be read; `last_evaluated_key` then says where. `query` and `gone` outlive the work.
+// The whole items of a page, if the query asks for them, and its index does not have them or is not trusted. Adds to
+// `gone` the number of those that it leaves out because they have changed. The page ends early after about a megabyte,
+// or before the first items that cannot be read; `last_evaluated_key` then says where. `query` and `gone` outlive the
+// work.
 Async<Result<Page>> OwnedTables::complete(const QueryInput& query, Page page, size_t& gone) {
   constexpr size_t kFirstPortion = 16;
   constexpr size_t kLargestPortion = 100;
   constexpr size_t kMostBytes = 1u << 20;
-  if (!query.whole_items || page.items.empty()) co_return page;
+  if (!(query.whole_items || query.current_items) || page.items.empty()) co_return page;
   const TableDefinition* table = recent_.definition(query.table);
   const IndexDefinition* index = table == nullptr ? nullptr : table->index(query.index);
   if (!index) co_return fail(ErrorCode::kUnavailable, "index '" + query.index + "' cannot be looked at: try again");
-  if (index->projection == Projection::kAll) co_return page;
+  if (index->projection == Projection::kAll && !query.current_items) co_return page;
   const KeySchema index_keys = index->keys;
   const NarrowPage narrow(*index, query, page.items);
   std::vector<ItemRef> items(page.items.size());

@@ -65,6 +65,24 @@ TEST_F(EngineQueue, HardlyAClaimFailsHoweverFarIndexesLag) {
   }
 }
 
+TEST_F(EngineQueue, NoClaimFailsRightAfterAChangeOfOwner) {
+  QueueWorld& here = world(milliseconds(1500));
+  Queue& first = here.start();
+  std::vector<NewTask> some(60);
+  ASSERT_EQ(here.wait(first.create(std::move(some))).size(), 60u);
+  here.pass(seconds(2));
+  for (int i = 0; i < 20; ++i) {
+    auto taken = take(first, 1);
+    ASSERT_EQ(taken->size(), 1u);
+    std::vector<Settlement> done{settlement(Kind::kComplete, taken->front())};
+    ASSERT_TRUE(here.wait(first.settle(std::move(done))).front());
+  }
+  // The next owner remembers nothing, and the index still shows these tasks.
+  Queue& next = here.start();
+  for (int i = 0; i < 40; ++i) ASSERT_EQ(take(next, 1)->size(), 1u) << i;
+  EXPECT_EQ(here.refused_writes(), 0u);
+}
+
 // Its owner was killed before the answer came, and the next one counts just before the engine carries it out.
 TEST_F(EngineQueue, AWriteThatComesAfterTheCountIsSoonInTheBooks) {
   QueueWorld& here = world(milliseconds(10));

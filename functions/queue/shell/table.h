@@ -68,6 +68,7 @@ class QueueTable : QueuePart {
   static Result<std::string> state_index(const TableDefinition& definition, const TaskLayout& layout,
                                          const StoreTraits& traits);
   bool is_narrow(const std::string& index) const;
+  bool may_lag_behind_another() const;
   void update_core();
   Async<void> mend(TableDescription there);
   Async<void> become_queue_again();
@@ -91,6 +92,7 @@ class QueueTable : QueuePart {
   std::optional<Error> broken_;
   bool is_mending_ = false;
   bool looks_soon_ = false;
+  const BootTime begun_;
   BootTime placing_swept_{};
   std::map<std::string, BootTime> placing_;  // By task: when it may be written again to get its place.
 };

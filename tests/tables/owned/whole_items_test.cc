@@ -89,6 +89,32 @@ TEST_F(WholeItems, WhatHasMovedIsLeftOutAndOthersComeInItsPlace) {
   EXPECT_EQ(read(pending(2)), "t2=of t2 t3=of t3 ");
 }
 
+TEST(CurrentItems, AnIndexThatHasAllAttributesIsNotTrustedEither) {
+  OwnedWorld world{1, {}, milliseconds(500)};
+  ASSERT_TRUE(world.wait(world.owned.describe_table("Things")));
+  for (int i = 0; i < 3; ++i) {
+    PutItemInput put;
+    put.table = "Things";
+    put.item = OwnedWorld::thing("t" + std::to_string(i), "PENDING", i);
+    ASSERT_TRUE(world.wait(world.engine.put_item(std::move(put))));
+  }
+  world.pass(seconds(1));
+  PutItemInput taken;
+  taken.table = "Things";
+  taken.item = OwnedWorld::thing("t2", "TAKEN", 2);
+  ASSERT_TRUE(world.wait(world.engine.put_item(std::move(taken))));
+  QueryInput query = OwnedWorld::in_state("PENDING", 2);
+  auto page = world.wait(world.owned.query(query));
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->items.at(0).decode().string_or("id"), "t2") << "as the index still shows it";
+  query.current_items = true;
+  page = world.wait(world.owned.query(query));
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->items.size(), 2u);
+  EXPECT_EQ(page->items[0].decode().string_or("id"), "t1");
+  EXPECT_EQ(page->items[1].decode().string_or("id"), "t0");
+}
+
 TEST_F(WholeItems, APageOfAMomentAgoIsCompletedToo) {
   for (int i = 0; i < 5; ++i) put_by_another("t" + std::to_string(i), i);
   world.pass(seconds(1));
