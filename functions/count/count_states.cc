@@ -6,20 +6,16 @@
 #include <utility>
 
 #include "functions/count/count_settings.h"
+#include "functions/count/count_tally.h"
+#include "functions/count/counted_table.h"
 #include "functions/count/counter_table.h"
+#include "functions/count/engine_count.h"
 #include "functions/count/first_count.h"
 #include "functions/stream_batch.h"
 #include "streams/arn.h"
 
 namespace freshet {
 namespace {
-
-struct Tally {
-  size_t counted = 0;
-  size_t seen_before = 0;
-  size_t left_out = 0;  // Records of a stream that is over and was not followed without a gap.
-  size_t table_counts = 0;
-};
 
 // One batch. Lives as long as the handler waits for it.
 class StateCounter {
@@ -31,7 +27,7 @@ class StateCounter {
         stream_(std::move(stream)),
         counters_(context.services.tables, settings.metrics_table, stream_.table + "#" + settings.attribute) {}
 
-  Async<Result<Tally>> take(const std::vector<ChangeRecord>& records) {
+  Async<Result<CountTally>> take(const std::vector<ChangeRecord>& records) {
     auto good = co_await counters_.check();
     if (!good) co_return fail(good.error());
     auto position = co_await counters_.position();
@@ -80,19 +76,12 @@ class StateCounter {
 
   // The table as it was before that record. False if only another stream of the table can tell that.
   Async<Result<bool>> count_table(const ChangeRecord& record) {
+    auto table = co_await counted_table(context_, log_, stream_);
+    if (!table) co_return fail(table.error());
+    if (!*table) co_return false;
     Services& services = context_.services;
-    auto table = co_await services.tables.describe_table(stream_.table);
-    const bool gone = !table && table.error().code == ErrorCode::kResourceNotFound;
-    if (!table && !gone) co_return fail(table.error());
-    if (gone || table->stream_label != stream_.label) {
-      log_.info("COUNT_LEFT_OUT", {{"function", context_.function.name},
-                                   {"table", stream_.table},
-                                   {"stream", stream_.label},
-                                   {"reason", "the stream is over; the table is counted with its next one"}});
-      co_return false;
-    }
     FirstCountInput input;
-    input.keys = table->definition.keys;
+    input.keys = (*table)->definition.keys;
     input.table = stream_.table;
     input.label = stream_.label;
     input.before = record.sequence;
@@ -119,21 +108,12 @@ class StateCounter {
   const StreamName stream_;
   CounterTable counters_;
   std::optional<CountPosition> position_;
-  Tally tally_;
+  CountTally tally_;
 };
 
 Result<StreamName> check_source(const StreamBatch& batch, const CountSettings& settings) {
   auto stream = parse_stream_arn(batch.source.arn);
   if (!stream) return invalid("count_states: '" + batch.source.arn + "' is not the ARN of a table's stream");
-  // Each shard of an engine has an order of its own.
-  if (batch.is_of_engine()) return invalid("count_states does not read the streams of an engine");
-  const auto& records = batch.records;
-  for (size_t i = 1; i < records.size(); ++i) {
-    if (records[i].sequence == records[i - 1].sequence + 1) continue;
-    return invalid("count_states needs all records of the stream in order, and " +
-                   sequence_number(records[i].sequence) + " came behind " + sequence_number(records[i - 1].sequence) +
-                   ": its event source mapping must have no FilterCriteria and a ParallelizationFactor of 1");
-  }
   if (batch.source.view != StreamView::kNewAndOldImages) {
     return invalid("count_states needs both images: the stream of table " + stream->table + " is " +
                    std::string(stream_view_name(batch.source.view)) +
@@ -146,6 +126,24 @@ Result<StreamName> check_source(const StreamBatch& batch, const CountSettings& s
   return *stream;
 }
 
+Result<void> check_order(const std::vector<ChangeRecord>& records) {
+  for (size_t i = 1; i < records.size(); ++i) {
+    if (records[i].sequence == records[i - 1].sequence + 1) continue;
+    return invalid("count_states needs all records of the stream in order, and " +
+                   sequence_number(records[i].sequence) + " came behind " + sequence_number(records[i - 1].sequence) +
+                   ": its event source mapping must have no FilterCriteria and a ParallelizationFactor of 1");
+  }
+  return {};
+}
+
+Async<Result<CountTally>> count(Context& context, const EventLog& log, const CountSettings& settings, StreamName stream,
+                                const StreamBatch& batch) {
+  if (batch.is_of_engine()) co_return co_await count_on_engine(context, log, settings, std::move(stream), batch);
+  if (auto good = check_order(batch.records); !good) co_return fail(good.error());
+  StateCounter counter(context, log, settings, std::move(stream));
+  co_return co_await counter.take(batch.records);
+}
+
 }  // namespace
 
 Async<Result<std::string>> count_states(Context& context, const EventLog& log) {
@@ -155,8 +153,7 @@ Async<Result<std::string>> count_states(Context& context, const EventLog& log) {
   if (!batch) co_return fail(batch.error());
   auto stream = check_source(**batch, *settings);
   if (!stream) co_return fail(stream.error());
-  StateCounter counter(context, log, *settings, std::move(*stream));
-  auto tally = co_await counter.take((*batch)->records);
+  auto tally = co_await count(context, log, *settings, std::move(*stream), **batch);
   if (!tally) co_return fail(tally.error());
   co_return fmt::format(R"({{"counted":{},"seenBefore":{},"leftOut":{},"tableCounts":{}}})", tally->counted,
                         tally->seen_before, tally->left_out, tally->table_counts);

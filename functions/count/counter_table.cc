@@ -52,6 +52,11 @@ Async<Result<std::optional<CountPosition>>> CounterTable::position() {
     position->sequence = static_cast<uint64_t>(item.int_or("sequence", 0));
     position->counting = item.string_or("counting");
     position->as_of = WallTime(milliseconds(item.int_or("asOf", 0)));
+    position->continuity = item.string_or("continuity");
+    position->round = item.string_or("round");
+    const Value* cursor = item.find("cursor");
+    if (const Map* key = cursor ? cursor->get_if<Map>() : nullptr) position->cursor = *key;
+    position->counted_at = WallTime(milliseconds(item.int_or("countedAt", 0)));
   }
   co_return position;
 }
@@ -64,6 +69,12 @@ WriteInput CounterTable::position_write(const std::optional<CountPosition>& seen
   put.item.set("sequence", number(next.sequence));
   put.item.set("counting", Value(next.counting));
   put.item.set("asOf", Value::number(epoch_ms(next.as_of)));
+  if (!next.round.empty()) {
+    put.item.set("continuity", Value(next.continuity));
+    put.item.set("round", Value(next.round));
+    put.item.set("countedAt", Value::number(epoch_ms(next.counted_at)));
+  }
+  if (!next.cursor.empty()) put.item.set("cursor", Value(next.cursor));
   if (!seen) {
     put.condition = "attribute_not_exists(#k)";
     put.placeholders.names = {{"#k", "metric"}};
@@ -108,11 +119,13 @@ Async<Result<void>> CounterTable::write(std::vector<WriteInput> actions) {
   co_return Result<void>();
 }
 
-Async<Result<void>> CounterTable::add(StateChanges changes, std::optional<CountPosition> seen, CountPosition next) {
+Async<Result<void>> CounterTable::add(StateChanges changes, std::optional<CountPosition> seen, CountPosition next,
+                                      std::vector<WriteInput> with) {
   std::vector<WriteInput> actions;
   actions.push_back(position_write(seen, next));
   for (const auto& [label, n] : changes.items) actions.push_back(items_write(label, n, false));
   for (const auto& [move, n] : changes.moves) actions.push_back(moves_write(move.first, move.second, n));
+  for (WriteInput& one : with) actions.push_back(std::move(one));
   return write(std::move(actions));
 }
 
@@ -149,7 +162,10 @@ Async<Result<void>> CounterTable::set_items(std::map<std::string, int64_t> items
       actions.push_back(items_write(from->first, from->second, true));
     }
     CountPosition step = next;
-    if (from != all->end()) step = CountPosition{next.stream, 0, id, next.as_of};
+    if (from != all->end()) {
+      step.counting = id;
+      if (seen) step.cursor = seen->cursor;
+    }
     actions[0] = position_write(seen, step);
     auto written = co_await write(std::move(actions));
     if (!written) co_return written;

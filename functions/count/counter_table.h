@@ -3,7 +3,7 @@
 // Its items have the keys `counted` (S, HASH: "TABLE#ATTRIBUTE") and `metric` (S, RANGE):
 //   state#LABEL          state, itemCount       how many items have that state
 //   transition#FROM#TO   fromState, toState, moves
-//   position             stream, sequence, counting, asOf
+//   position             stream, sequence, counting, asOf; on an engine also continuity, round, cursor and countedAt
 // Every write is a transaction that also advances the position, on the condition that it is unchanged since the writer
 // read it. So no record is counted twice, whoever else counts and whenever a write takes effect. Loop thread.
 #pragma once
@@ -26,6 +26,12 @@ struct CountPosition {
   std::string counting;   // If not empty, a first count with that id is being written, and the other members do not
                           // apply.
   WallTime as_of{};       // The time of that record.
+
+  // On an engine only (engine_count.h), where `sequence` is the number of writes so far.
+  std::string continuity = {};  // StreamBatch::continuity of that record.
+  std::string round = {};       // The id of the table count that is in force, or is being made.
+  Item cursor = {};             // While it is being made: the key of the last item that it has counted.
+  WallTime counted_at{};        // The time at which it began.
 };
 
 class CounterTable {
@@ -41,8 +47,10 @@ class CounterTable {
 
   // The most counters in one transaction beside the position.
   static constexpr size_t kMost = limits::kMaxTransactionActions - 1;
-  // All or nothing; kTransactionCanceled if the position is no longer `seen`. At most kMost changes.
-  Async<Result<void>> add(StateChanges changes, std::optional<CountPosition> seen, CountPosition next);
+  // All or nothing; kTransactionCanceled if the position is no longer `seen`. At most kMost changes and other writes,
+  // `with`.
+  Async<Result<void>> add(StateChanges changes, std::optional<CountPosition> seen, CountPosition next,
+                          std::vector<WriteInput> with = {});
   // Sets the number of items in each state; all other states have none. More than kMost states are written in several
   // steps under `id`: the next caller starts an interrupted one again.
   Async<Result<void>> set_items(std::map<std::string, int64_t> items, std::optional<CountPosition> seen,

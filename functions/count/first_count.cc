@@ -1,13 +1,12 @@
 #include "functions/count/first_count.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <xxhash.h>
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "functions/count/key_hash.h"
 #include "functions/count/state_changes.h"
 
 namespace freshet {
@@ -15,21 +14,15 @@ namespace {
 
 constexpr uint32_t kItemsATurn = 1000;
 
-using KeyHash = std::pair<uint64_t, uint64_t>;
-
 // The state of each item, by the hash of its key.
 class States {
  public:
-  explicit States(const KeySchema& keys) {
-    names_.push_back(keys.partition.name);
-    if (keys.sort) names_.push_back(keys.sort->name);
-    std::sort(names_.begin(), names_.end());
-  }
+  explicit States(const KeySchema& keys) : key_(keys) {}
 
-  void set(const ItemRef& item, std::string label) { states_[hash_of(item)] = number_of(std::move(label)); }
+  void set(const ItemRef& item, std::string label) { states_[key_.hash_of(item)] = number_of(std::move(label)); }
   // As the first record of an item says, so it was before. Later records of it change nothing.
   void go_back(const ChangeRecord& record, std::string_view attribute) {
-    const KeyHash hash = hash_of(record.before ? record.before : record.after);
+    const KeyHash hash = key_.hash_of(record.before ? record.before : record.after);
     if (!changed_.try_emplace(hash, true).second) return;
     if (record.before) {
       states_[hash] = number_of(state_label(record.before, attribute));
@@ -48,18 +41,11 @@ class States {
   }
 
  private:
-  KeyHash hash_of(const ItemRef& item) {
-    bytes_.clear();
-    append_encoded(bytes_, item, names_);
-    const XXH128_hash_t hash = XXH3_128bits(bytes_.data(), bytes_.size());
-    return {hash.high64, hash.low64};
-  }
   uint32_t number_of(std::string label) {
     return labels_.try_emplace(std::move(label), static_cast<uint32_t>(labels_.size())).first->second;
   }
 
-  std::vector<std::string_view> names_;
-  std::string bytes_;
+  KeyHasher key_;
   absl::flat_hash_map<std::string, uint32_t> labels_;
   absl::flat_hash_map<KeyHash, uint32_t> states_;
   absl::flat_hash_map<KeyHash, bool> changed_;

@@ -48,20 +48,26 @@ std::string state_label(const ItemRef& item, std::string_view attribute) {
 }
 
 Result<void> StateChanges::add(const ChangeRecord& record, std::string_view attribute) {
+  std::optional<std::string> counted;
+  if (record.before) counted = state_label(record.before, attribute);
+  return add_to(counted, record, attribute);
+}
+
+Result<void> StateChanges::add_to(std::optional<std::string>& counted, const ChangeRecord& record,
+                                  std::string_view attribute) {
   using Kind = ChangeRecord::Kind;
   if ((record.kind != Kind::kInsert && !record.before) || (record.kind != Kind::kRemove && !record.after)) {
     return invalid("record " + sequence_number(record.sequence) +
                    " of the stream has not both images: its StreamViewType must be NEW_AND_OLD_IMAGES");
   }
   const std::string_view gone = record.by_ttl ? kExpired : kRemoved;
-  const bool had = record.kind != Kind::kInsert;
   const bool has = record.kind != Kind::kRemove;
-  std::string from = had ? state_label(record.before, attribute) : std::string(kCreated);
+  std::string from = record.kind != Kind::kInsert ? state_label(record.before, attribute) : std::string(kCreated);
   std::string to = has ? state_label(record.after, attribute) : std::string(gone);
-  if (from == to) return {};
-  if (had) bump(items, from, -1);
+  if (counted) bump(items, *counted, -1);
   if (has) bump(items, to, 1);
-  ++moves[{std::move(from), std::move(to)}];
+  counted = has ? std::optional(to) : std::nullopt;
+  if (from != to) ++moves[{std::move(from), std::move(to)}];
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,9 @@ struct StateChanges {
 
   // kValidation for a record without the images that its kind has.
   Result<void> add(const ChangeRecord& record, std::string_view attribute);
+  // The same for an item that counts as `counted` now, whatever the old image says; empty: it does not count. Sets
+  // `counted` to what it counts as with this record.
+  Result<void> add_to(std::optional<std::string>& counted, const ChangeRecord& record, std::string_view attribute);
   size_t size() const { return items.size() + moves.size(); }
 };
 // The most entries that one record can add.

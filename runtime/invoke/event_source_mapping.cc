@@ -60,9 +60,8 @@ Result<void> EventSourceMapping::check_on_engine(const MappingDefinition& defini
                                                  const FunctionDefinition& function, size_t others) {
   const std::string who = "the event source mapping of table '" + definition.table + "': ";
   if (definition.tumbling_window > seconds(0)) return invalid(who + "tumbling windows are not served on an engine");
-  const std::string& handler = function.handler;
-  if (function.host == "native" && (handler == "trigger" || handler == "count_states")) {
-    return invalid(who + "the built-in function " + handler + " does not read the streams of an engine");
+  if (function.host == "native" && function.handler == "trigger") {
+    return invalid(who + "the built-in function trigger does not read the streams of an engine");
   }
   if (others < ShardedStreams::kReaders) return {};
   return fail(ErrorCode::kLimitExceeded, who + "two others read it, and an engine's shard has at most two readers");

@@ -31,8 +31,13 @@ std::string number_in(const ChangeRecord& record, const MappingShared& shared) {
 
 Payload payload_of(std::vector<ChangeRecord> records, std::string more, const MappingShared& shared) {
   StreamBatch batch{std::move(records), shared.source, std::move(more)};
-  if (shared.shards) batch.names = names_of(batch.records, *shared.shards);
+  if (shared.shards) {
+    batch.names = names_of(batch.records, *shared.shards);
+    batch.continuity = shared.shards->continuity();
+  }
+  const MappingDefinition& mapping = shared.definition;
   batch.lanes = shared.position.lanes.size();
+  batch.leaves_out = !mapping.filters.empty() || mapping.max_retries || mapping.max_record_age;
   return Payload(std::move(batch));
 }
 

@@ -20,6 +20,9 @@ struct StreamBatch {
   std::string more = {};               // JSON: members of the event beside Records, each with a comma before it.
   std::vector<RecordName> names = {};  // One for each record of an engine; empty on the embedded store.
   size_t lanes = 1;                    // The mapping's: with several, not all records come in order.
+  bool leaves_out = false;             // The mapping has filters, or gives records up.
+  // On an engine: two batches of a stream have the same text here only if no record between them was lost.
+  std::string continuity = {};
   bool is_of_engine() const { return !names.empty(); }
 };
 

@@ -1,5 +1,7 @@
 #include "streams/shards/sharded_stream.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -147,7 +149,13 @@ void ShardedStream::finish_if_over() {
   wake(readers_);
 }
 
-void ShardedStream::lost(const std::string& shard, std::string_view reason) const {
+std::string ShardedStream::continuity() const {
+  const ReaderStart& start = checkpoints_.start();
+  return fmt::format("{}/{}/{}", start.reader, start.number, lost_at_);
+}
+
+void ShardedStream::lost(const std::string& shard, std::string_view reason) {
+  lost_at_ = std::max(lost_at_ + 1, epoch_ms(parts_.scheduler.clock().wall()));
   parts_.log.warn("STREAM_RECORDS_LOST",
                   {{"table", reader_.table}, {"mapping", reader_.id}, {"shard", shard}, {"reason", reason}});
 }

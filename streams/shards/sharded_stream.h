@@ -85,6 +85,10 @@ class ShardedStream {
   size_t reading() const { return plan_.reading(); }  // The number of shards that are being read.
   size_t bytes() const { return order_.bytes(); }
 
+  // Differs from what it was for an earlier record of the stream if records in between were lost, as far as the engine
+  // lets see that, and for each start of the reader.
+  std::string continuity() const;
+
   // The engine's names of records that are not processed.
   const ShardOrder::Name* name(uint64_t sequence) const { return order_.name(sequence); }
 
@@ -118,7 +122,7 @@ class ShardedStream {
   void in_trouble(const std::string& shard, int failures, const Error& error);
   void take(const std::string& shard, Place& place, ShardRecords page);
   bool is_too_old(const ChangeRecord& record) const;
-  void lost(const std::string& shard, std::string_view reason) const;
+  void lost(const std::string& shard, std::string_view reason);
 
   bool has_room() const { return order_.bytes() < kMostBytes && order_.next() - order_.oldest() < kMostRecords; }
   Async<void> news(std::vector<Promise<bool>>& waiters, BootTime until);
@@ -139,6 +143,7 @@ class ShardedStream {
   std::map<std::string, std::string> latest_;  // By shard: iterators that open() got.
   std::optional<uint64_t> end_;
   std::map<std::string, std::string> trouble_;  // By shard, and that of lists at "".
+  int64_t lost_at_ = 0;  // The wall time of the last loss in milliseconds, or a little later; 0: none.
   std::vector<std::pair<std::string, ShardMark>> unsaved_;
   std::vector<std::string> unneeded_;  // Shards whose marks are to be removed.
   bool saving_ = false;

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import sys
@@ -502,6 +503,65 @@ class EngineDaemon(unittest.TestCase):
         for path in folder.iterdir():
             self.assertRegex(path.name, r"^[^_]+_[-.~0-9A-Za-z]+_[0-9]{40}(-[0-9]{40}\.jsonl|\.jsonl\.part)$")
         self.assertNotIn("CAPTURE_FAILED", daemon.log_path.read_text())
+
+    def count_template(self, **more):
+        """The table of Function.template(), whose states are counted in the table OrderCounts."""
+        with Function() as function:
+            path = function.template(self.place, **more)
+        resources = json.loads(path.read_text())["Resources"]
+        keys = [("counted", "HASH"), ("metric", "RANGE")]
+        resources["Counts"] = {"Type": "AWS::DynamoDB::Table", "Properties": {
+            "TableName": "OrderCounts", "BillingMode": "PAY_PER_REQUEST",
+            "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in keys],
+            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name, _ in keys]}}
+        resources["Seen"]["Properties"].update(Runtime="native", Handler="count_states", Timeout=900,
+                                               Environment={"Variables": {"METRICS_TABLE": "OrderCounts", "COUNT_ATTRIBUTE": "state"}})
+        path.write_text(json.dumps({"Resources": resources}))
+        return path
+
+    def counted(self, daemon):
+        """The counters that are not 0: by state and by move."""
+        page = daemon.dynamodb("Query", TableName="OrderCounts", ConsistentRead=True, KeyConditionExpression="counted = :c",
+                               ExpressionAttributeValues={":c": {"S": "Orders#state"}})
+        numbers = {item["metric"]["S"]: int(item.get("itemCount", item.get("moves", {"N": "0"}))["N"]) for item in page["Items"]}
+        return {metric: number for metric, number in numbers.items() if number}
+
+    def test_the_states_of_a_table_are_counted_over_kills(self):
+        """Also those of items that were there before the function was. Each move counts once."""
+        draw, states, expected = random.Random(7), {}, collections.Counter()
+
+        def move(daemon, item, state):
+            if state:
+                daemon.dynamodb("PutItem", TableName="Orders", Item={"id": {"S": item}, "v": {"N": str(draw.random())}, "state": {"S": state}})
+            else:
+                daemon.dynamodb("DeleteItem", TableName="Orders", Key={"id": {"S": item}})
+            before = states.pop(item, None)
+            if state:
+                states[item] = state
+            if before != (state or None):
+                expected[f"transition#{before or '(created)'}#{state or '(removed)'}"] += 1
+
+        def wanted():
+            return {**{f"state#{state}": number for state, number in collections.Counter(states.values()).items()}, **expected}
+
+        template = self.count_template()
+        without = json.loads(template.read_text())
+        del without["Resources"]["Seen"]
+        (self.place / "without.json").write_text(json.dumps(without))
+        daemon = self.reader(self.place / "without.json").start()
+        for number in range(150):
+            move(daemon, f"i-{number}", draw.choice("ABC"))
+        self.end(daemon)
+        for life in range(4):
+            daemon = self.reader(template).start()
+            for _ in range(80):
+                move(daemon, f"i-{draw.randrange(170)}", draw.choice(["A", "B", "C", "D", ""]))
+            if life < 3:
+                # In the middle of its work.
+                self.wait_for(daemon, lambda: sum(self.counted(daemon).values()) >= 10 * (life + 1))
+                daemon.kill()
+        self.wait_for(daemon, lambda: self.counted(daemon) == wanted())
+        self.assertEqual(daemon.log_path.read_text().count("COUNT_TABLE"), 1, "the lives share a log")
 
     def test_what_no_mapping_of_an_engine_has_is_refused(self):
         with Function() as function:

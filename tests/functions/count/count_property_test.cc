@@ -10,8 +10,6 @@
 namespace freshet {
 namespace {
 
-const char* const kStates[] = {"PENDING", "TAKEN", "SUCCESS", "DEAD"};
-
 class CountRun {
  public:
   CountRun(uint64_t seed, bool late) : world_(late, seed), random_(seed), seed_(seed) {}
@@ -37,7 +35,7 @@ class CountRun {
     const uint64_t what = random_.below(10);
     if (what == 0) world_.remove_parcel(id);
     if (what == 1) world_.put_parcel(id, std::nullopt);
-    if (what > 1) world_.put_parcel(id, Value(kStates[random_.below(4)]));
+    if (what > 1) world_.put_parcel(id, Value(CountWorld::kStates[random_.below(4)]));
   }
 
   // One batch, perhaps of what came before, perhaps ended on its way while the table is written to.

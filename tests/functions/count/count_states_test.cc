@@ -127,10 +127,6 @@ TEST_P(CountStates, TellsWhatExpired) {
   EXPECT_EQ(world.counters(), (Counters{{"transition#(created)#A", 1}, {"transition#A#(expired)", 1}}));
 }
 
-std::string why(const Result<std::string>& answer) {
-  return answer ? "no error: " + *answer : answer.error().message;
-}
-
 TEST_P(CountStates, SaysWhatIsWrong) {
   world.put_parcel("1", Value("A"));
   auto batch = world.batch(1);
@@ -140,9 +136,6 @@ TEST_P(CountStates, SaysWhatIsWrong) {
   holes.records.push_back(holes.records[0]);
   holes.records.back().sequence += 2;
   EXPECT_THAT(why(world.invoke(Payload(holes))), HasSubstr("no FilterCriteria and a ParallelizationFactor of 1"));
-  StreamBatch shards = batch;
-  shards.names.resize(shards.records.size());
-  EXPECT_THAT(why(world.invoke(Payload(shards))), HasSubstr("does not read the streams of an engine"));
   auto keys = batch;
   keys.source.view = StreamView::kKeysOnly;
   EXPECT_THAT(why(world.invoke(Payload(keys))), HasSubstr("the stream of table Parcels is KEYS_ONLY"));

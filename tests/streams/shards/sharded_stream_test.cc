@@ -209,9 +209,11 @@ TEST(ShardedStream, ARestartGoesOnWhereItStopped) {
   world.engine.write(0);
   world.read();  // Not saved.
   world.engine.write(1);
+  const std::string before = world.stream->continuity();
   world.restart();
   world.attach();
   EXPECT_EQ(world.texts(world.read()), (Texts{"i0:2", "i1:2"}));
+  EXPECT_EQ(world.stream->continuity(), before);
   EXPECT_EQ(world.log.count("STREAM_RECORDS_LOST"), 0u);
 }
 
@@ -237,8 +239,18 @@ TEST(ShardedStream, ARestartLongAfterTheRetentionPassesTheTrimWithAWarning) {
   world.engine.write(2);
   world.engine.trim(world.engine.last_number() - 1);
   world.attach();
+  const std::string before = world.stream->continuity();
   EXPECT_EQ(world.texts(world.read()), (Texts{"i2:1"}));
   EXPECT_EQ(world.log.count("STREAM_RECORDS_LOST"), 1u);
+  EXPECT_NE(world.stream->continuity(), before);
+}
+
+TEST(ShardedStream, AReaderThatIsMadeAnewHasAContinuityOfItsOwn) {
+  ShardWorld world;
+  world.begin();
+  const std::string before = world.stream->continuity();
+  world.begin(true);
+  EXPECT_NE(world.stream->continuity(), before);
 }
 
 TEST(ShardedStream, AShardThatIsGoneIsPassedWithAWarning) {
