@@ -148,6 +148,22 @@ Async<Result<Page>> OwnedTables::complete(const QueryInput& query, Page page, si
   co_return page;
 }
 
+// Writes may have been answered while the rest of the page was read.
+void OwnedTables::drop_moved(const QueryInput& query, Page& page) {
+  const TableDefinition* table = recent_.definition(query.table);
+  const IndexDefinition* index = table == nullptr ? nullptr : table->index(query.index);
+  if (!index) return;
+  std::vector<ItemRef> items(page.items.size());
+  const NarrowPage shown(*index, query, page.items);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const auto known = remembered(query.table, key_in(page.items[i].decode(), query.table));
+    items[i] = !known ? page.items[i] : shown.shows(i, *known) ? *known : ItemRef();
+  }
+  std::erase_if(items, [](const ItemRef& item) { return !item; });
+  page.items = std::move(items);
+  page.count = page.items.size();
+}
+
 // A read has shown that an index is behind, or that somebody else has written the item: the next pages are right, and
 // the table is counted again. A write under way knows more.
 void OwnedTables::has_moved(const std::string& table, const Item& key, ItemRef now, uint64_t call) {
@@ -168,17 +184,26 @@ Item OwnedTables::place_in(const KeySchema& index, const ItemRef& item, const st
   return place;
 }
 
-// Reads further pages if items of a page turn out to have moved: a caller that wants ten items gets ten.
 Async<Result<Page>> OwnedTables::query(QueryInput input) {
   if (input.index.empty() || input.count_only || !input.projection.empty() ||
       FRESHET_PLANTED("fleet-own-writes-forgotten")) {
     auto work = store_.query(std::move(input));
     co_return co_await work;
   }
-  constexpr int kMostPages = 4;
   std::vector<std::string> tables{input.table};
   co_await know_tables(std::move(tables));
   recent_.expire(now());
+  QueryInput asked = input;
+  bool has_waited = input.whole_items || input.current_items;
+  auto page = co_await read_pages(std::move(input), has_waited);
+  if (page && has_waited) drop_moved(asked, *page);
+  co_return page;
+}
+
+// Reads further pages if items of a page turn out to have moved: a caller that wants ten items gets ten. Then it sets
+// `has_waited`, because the first items may have moved meanwhile, too.
+Async<Result<Page>> OwnedTables::read_pages(QueryInput input, bool& has_waited) {
+  constexpr int kMostPages = 4;
   const uint32_t limit = input.limit;
   const bool keeps_page =
       input.may_be_old.count() > 0 && limit > 0 && input.exclusive_start_key.empty() && recent_.can_correct(input);
@@ -221,6 +246,7 @@ Async<Result<Page>> OwnedTables::query(QueryInput input) {
     out.last_evaluated_key = std::move(right.last_evaluated_key);
     const bool is_short = limit != 0 && out.items.size() < limit && masked > 0;
     if (!is_short || out.last_evaluated_key.empty() || pages == kMostPages) co_return out;
+    has_waited = true;
     input.limit = limit - static_cast<uint32_t>(out.items.size());
     input.exclusive_start_key = out.last_evaluated_key;
   }

@@ -143,6 +143,8 @@ class OwnedTables final : public Tables {
   class NarrowPage;
   void has_moved(const std::string& table, const Item& key, ItemRef now, uint64_t call);
   Async<Result<Page>> complete(const QueryInput& query, Page page, size_t& gone);
+  Async<Result<Page>> read_pages(QueryInput input, bool& has_waited);
+  void drop_moved(const QueryInput& query, Page& page);
   Async<Result<std::vector<ItemRef>>> current_items(std::string table, std::vector<Item> keys);
   // Empty also while the outcome of a write is not known.
   std::optional<ItemRef> remembered(const std::string& table, const Item& key) const;

@@ -148,6 +148,31 @@ TEST_F(WholeItems, WhatIsForgottenDuringTheReadIsThere) {
   EXPECT_GT(forgotten, 0);
 }
 
+// A take of this process may take a task while another one still reads its page, and be done with it, too.
+TEST_F(WholeItems, WhatMovesDuringTheReadIsNotThere) {
+  for (int i = 0; i < 60; ++i) put_by_another("t" + std::to_string(i), i);
+  int moved = 0;
+  for (int offset = 0; offset < 40; ++offset) {
+    const std::string first = "first" + std::to_string(offset);
+    put_by_another(first, 1000 + offset);
+    world.pass(seconds(1));
+    const ItemRef seen = world.read(world.engine, first);
+    auto reading = world.owned.query(pending(50));
+    world.pass(milliseconds(offset));
+    std::vector<EditItemInput> one{OwnedWorld::moving(seen, "TAKEN")};
+    auto moving = world.owned.edit_many(std::move(one));
+    while (!moving.is_ready()) world.pass(milliseconds(1));
+    ASSERT_TRUE(moving.take()[0]);
+    const bool is_over = reading.is_ready();
+    const auto page = world.wait(std::move(reading));
+    ASSERT_TRUE(page);
+    if (is_over) continue;
+    ++moved;
+    EXPECT_NE(page->items.at(0).decode().string_or("id"), first) << offset;
+  }
+  EXPECT_GT(moved, 3);
+}
+
 // The engine judges a filter by what the index shows.
 TEST_F(WholeItems, WhatNoLongerFitsTheFilterIsLeftOut) {
   TableDefinition table = world.wait(world.owned.describe_table("Things"))->definition;
