@@ -156,7 +156,10 @@ void OwnedTables::drop_moved(const QueryInput& query, Page& page) {
   std::vector<ItemRef> items(page.items.size());
   const NarrowPage shown(*index, query, page.items);
   for (size_t i = 0; i < items.size(); ++i) {
-    const auto known = remembered(query.table, key_in(page.items[i].decode(), query.table));
+    Item key;
+    for (const KeyAttribute* one : table->keys.attributes())
+      key.set(one->name, page.items[i].find(one->name)->decode());
+    const auto known = remembered(query.table, key);
     items[i] = !known ? page.items[i] : shown.shows(i, *known) ? *known : ItemRef();
   }
   std::erase_if(items, [](const ItemRef& item) { return !item; });

@@ -14,6 +14,7 @@ constexpr uint64_t kChangedItems = 6;
 Json write_of(const std::string& item, int64_t version) {
   const Json number = {{"N", std::to_string(version)}};
   Json input = {{"TableName", kChangedTable}, {"Item", {{"id", {{"S", item}}}, {"version", number}}}};
+  input["Item"]["state"] = {{"S", state_of_version(version)}};
   // A write that arrives late changes nothing.
   input["ConditionExpression"] = "attribute_not_exists(version) OR version < :version";
   input["ExpressionAttributeValues"] = {{":version", number}};
@@ -21,6 +22,10 @@ Json write_of(const std::string& item, int64_t version) {
 }
 
 }  // namespace
+
+std::string state_of_version(int64_t version) {
+  return "s" + std::to_string(version % 7 / 2);
+}
 
 Async<void> change_item(FleetStage& stage, Random& random, std::string item) {
   const int64_t version = ++stage.versions[item];

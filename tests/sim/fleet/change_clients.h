@@ -1,6 +1,7 @@
 // Clients of the table whose changes drive a function of the fleet (fleet_plan.h, has_mapping).
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/async.h"
@@ -9,6 +10,8 @@
 
 namespace freshet::fleet_sim {
 
+// The state that an item has in that version.
+std::string state_of_version(int64_t version);
 // Writes the next version of the item, until it is known to be there.
 Async<void> change_item(FleetStage& stage, Random& random, std::string item);
 // Writes one item after the other.

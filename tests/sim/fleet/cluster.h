@@ -120,7 +120,7 @@ class Cluster {
   SimWaiter waiter_{clock_};
   NodeNetwork outside_network_{network_, 1};
   EngineFaults engine_faults_;
-  ShardTree shards_{plan_.seed * 3'141'592'653 + 47, trace_};
+  ShardTree shards_{plan_.seed * 3'141'592'653 + 47, plan_.has_counts ? 2u : 1u, trace_};
   Loop outside_;
   std::unique_ptr<IoThread> outside_io_;
   std::unique_ptr<FleetNode> engine_;

@@ -7,6 +7,7 @@
 #include "tests/sim/fleet/change_clients.h"
 #include "tests/sim/fleet/changes_judge.h"
 #include "tests/sim/fleet/cluster.h"
+#include "tests/sim/fleet/counts_judge.h"
 #include "tests/sim/fleet/exams.h"
 #include "tests/sim/fleet/fleet_clients.h"
 #include "tests/sim/fleet/policy_clients.h"
@@ -232,6 +233,7 @@ class FleetMachine {
   // Every task has ended, in the engine, and every change is processed.
   Async<bool> is_done() {
     unrested_ = changes_.unprocessed();
+    if (unrested_.empty() && plan_.has_counts) unrested_ = co_await miscounted(stage_);
     if (unrested_.empty()) unrested_ = events_.unrun();
     if (unrested_.empty()) unrested_ = topic_.undelivered();
     if (!unrested_.empty()) co_return false;

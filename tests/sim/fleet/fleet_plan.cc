@@ -120,6 +120,7 @@ bool FleetRunPlan::has(const std::string& what) const {
   if (what == "topic") return has_topic;
   if (what == "policies") return has_policies;
   if (what == "splits") return has_splits;
+  if (what == "counts") return has_counts;
   return faults.contains(what);
 }
 
@@ -162,6 +163,8 @@ FleetRunPlan draw_fleet_plan(uint64_t seed, const std::set<std::string>& without
   plan.lanes = draw_between(mapping, 1, 3);
   const bool splits = Random(seed * 5'495'733'282'211'617'407 + 43).below(3) > 0;
   plan.has_splits = plan.has_mapping && splits && !without.contains("splits");
+  const bool counts = Random(seed * 2'549'297'995'355'413'924 + 47).below(2) == 0;
+  plan.has_counts = plan.has_mapping && counts && !without.contains("counts");
   plan.is_sparse = Random(seed * 2'862'933'555'777'941 + 23).below(2) == 0;
   plan.has_events = plan.has_mapping && Random(seed * 2'862'933'555'777'941 + 17).below(2) == 0;
   return plan;
@@ -175,6 +178,7 @@ std::string to_string(const FleetRunPlan& plan) {
   if (plan.has_schedule) out += " schedule";
   if (plan.has_mapping) out += " mapping with " + std::to_string(plan.lanes) + " lanes";
   if (plan.has_splits) out += " splits";
+  if (plan.has_counts) out += " counts";
   if (plan.has_events) out += " events";
   if (plan.is_sparse) out += " sparse";
   if (plan.has_policies) out += " policies";

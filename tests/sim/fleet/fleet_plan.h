@@ -15,6 +15,7 @@ inline constexpr const char* kScheduledQueue = "Scheduled";
 inline constexpr milliseconds kSchedulePeriod{10'000};
 inline constexpr const char* kChangedTable = "Changes";
 inline constexpr const char* kChangedFunction = "WatchFunction";
+inline constexpr const char* kCountsTable = "ChangeCounts";
 inline constexpr const char* kMappingUnit = "mapping/WatchFunctionChange";
 inline constexpr const char* kRunQueue = "Runs";
 inline constexpr const char* kTopic = "Orders.fifo";
@@ -33,6 +34,7 @@ struct FleetRunPlan {
   bool has_mapping = false;   // The changes of a table drive a function.
   int lanes = 1;              // Its parallelization factor.
   bool has_splits = false;    // Its stream has several shards, which are split, merged and trimmed.
+  bool has_counts = false;    // A second function counts the states of that table's items.
   bool has_events = false;    // Clients invoke that function asynchronously.
   bool is_sparse = false;     // The first queue has layout `fleet`.
   bool has_runs = false;      // There is a further queue, whose tasks are done by programs on all members.
@@ -48,7 +50,7 @@ struct FleetRunPlan {
   int subscribers = 1;     // The functions that get its messages.
   int publishers = 1;
   bool has_policies = false;  // Clients change the queues' policies.
-  // `what`: a fault, or a part of the plan ("lag", "runs", "topic", "policies", "splits").
+  // `what`: a fault, or a part of the plan ("lag", "runs", "topic", "policies", "splits", "counts").
   bool has(const std::string& what) const;
   // All queues but that of the schedule.
   std::vector<std::string> judged_queues() const;

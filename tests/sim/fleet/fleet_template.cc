@@ -20,7 +20,7 @@ constexpr const char* kMapping = R"(
       BillingMode: PAY_PER_REQUEST
       AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
       KeySchema: [{AttributeName: id, KeyType: HASH}]
-      StreamSpecification: {StreamViewType: NEW_IMAGE}
+      StreamSpecification: {StreamViewType: NEW_AND_OLD_IMAGES}
   WatchFunction:
     Type: AWS::Serverless::Function
     Properties:
@@ -37,6 +37,29 @@ constexpr const char* kMapping = R"(
             StartingPosition: TRIM_HORIZON
             BatchSize: 10
             ParallelizationFactor: @lanes
+)";
+
+// A function that counts the states of that table's items.
+constexpr const char* kCounts = R"(
+  CountsTable:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: @metrics
+      BillingMode: PAY_PER_REQUEST
+      AttributeDefinitions: [{AttributeName: counted, AttributeType: S}, {AttributeName: metric, AttributeType: S}]
+      KeySchema: [{AttributeName: counted, KeyType: HASH}, {AttributeName: metric, KeyType: RANGE}]
+  CountFunction:
+    Type: AWS::Serverless::Function
+    Properties:
+      Runtime: native
+      Handler: count_states
+      Timeout: 60
+      Environment:
+        Variables: {METRICS_TABLE: !Ref CountsTable, COUNT_ATTRIBUTE: state}
+      Events:
+        Change:
+          Type: DynamoDB
+          Properties: {Stream: !GetAtt ChangedTable.StreamArn, StartingPosition: TRIM_HORIZON, BatchSize: 20}
 )";
 
 constexpr const char* kOrders = R"(
@@ -118,6 +141,7 @@ std::string resources_of(const FleetRunPlan& plan) {
                              {"code", sim::sources() + "/tests/sim/machine/program/"},
                              {"lanes", std::to_string(plan.lanes)}});
   }
+  if (plan.has_counts) out += filled(kCounts, {{"metrics", kCountsTable}});
   if (plan.has_topic) out += filled(kOrders, {{"topic", kTopic}});
   for (int i = 0; plan.has_topic && i < plan.subscribers; ++i) {
     out += filled(kSubscriber, {{"function", kSubscribers[i]},

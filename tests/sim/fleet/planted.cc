@@ -49,6 +49,8 @@ const std::vector<PlantedFault>& planted_faults() {
       {"fleet-misplaced-left", false, "a task that a client put gets no place in layout fleet"},
       {"fleet-own-writes-not-in-page", false,
        "a take that uses the page of another one does not see what was written since"},
+      {"fleet-change-counted-again", false, "a change that comes again is counted again", "counts"},
+      {"fleet-count-unconditional", false, "a daemon counts although another one has counted since", "counts"},
       {"fleet-child-before-parent", false, "a shard is read before its parent is read to its end", "splits"},
       {"fleet-left-unsaid", false, "a member that gives up a queue does not say what it has in work", "runs"},
       {"fleet-left-ends-early", false, "a member says too early that it has nothing of a queue in work any more",

@@ -31,7 +31,8 @@ uint64_t number_of(const ShardRecord& record) {
 
 }  // namespace
 
-ShardTree::ShardTree(uint64_t seed, sim::Trace& trace) : random_(seed), trace_(trace) {
+ShardTree::ShardTree(uint64_t seed, size_t readers, sim::Trace& trace)
+    : random_(seed), readers_(readers), trace_(trace) {
   add({}, 0, kSlots, 1);
   next_ = 2 + random_.below(kMostChanges);
 }
@@ -91,7 +92,11 @@ void ShardTree::merge(size_t one, size_t other, uint64_t number) {
 void ShardTree::over(const std::string& mark) {
   const auto shard =
       std::find_if(shards_.begin(), shards_.end(), [&](const Shard& one) { return mark.ends_with(one.id); });
-  if (shard == shards_.end() || shard->end == 0 || shard->is_trimmed || random_.below(20) != 0) return;
+  if (shard == shards_.end() || shard->end == 0 || shard->is_trimmed) return;
+  std::set<std::string>& readers = finished_by_[shard->id];
+  readers.insert(mark.substr(0, mark.find('/')));
+  // An engine keeps changes for a day: no reader is so far behind.
+  if (readers.size() < readers_ || random_.below(20) != 0) return;
   shard->is_trimmed = true;
   trace_.saw("engine a shard is trimmed");
 }

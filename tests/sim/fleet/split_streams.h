@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,12 +35,12 @@ class ShardTree {
     }
   };
 
-  // The trace outlives it.
-  ShardTree(uint64_t seed, sim::Trace& trace);
+  // `readers`: how many there are. The trace outlives it.
+  ShardTree(uint64_t seed, size_t readers, sim::Trace& trace);
 
   // A reader has come to the change of that number: what was to happen before it has happened.
   void saw(uint64_t number);
-  // A reader has finished the shard whose id is the end of `mark`.
+  // The reader whose name `mark` begins with has finished the shard whose id it ends with.
   void over(const std::string& mark);
   // One page of a list, as an engine gives it.
   ShardPage list(EngineStream stream, const std::string& after);
@@ -55,8 +57,10 @@ class ShardTree {
   void add(std::vector<std::string> parents, int from, int to, uint64_t first);
 
   Random random_;
+  const size_t readers_;
   sim::Trace& trace_;
   std::vector<Shard> shards_;
+  std::map<std::string, std::set<std::string>> finished_by_;  // By shard: readers.
   bool lacks_some_ = true;
   uint64_t next_ = 0;  // The number before which the next change of the shards happens.
 };
