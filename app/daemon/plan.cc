@@ -196,10 +196,14 @@ Result<void> read_keys(const DaemonOptions& options, PlannedFacts& plan) {
   if (options.member_credentials.empty()) return {};
   if (!options.fleet) return invalid("--member-credentials needs --fleet");
   auto members = Credentials::read(options.member_credentials);
-  if (!members) return fail(std::move(members.error()));
+  if (!members) return invalid("--member-credentials: " + members.error().message);
   auto all = plan.credentials->and_of(*members);
   if (!all) return invalid("--credentials and --member-credentials: " + all.error().message);
   plan.all_credentials = std::move(*all);
+  if (members->strongest().role < Role::kOperate) {
+    plan.warnings.push_back(
+        "--member-credentials has no key with the role operate or admin: the daemons share no tasks");
+  }
   plan.member_credentials = std::move(*members);
   return {};
 }

@@ -8,6 +8,18 @@
 
 namespace freshet {
 
+namespace {
+
+Item key_of(const ItemRef& item, const KeySchema& keys) {
+  Item key;
+  for (const KeyAttribute* one : keys.attributes()) {
+    if (const auto value = item.find(one->name)) key.set(one->name, value->decode());
+  }
+  return key;
+}
+
+}  // namespace
+
 std::optional<Page> OwnedTables::known_page(const QueryInput& query) {
   const auto* kept = pages_.find(query, now());
   if (kept == nullptr) return std::nullopt;
@@ -28,7 +40,9 @@ std::optional<ItemRef> OwnedTables::remembered(const std::string& table, const I
 }
 
 // The current items with these keys, null for one that is gone: those that are remembered, and the others by a read.
-Async<Result<std::vector<ItemRef>>> OwnedTables::current_items(std::string table, std::vector<Item> keys) {
+// Sets `has_waited` if it reads any.
+Async<Result<std::vector<ItemRef>>> OwnedTables::current_items(std::string table, std::vector<Item> keys,
+                                                               bool& has_waited) {
   std::vector<ItemRef> items(keys.size());
   std::vector<size_t> asked;
   std::vector<GetItemInput> reads;
@@ -45,6 +59,7 @@ Async<Result<std::vector<ItemRef>>> OwnedTables::current_items(std::string table
     reads.push_back(std::move(get));
   }
   if (reads.empty()) co_return items;
+  has_waited = true;
   const auto answers = co_await read_many(std::move(reads));
   for (size_t n = 0; n < asked.size(); ++n) {
     if (!answers[n]) co_return fail(answers[n].error());
@@ -60,7 +75,10 @@ Async<Result<std::vector<ItemRef>>> OwnedTables::current_items(std::string table
 class OwnedTables::NarrowPage {
  public:
   NarrowPage(const IndexDefinition& index, const QueryInput& query, const std::vector<ItemRef>& items)
-      : index_(index), up_to_(query.whole_up_to), items_(items) {}
+      : index_(index),
+        is_exact_(index.projection == Projection::kAll && !query.filter.empty()),
+        up_to_(query.whole_up_to),
+        items_(items) {}
   bool must_be_whole(size_t i) const {
     const auto sort = index_.keys.sort ? items_[i].find(index_.keys.sort->name) : std::nullopt;
     if (!up_to_ || !sort || sort->type() != Type::kNumber) return true;
@@ -69,6 +87,7 @@ class OwnedTables::NarrowPage {
   // True if the index would show the item as it shows the i-th.
   bool shows(size_t i, const ItemRef& now) const {
     if (!now) return false;
+    if (is_exact_) return items_[i].decode() == now.decode();
     const auto attributes = index_.keys.attributes();
     return std::all_of(attributes.begin(), attributes.end(),
                        [&](const KeyAttribute* one) { return is_same(i, now, one->name); }) &&
@@ -89,24 +108,28 @@ class OwnedTables::NarrowPage {
     return left && right ? left->decode() == right->decode() : !left && !right;
   }
   const IndexDefinition index_;
+  const bool is_exact_;  // A filter may have looked at any attribute.
   const std::optional<int64_t> up_to_;
   const std::vector<ItemRef>& items_;
 };
 
-// The whole items of a page, if the query asks for them, and its index does not have them or is not trusted. Adds to
-// `gone` the number of those that it leaves out because they have changed. The page ends early after about a megabyte,
-// or before the first items that cannot be read; `last_evaluated_key` then says where. `query` and `gone` outlive the
-// work.
-Async<Result<Page>> OwnedTables::complete(const QueryInput& query, Page page, size_t& gone) {
+// The whole items of a page, if the query asks for them, and its index does not have them or is not trusted. Counts
+// those that it leaves out because they have changed. The page ends early after about a megabyte, or before the first
+// items that cannot be read; `last_evaluated_key` then says where. If the index has all attributes, items that cannot
+// be read come as it shows them. `query` and `work` outlive the Async.
+Async<Result<Page>> OwnedTables::complete(const QueryInput& query, Page page, PageWork& work) {
   constexpr size_t kFirstPortion = 16;
   constexpr size_t kLargestPortion = 100;
   constexpr size_t kMostBytes = 1u << 20;
   if (!(query.whole_items || query.current_items) || page.items.empty()) co_return page;
   const TableDefinition* table = recent_.definition(query.table);
   const IndexDefinition* index = table == nullptr ? nullptr : table->index(query.index);
+  if (!index && !query.whole_items) co_return page;
   if (!index) co_return fail(ErrorCode::kUnavailable, "index '" + query.index + "' cannot be looked at: try again");
-  if (index->projection == Projection::kAll && !query.current_items) co_return page;
+  const bool is_wide = index->projection == Projection::kAll;
+  if (is_wide && !query.current_items) co_return page;
   const KeySchema index_keys = index->keys;
+  const KeySchema table_keys = table->keys;
   const NarrowPage narrow(*index, query, page.items);
   std::vector<ItemRef> items(page.items.size());
   size_t bytes = 0;
@@ -121,22 +144,27 @@ Async<Result<Page>> OwnedTables::complete(const QueryInput& query, Page page, si
       items[i] = page.items[i];
       if (!narrow.must_be_whole(i)) continue;
       places.push_back(i);
-      keys.push_back(key_in(page.items[i].decode(), query.table));
+      keys.push_back(key_of(page.items[i], table_keys));
     }
     std::vector<Item> asked = keys;
     std::string name = query.table;
     const uint64_t call = recent_.begin_call();
-    auto current = co_await current_items(std::move(name), std::move(asked));
+    auto current = co_await current_items(std::move(name), std::move(asked), work.has_waited);
     if (!current) failed = std::move(current.error());
     for (size_t n = 0; n < places.size() && !failed; ++n) {
       ItemRef& now = (*current)[n];
       bytes += now ? now.encoded().size() : 0;
       const bool is_there = narrow.shows(places[n], now);
       items[places[n]] = is_there ? now : ItemRef();
-      gone += is_there ? 0 : 1;
+      work.gone += is_there ? 0 : 1;
       if (!is_there) has_moved(query.table, keys[n], std::move(now), call);
     }
     if (!failed) end = stop;
+  }
+  if (failed && is_wide) {
+    const auto unread = static_cast<ptrdiff_t>(std::exchange(end, items.size()));
+    std::copy(page.items.begin() + unread, page.items.end(), items.begin() + unread);
+    failed.reset();
   }
   while (end > 0 && !narrow.may_end(end)) --end;
   if (end == 0 && failed) co_return fail(std::move(*failed));
@@ -156,10 +184,7 @@ void OwnedTables::drop_moved(const QueryInput& query, Page& page) {
   std::vector<ItemRef> items(page.items.size());
   const NarrowPage shown(*index, query, page.items);
   for (size_t i = 0; i < items.size(); ++i) {
-    Item key;
-    for (const KeyAttribute* one : table->keys.attributes())
-      key.set(one->name, page.items[i].find(one->name)->decode());
-    const auto known = remembered(query.table, key);
+    const auto known = remembered(query.table, key_of(page.items[i], table->keys));
     items[i] = !known ? page.items[i] : shown.shows(i, *known) ? *known : ItemRef();
   }
   std::erase_if(items, [](const ItemRef& item) { return !item; });
@@ -196,25 +221,26 @@ Async<Result<Page>> OwnedTables::query(QueryInput input) {
   std::vector<std::string> tables{input.table};
   co_await know_tables(std::move(tables));
   recent_.expire(now());
-  QueryInput asked = input;
-  bool has_waited = input.whole_items || input.current_items;
-  auto page = co_await read_pages(std::move(input), has_waited);
-  if (page && has_waited) drop_moved(asked, *page);
+  QueryInput asked;  // As far as drop_moved() needs it.
+  asked.table = input.table;
+  asked.index = input.index;
+  asked.filter = input.filter;
+  PageWork work;
+  auto page = co_await read_pages(std::move(input), work);
+  if (page && work.has_waited) drop_moved(asked, *page);
   co_return page;
 }
 
-// Reads further pages if items of a page turn out to have moved: a caller that wants ten items gets ten. Then it sets
-// `has_waited`, because the first items may have moved meanwhile, too.
-Async<Result<Page>> OwnedTables::read_pages(QueryInput input, bool& has_waited) {
+// Reads further pages if items of a page turn out to have moved: a caller that wants ten items gets ten.
+Async<Result<Page>> OwnedTables::read_pages(QueryInput input, PageWork& work) {
   constexpr int kMostPages = 4;
   const uint32_t limit = input.limit;
   const bool keeps_page =
       input.may_be_old.count() > 0 && limit > 0 && input.exclusive_start_key.empty() && recent_.can_correct(input);
   if (keeps_page) {
     if (auto known = known_page(input)) {
-      size_t gone = 0;
-      auto whole = co_await complete(input, std::move(*known), gone);
-      if (!whole || gone == 0) co_return whole;
+      auto whole = co_await complete(input, std::move(*known), work);
+      if (!whole || work.gone == 0) co_return whole;
     }
   }
   Page out;
@@ -237,7 +263,8 @@ Async<Result<Page>> OwnedTables::read_pages(QueryInput input, bool& has_waited) 
     Page right = recent_.corrected(input, std::move(*page), asked, masked);
     for (auto& doubt : recent_.take_doubts()) scope_.spawn(look_at_lag(std::move(doubt)));
     end_lags();
-    auto whole = co_await complete(input, std::move(right), masked);
+    work.gone = masked;
+    auto whole = co_await complete(input, std::move(right), work);
     if (!whole && !out.items.empty()) co_return out;
     if (!whole) co_return whole;
     right = std::move(*whole);
@@ -247,9 +274,9 @@ Async<Result<Page>> OwnedTables::read_pages(QueryInput input, bool& has_waited) 
     out.scanned_bytes += right.scanned_bytes;
     out.billed_bytes += right.billed_bytes;
     out.last_evaluated_key = std::move(right.last_evaluated_key);
-    const bool is_short = limit != 0 && out.items.size() < limit && masked > 0;
+    const bool is_short = limit != 0 && out.items.size() < limit && work.gone > 0;
     if (!is_short || out.last_evaluated_key.empty() || pages == kMostPages) co_return out;
-    has_waited = true;
+    work.has_waited = true;
     input.limit = limit - static_cast<uint32_t>(out.items.size());
     input.exclusive_start_key = out.last_evaluated_key;
   }

@@ -142,10 +142,14 @@ class OwnedTables final : public Tables {
   static uint64_t hash_of(const Item& key);  // As KeptBooks knows the item.
   class NarrowPage;
   void has_moved(const std::string& table, const Item& key, ItemRef now, uint64_t call);
-  Async<Result<Page>> complete(const QueryInput& query, Page page, size_t& gone);
-  Async<Result<Page>> read_pages(QueryInput input, bool& has_waited);
+  struct PageWork {
+    size_t gone = 0;          // The items that were left out of the last page that was read.
+    bool has_waited = false;  // Since the first items were found to be current: they may have moved meanwhile.
+  };
+  Async<Result<Page>> complete(const QueryInput& query, Page page, PageWork& work);
+  Async<Result<Page>> read_pages(QueryInput input, PageWork& work);
   void drop_moved(const QueryInput& query, Page& page);
-  Async<Result<std::vector<ItemRef>>> current_items(std::string table, std::vector<Item> keys);
+  Async<Result<std::vector<ItemRef>>> current_items(std::string table, std::vector<Item> keys, bool& has_waited);
   // Empty also while the outcome of a write is not known.
   std::optional<ItemRef> remembered(const std::string& table, const Item& key) const;
   Item place_in(const KeySchema& index, const ItemRef& item, const std::string& table) const;

@@ -40,7 +40,6 @@ TEST(DaemonPlanTest, ATimeoutThatMayEndTasksInWorkIsAWarning) {
             "");
 }
 
-// The line in which the template defines it.
 class KeyFiles : public ::testing::Test {
  protected:
   KeyFiles() {
@@ -50,7 +49,8 @@ class KeyFiles : public ::testing::Test {
     options.data = kMemoryDirectory;
   }
   static std::string file(const std::string& name, const std::string& key, const std::string& role) {
-    const std::string path = ::testing::TempDir() + "/keys-" + name;
+    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    const std::string path = ::testing::TempDir() + "/" + test + "-" + name;
     std::ofstream(path) << "[k]\naws_access_key_id=" << key << "\naws_secret_access_key=s\nfreshet_role=" << role
                         << "\n";
     ::chmod(path.c_str(), 0600);
@@ -68,6 +68,9 @@ TEST_F(KeyFiles, MembersHaveKeysOfTheirOwn) {
   EXPECT_FALSE(plan->credentials->find("MEMBER")) << "nobody signs in to the dashboard with it";
   EXPECT_TRUE(plan->all_credentials->find("MEMBER"));
   EXPECT_TRUE(plan->all_credentials->find("CLIENT"));
+  const size_t warnings = plan->warnings.size();
+  options.member_credentials = file("members", "MEMBER", "work");
+  EXPECT_EQ(plan_daemon(options)->warnings.size(), warnings + 1);
 }
 
 TEST_F(KeyFiles, MembersHaveTheKeysOfClientsOtherwise) {
@@ -85,11 +88,16 @@ TEST_F(KeyFiles, WhatMakesNoSenseIsRefused) {
   options.member_credentials = file("members", "SAME", "operate");
   EXPECT_EQ(why(), "--member-credentials needs --credentials: without it, requests need no signature");
   options.credentials = file("clients", "SAME", "work");
-  EXPECT_EQ(why(), "--credentials and --member-credentials: the key SAME is in both files");
+  EXPECT_EQ(why(),
+            "--credentials and --member-credentials: the key SAME is in both files with another secret, session token "
+            "or role");
+  options.credentials = file("clients", "SAME", "operate");
+  EXPECT_EQ(why(), "") << "while the key moves from one file to the other";
   options.fleet = false;
   EXPECT_EQ(why(), "--member-credentials needs --fleet");
 }
 
+// The line in which the template defines it.
 TEST(DaemonPlanTest, AWarningNamesTheLine) {
   DaemonOptions options;
   options.deploy.path = source_dir() + "/config/lifo-sample.yaml";

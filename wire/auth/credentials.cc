@@ -76,10 +76,9 @@ Result<Credentials> Credentials::parse(std::string_view text, const std::string&
     if (key.id.empty() && key.secret.empty()) continue;  // A section with settings for another purpose.
     if (!is_key_id(key.id)) return wrong(section.line, "aws_access_key_id must be 1 to 128 letters, digits, _ or -");
     if (key.secret.empty()) return wrong(section.line, "aws_secret_access_key is missing");
-    if (credentials.first_.empty()) credentials.first_ = key.id;
     if (credentials.keys_.contains(key.id)) return wrong(section.line, "the key " + key.id + " is there twice");
-    const std::string id = key.id;
-    credentials.keys_.emplace(id, std::move(key));
+    credentials.in_order_.push_back(key.id);
+    credentials.keys_.emplace(credentials.in_order_.back(), std::move(key));
   }
   if (credentials.keys_.empty()) return invalid(name + ": there is no aws_access_key_id in it");
   return credentials;
@@ -99,8 +98,13 @@ Result<Credentials> Credentials::read(const std::string& path) {
 
 Result<Credentials> Credentials::and_of(const Credentials& other) const {
   Credentials both = *this;
-  for (const auto& [id, key] : other.keys_) {
-    if (!both.keys_.try_emplace(id, key).second) return invalid("the key " + id + " is in both files");
+  for (const std::string& id : other.in_order_) {
+    const AccessKey& key = other.keys_.at(id);
+    const auto [known, is_new] = both.keys_.try_emplace(id, key);
+    if (is_new) both.in_order_.push_back(id);
+    if (known->second != key) {
+      return invalid("the key " + id + " is in both files with another secret, session token or role");
+    }
   }
   return both;
 }
@@ -112,7 +116,8 @@ const AccessKey* Credentials::find(std::string_view id) const {
 
 const AccessKey& Credentials::strongest() const {
   const AccessKey* best = &first();
-  for (const auto& [id, key] : keys_) {
+  for (const std::string& id : in_order_) {
+    const AccessKey& key = keys_.at(id);
     if (key.role > best->role) best = &key;
   }
   return *best;

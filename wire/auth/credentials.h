@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "wire/api/role.h"
@@ -22,6 +23,7 @@ struct AccessKey {
   std::string secret;
   std::string token;  // Empty: the key has no session token.
   Role role = Role::kAdmin;
+  bool operator==(const AccessKey&) const = default;
 };
 
 // Immutable once read; any thread.
@@ -32,18 +34,18 @@ class Credentials {
   // Also refuses a file that everybody may read.
   static Result<Credentials> read(const std::string& path);
 
-  // The keys of both files, in which this one's first is the first. kValidation if a key id is in both.
+  // The keys of both files; this one's first is the first. kValidation if a key is in both with different members.
   Result<Credentials> and_of(const Credentials& other) const;
 
   const AccessKey* find(std::string_view id) const;  // Null if there is no such key.
-  const AccessKey& first() const { return keys_.at(first_); }
-  // A key with the highest role: the first key of the file if it has that role, else the first of these by its id.
+  const AccessKey& first() const { return keys_.at(in_order_.front()); }
+  // The key with the highest role; of several, the one that comes first in the file.
   const AccessKey& strongest() const;
   size_t size() const { return keys_.size(); }
 
  private:
   std::map<std::string, AccessKey, std::less<>> keys_;  // By id.
-  std::string first_;                                   // The id of the first key in the file.
+  std::vector<std::string> in_order_;                   // Their ids, in the order of the file.
 };
 
 }  // namespace freshet

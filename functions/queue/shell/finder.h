@@ -35,6 +35,7 @@ class TaskFinder : QueuePart {
 
  private:
   Async<Result<Page>> read(PageAsk ask, bool to_take);
+  QueryInput lane_query(std::string lane, uint32_t limit, bool newest_first, Item start) const;
   QueryInput urgent_query(std::string_view lane, const TaskWalk& walk) const;
 };
 

@@ -20,14 +20,21 @@ Async<Result<Page>> TaskFinder::read(PageAsk ask, bool to_take) {
     QueryInput query = urgent_query(ask.lane, ask.walk);
     query.limit = ask.limit;
     query.exclusive_start_key = std::move(ask.walk.key);
+    query.current_items = to_take && parts_.table.may_follow_another();
     return parts_.table.read_index(std::move(query));
   }
   if (ask.lane.empty() && to_take) return parts_.table.next_to_take(ask.limit, oldest_first, std::move(ask.walk.key));
   if (ask.lane.empty()) return parts_.table.heads(state::kPending, ask.limit, oldest_first, std::move(ask.walk.key));
-  return lane_heads(std::move(ask.lane), ask.limit, !oldest_first, std::move(ask.walk.key));
+  QueryInput query = lane_query(std::move(ask.lane), ask.limit, !oldest_first, std::move(ask.walk.key));
+  query.current_items = to_take && parts_.table.may_follow_another();
+  return parts_.table.read_index(std::move(query));
 }
 
 Async<Result<Page>> TaskFinder::lane_heads(std::string lane, uint32_t limit, bool newest_first, Item start) {
+  return parts_.table.read_index(lane_query(std::move(lane), limit, newest_first, std::move(start)));
+}
+
+QueryInput TaskFinder::lane_query(std::string lane, uint32_t limit, bool newest_first, Item start) const {
   QueryInput query;
   query.table = table_;
   query.index = std::string(kLaneIndex);
@@ -39,7 +46,7 @@ Async<Result<Page>> TaskFinder::lane_heads(std::string lane, uint32_t limit, boo
   query.forward = !newest_first;
   query.limit = limit;
   query.exclusive_start_key = std::move(start);
-  return parts_.table.read_index(std::move(query));
+  return query;
 }
 
 // Tasks of one part of the walk: of a lane or, if `lane` is empty, of the queue.

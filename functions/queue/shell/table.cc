@@ -23,8 +23,7 @@ constexpr size_t kMostPlacing = 10'000;
 constexpr uint32_t kScannedAtOnce = 1000;
 // A take on an engine may miss a task that others have put within this time.
 constexpr milliseconds kMayBeOld{250};
-// Until then an index may show what the queue's former owner has changed at its end.
-constexpr seconds kFormerOwnerSeen{3};
+constexpr seconds kFirstTakes{3};            // Indexes seldom lag by more.
 constexpr seconds kBuildingLookAtEngine{2};  // Each look is a request, and building takes minutes there.
 
 // How the indexes of a queue are made, and which ones it can use.
@@ -114,8 +113,7 @@ QueueTable::QueueTable(QueueBase& base, QueueParts& parts, Prepared prepared)
     : QueuePart(base, parts),
       definition_(std::move(prepared.definition)),
       index_(std::move(prepared.index)),
-      id_(std::move(prepared.id)),
-      begun_(boot()) {
+      id_(std::move(prepared.id)) {
   update_core();
 }
 
@@ -411,9 +409,9 @@ Async<Result<Page>> QueueTable::next_to_take(uint32_t limit, bool forward, Item 
   return shared_heads(limit, forward, std::move(start));
 }
 
-// A take would try each task that the former owner has taken within the index's lag, and each time be refused.
-bool QueueTable::may_lag_behind_another() const {
-  return boot() - begun_ < kFormerOwnerSeen;
+bool QueueTable::may_follow_another() {
+  if (!first_take_) first_take_ = boot();
+  return boot() - *first_take_ < kFirstTakes;
 }
 
 Async<Result<Page>> QueueTable::shared_heads(uint32_t limit, bool forward, Item start) {
@@ -425,7 +423,7 @@ Async<Result<Page>> QueueTable::shared_heads(uint32_t limit, bool forward, Item 
   input.limit = limit;
   input.exclusive_start_key = std::move(start);
   input.may_be_old = kMayBeOld;
-  input.current_items = may_lag_behind_another();
+  input.current_items = may_follow_another();
   auto reading = read_index(std::move(input));
   auto placing = layout_.has_places ? in_place(std::move(reading)) : std::move(reading);
   auto page = co_await placing;

@@ -60,6 +60,10 @@ class QueueTable : QueuePart {
   // The same for a take of PENDING tasks. On an engine it may use the page of a take of a moment ago, and then lack
   // what others have put since.
   Async<Result<Page>> next_to_take(uint32_t limit, bool forward, Item start);
+  // True for the first takes: the indexes may still show tasks that the queue's former owner has taken at its end, and
+  // each of them would be tried once. Their queries set `current_items`. Tasks that it has created or given back at its
+  // end may be missed until the indexes show them.
+  bool may_follow_another();
   // Tasks that are dated later than this are not served yet.
   WallTime created_bound() const;
   Async<Result<WriteOutput>> edit(EditItemInput input, std::string_view end = {});
@@ -68,7 +72,6 @@ class QueueTable : QueuePart {
   static Result<std::string> state_index(const TableDefinition& definition, const TaskLayout& layout,
                                          const StoreTraits& traits);
   bool is_narrow(const std::string& index) const;
-  bool may_lag_behind_another() const;
   void update_core();
   Async<void> mend(TableDescription there);
   Async<void> become_queue_again();
@@ -92,7 +95,7 @@ class QueueTable : QueuePart {
   std::optional<Error> broken_;
   bool is_mending_ = false;
   bool looks_soon_ = false;
-  const BootTime begun_;
+  std::optional<BootTime> first_take_;
   BootTime placing_swept_{};
   std::map<std::string, BootTime> placing_;  // By task: when it may be written again to get its place.
 };

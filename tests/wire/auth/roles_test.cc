@@ -52,6 +52,17 @@ std::vector<std::string> found(const std::string& file, const std::string& patte
 }
 
 // Reads the routes where they are defined: one that is added without a line in the table fails here.
+TEST(StrongestKey, IsTheFirstOfTheFileWithTheHighestRole) {
+  const auto keys = Credentials::parse(
+      "[a]\naws_access_key_id=W\naws_secret_access_key=s\nfreshet_role=work\n"
+      "[b]\naws_access_key_id=NEW\naws_secret_access_key=s\nfreshet_role=operate\n"
+      "[c]\naws_access_key_id=A-OLD\naws_secret_access_key=s\nfreshet_role=operate\n",
+      "keys");
+  ASSERT_TRUE(keys) << keys.error().message;
+  EXPECT_EQ(keys->strongest().id, "NEW");
+  EXPECT_EQ(keys->first().id, "W");
+}
+
 TEST(Roles, EveryRouteIsInTheTable) {
   for (const auto& name : found("wire/dynamodb/route.cc", R"re(\{"(\w+)", parse_)re")) {
     EXPECT_TRUE(role_in_table(item_store("DynamoDB_20120810." + name))) << name;
