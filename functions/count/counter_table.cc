@@ -86,6 +86,10 @@ WriteInput CounterTable::position_write(const std::optional<CountPosition>& seen
   put.placeholders.names = {{"#s", "stream"}, {"#q", "sequence"}, {"#c", "counting"}};
   put.placeholders.values =
       Map{{":s", Value(seen->stream)}, {":q", number(seen->sequence)}, {":c", Value(seen->counting)}};
+  if (seen->round.empty()) return put;
+  put.condition += " AND #r = :r";
+  put.placeholders.names.emplace_back("#r", "round");
+  put.placeholders.values.set(":r", Value(seen->round));
   return put;
 }
 
@@ -114,8 +118,9 @@ Async<Result<void>> CounterTable::write(std::vector<WriteInput> actions) {
   input.actions = std::move(actions);
   auto written = co_await tables_.transact_write(std::move(input));
   if (!written && written.error().code == ErrorCode::kTransactionCanceled) {
-    co_return fail(ErrorCode::kTransactionCanceled, "somebody else counts the same attribute of the same table into " +
-                                                        table_ + "; this is tried again");
+    co_return fail(ErrorCode::kTransactionCanceled, "somebody else has written the counters of this attribute in " +
+                                                        table_ +
+                                                        " meanwhile; this is tried again: " + written.error().message);
   }
   if (!written) co_return fail(written.error());
   co_return Result<void>();

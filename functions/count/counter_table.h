@@ -27,7 +27,8 @@ struct CountPosition {
                           // apply.
   WallTime as_of{};       // The time of that record.
 
-  // On an engine only (engine_count.h), where `sequence` is the number of writes so far.
+  // On an engine only (engine_count.h). There `sequence` is the number of writes so far, `as_of` the time of the latest
+  // change that is counted, and all members apply while a count is being written: another daemon goes on with it.
   std::string continuity = {};  // StreamBatch::continuity of that record.
   std::string round = {};       // The id of the table count that is in force, or is being made.
   Item cursor = {};             // While it is being made: the key of the last item that it has counted.

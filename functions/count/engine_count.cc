@@ -20,7 +20,11 @@ namespace freshet {
 namespace {
 
 constexpr std::chrono::hours kSurelyKept{20};  // An engine keeps changes for 24 hours.
-constexpr std::chrono::hours kShardsKept{48};  // No record of a shard comes so long after its last one.
+// The clock of the engine, which dates its records, is that of this daemon to within a quarter of an hour, or it would
+// accept no signature. Some engines round the times down to the minute.
+constexpr std::chrono::hours kSurelyBefore{1};
+constexpr std::chrono::hours kShardsKept{
+    48};  // By then the mapping has stored that it is past the shard's last record.
 constexpr size_t kRecordsATurn = 40;
 // A record writes its item's state and its shard, too.
 constexpr size_t kWritesOfRecord = kChangesOfRecord + 2;
@@ -68,8 +72,7 @@ class EngineCounter {
       i = *next;
     }
     if (has_new_shard_) {
-      auto forgotten = co_await states_.forget_shards(position_->as_of - kShardsKept);
-      if (!forgotten) co_return fail(forgotten.error());
+      co_await states_.forget_shards(position_->as_of - kShardsKept);
     }
     co_return tally_;
   }
@@ -108,7 +111,7 @@ class EngineCounter {
     std::set<KeyHash> items;
     std::set<std::string> shards;
     for (size_t i = first; i < end; ++i) {
-      const KeyHash hash = hash_of(batch_.records[i]);
+      const KeyHash hash = hash_of_key(batch_.records[i].keys);
       if (!item_states_.contains(hash)) items.insert(hash);
       if (!shards_.contains(batch_.names[i].shard)) shards.insert(batch_.names[i].shard);
     }
@@ -129,10 +132,6 @@ class EngineCounter {
     co_return Result<void>();
   }
 
-  static KeyHash hash_of(const ChangeRecord& record) {
-    return KeyHasher(record.keys).hash_of(record.before ? record.before : record.after);
-  }
-
   Result<void> take_record(Step& step, size_t i) {
     const ChangeRecord& record = batch_.records[i];
     const RecordName& name = batch_.names[i];
@@ -140,12 +139,19 @@ class EngineCounter {
       ++step.seen_before;
       return {};
     }
-    const KeyHash hash = hash_of(record);
-    const auto [state, is_first] = step.states.try_emplace(hash, item_states_[hash]);
-    if (auto good = step.changes.add_to(state->second, record, settings_.attribute); !good) return good;
+    if (auto good = count_record(step, record); !good) return good;
     step.shards[name.shard] = {stream_.label, name.number, record.at};
-    step.next.as_of = std::max(step.next.as_of, record.at);
+    step.next.as_of = std::max(step.next.as_of, std::min(record.at, now()));
     return {};
+  }
+
+  // The table count has surely seen what the record did. It must not set the item back: what followed may be lost.
+  Result<void> count_record(Step& step, const ChangeRecord& record) {
+    const bool is_seen = record.at + kSurelyBefore < position_->counted_at;
+    if (is_seen) return step.changes.add_move(record, settings_.attribute);
+    const KeyHash hash = hash_of_key(record.keys);
+    const auto [state, is_first] = step.states.try_emplace(hash, item_states_[hash]);
+    return step.changes.add_to(state->second, record, settings_.attribute);
   }
 
   bool is_counted(const Step& step, const RecordName& name) {
@@ -208,7 +214,7 @@ class EngineCounter {
     begun.stream = stream_.label;
     begun.continuity = batch_.continuity;
     begun.sequence = position_ ? position_->sequence : 0;
-    begun.as_of = batch_.records.front().at;
+    begun.as_of = std::min(batch_.records.front().at, now());
     return begun;
   }
 
@@ -233,8 +239,16 @@ Result<void> check_batch(const StreamBatch& batch) {
         "count_states needs all records of the stream: its event source mapping must have a ParallelizationFactor of "
         "1, and no FilterCriteria, MaximumRetryAttempts and MaximumRecordAgeInSeconds");
   }
-  for (const RecordName& name : batch.names) {
-    if (name.number.empty()) return fail(ErrorCode::kInternal, "the stream no longer keeps a record of this batch");
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (size_t i = 0; i < batch.records.size(); ++i) {
+    const std::string& number = batch.names[i].number;
+    if (number.empty() || !std::all_of(number.begin(), number.end(), is_digit)) {
+      return invalid("count_states needs sequence numbers of digits, and a record of the stream has '" + number + "'");
+    }
+    if (batch.records[i].at == WallTime{}) {
+      return invalid("count_states needs the times of changes, and record " + number +
+                     " of the stream has no ApproximateCreationDateTime");
+    }
   }
   return {};
 }

@@ -11,6 +11,10 @@ namespace {
 
 constexpr uint32_t kItemsAPage = 1000;
 
+bool has_key(const ItemRef& item, const KeySchema& keys) {
+  return item.find(keys.partition.name) && (!keys.sort || item.find(keys.sort->name));
+}
+
 Item key_of(const ItemRef& item, const KeySchema& keys) {
   Item key{{keys.partition.name, item.find(keys.partition.name)->decode()}};
   if (keys.sort) key.set(keys.sort->name, item.find(keys.sort->name)->decode());
@@ -21,7 +25,8 @@ Item key_of(const ItemRef& item, const KeySchema& keys) {
 
 Async<Result<size_t>> EngineTableCount::run(TableDescription table, CountPosition begun) {
   begun.counting = context_.invocation.request_id;
-  auto written = co_await advance(std::move(begun), {});
+  std::vector<WriteInput> none;
+  auto written = co_await advance(std::move(begun), std::move(none));
   if (!written) co_return fail(written.error());
   auto scanned = co_await scan(table.definition);
   if (!scanned) co_return fail(scanned.error());
@@ -77,6 +82,7 @@ Async<Result<void>> EngineTableCount::remember(std::vector<ItemRef> items, const
     CountPosition next = *position_;
     std::vector<WriteInput> writes;
     for (size_t i = from; i < end; ++i) {
+      if (!has_key(items[i], keys)) co_return fail(ErrorCode::kInternal, "the engine has sent an item without its key");
       writes.push_back(states_.put(hasher.hash_of(items[i]), {state_label(items[i], attribute_), next.round}));
     }
     next.cursor = key_of(items[end - 1], keys);

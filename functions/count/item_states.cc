@@ -135,33 +135,33 @@ WriteInput ItemStates::put_shard(const std::string& name, const CountedShard& sh
   return put;
 }
 
-Async<Result<void>> ItemStates::forget_shards(WallTime before) {
+Async<void> ItemStates::forget_shards(WallTime before) {
   Item start;
   do {
     QueryInput query;
     query.table = table_;
-    query.key_condition = "#h = :h";
-    query.placeholders.names = {{"#h", "counted"}};
-    query.placeholders.values = Map{{":h", Value(counted_ + "#shards")}};
+    query.key_condition = "#h = :h AND begins_with(#r, :r)";
+    query.placeholders.names = {{"#h", "counted"}, {"#r", "metric"}};
+    query.placeholders.values = Map{{":h", Value(counted_ + "#shards")}, {":r", Value(std::string(kShardPrefix))}};
     query.exclusive_start_key = std::move(start);
     auto page = co_await tables_.query(std::move(query));
-    if (!page) co_return fail(std::move(page.error()));
+    if (!page) co_return;
     std::vector<WriteInput> gone;
     for (const ItemRef& ref : page->items) {
       const Item item = ref.decode();
-      if (WallTime(milliseconds(item.int_or("asOf", 0))) >= before) continue;
+      const int64_t as_of = item.int_or("asOf", 0);
+      if (WallTime(milliseconds(as_of)) >= before) continue;
       DeleteItemInput one;
       one.table = table_;
       one.key = Item{{"counted", *item.find("counted")}, {"metric", *item.find("metric")}};
+      one.condition = "#a = :a";  // It has not been counted further meanwhile.
+      one.placeholders.names = {{"#a", "asOf"}};
+      one.placeholders.values = Map{{":a", Value::number(as_of)}};
       gone.emplace_back(std::move(one));
     }
-    auto written = co_await tables_.write_many(std::move(gone));
-    for (auto& answer : written) {
-      if (!answer) co_return fail(std::move(answer.error()));
-    }
+    co_await tables_.write_many(std::move(gone));
     start = std::move(page->last_evaluated_key);
   } while (!start.empty());
-  co_return Result<void>();
 }
 
 }  // namespace freshet

@@ -4,7 +4,7 @@
 //   TABLE#ATTRIBUTE#shards    shard#SHARD   stream, number, asOf
 // HASH is that of the item's key (key_hash.h), X its first digit: so the items are in several partitions.
 //
-// It only makes writes; whoever makes them writes the position, too (counter_table.h). Loop thread.
+// The writes that it returns are to be made together with that of the position (counter_table.h). Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,8 @@ class ItemStates {
 
   Async<Result<std::map<std::string, CountedShard>>> shards(std::vector<std::string> names);
   WriteInput put_shard(const std::string& name, const CountedShard& shard) const;
-  // Removes the shards whose last record is older than that.
-  Async<Result<void>> forget_shards(WallTime before);
+  // Removes the shards whose last record is older than that, as far as the store lets it.
+  Async<void> forget_shards(WallTime before);
 
  private:
   Item key(const KeyHash& hash) const;

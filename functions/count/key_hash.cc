@@ -7,8 +7,6 @@
 #include <span>
 #include <string_view>
 
-#include "base/check.h"
-
 namespace freshet {
 
 namespace {
@@ -19,11 +17,9 @@ std::vector<std::string> names_of(const KeySchema& keys) {
   return names;
 }
 
-std::vector<std::string> names_of(const Item& key) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : key) names.emplace_back(name);
-  FRESHET_CHECK(names.size() <= 2, "a key has a partition key, and perhaps a sort key");
-  return names;
+KeyHash hash_of_bytes(const std::string& bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return {hash.high64, hash.low64};
 }
 
 }  // namespace
@@ -32,8 +28,10 @@ KeyHasher::KeyHasher(const KeySchema& keys) : names_(names_of(keys)) {
   std::sort(names_.begin(), names_.end());
 }
 
-KeyHasher::KeyHasher(const Item& key) : names_(names_of(key)) {
-  std::sort(names_.begin(), names_.end());
+KeyHash hash_of_key(const Item& key) {
+  std::string bytes;
+  append_encoded(bytes, key);
+  return hash_of_bytes(bytes);
 }
 
 KeyHash KeyHasher::hash_of(const ItemRef& item) {
@@ -41,8 +39,7 @@ KeyHash KeyHasher::hash_of(const ItemRef& item) {
   std::array<std::string_view, 2> names;
   std::copy(names_.begin(), names_.end(), names.begin());
   append_encoded(bytes_, item, std::span(names.data(), names_.size()));
-  const XXH128_hash_t hash = XXH3_128bits(bytes_.data(), bytes_.size());
-  return {hash.high64, hash.low64};
+  return hash_of_bytes(bytes_);
 }
 
 }  // namespace freshet

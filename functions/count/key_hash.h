@@ -13,10 +13,12 @@ namespace freshet {
 // 128 bits, the same in every process: two items never have the same one in practice.
 using KeyHash = std::pair<uint64_t, uint64_t>;
 
+// The same of a key.
+KeyHash hash_of_key(const Item& key);
+
 class KeyHasher {
  public:
   explicit KeyHasher(const KeySchema& keys);
-  explicit KeyHasher(const Item& key);  // The key of any item of the table.
 
   // The item must have all attributes of the key.
   KeyHash hash_of(const ItemRef& item);

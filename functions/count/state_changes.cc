@@ -1,7 +1,5 @@
 #include "functions/count/state_changes.h"
 
-#include "streams/stream_event.h"
-
 namespace freshet {
 namespace {
 
@@ -55,18 +53,24 @@ Result<void> StateChanges::add(const ChangeRecord& record, std::string_view attr
 
 Result<void> StateChanges::add_to(std::optional<std::string>& counted, const ChangeRecord& record,
                                   std::string_view attribute) {
-  using Kind = ChangeRecord::Kind;
-  if ((record.kind != Kind::kInsert && !record.before) || (record.kind != Kind::kRemove && !record.after)) {
-    return invalid("record " + sequence_number(record.sequence) +
-                   " of the stream has not both images: its StreamViewType must be NEW_AND_OLD_IMAGES");
+  if (auto good = add_move(record, attribute); !good) return good;
+  if (counted) bump(items, *counted, -1);
+  counted.reset();
+  if (record.kind == ChangeRecord::Kind::kRemove) return {};
+  counted = state_label(record.after, attribute);
+  bump(items, *counted, 1);
+  return {};
+}
+
+Result<void> StateChanges::add_move(const ChangeRecord& record, std::string_view attribute) {
+  const bool had = record.kind != ChangeRecord::Kind::kInsert;
+  const bool has = record.kind != ChangeRecord::Kind::kRemove;
+  if ((had && !record.before) || (has && !record.after)) {
+    return invalid("a record of the stream has not both images: its StreamViewType must be NEW_AND_OLD_IMAGES");
   }
   const std::string_view gone = record.by_ttl ? kExpired : kRemoved;
-  const bool has = record.kind != Kind::kRemove;
-  std::string from = record.kind != Kind::kInsert ? state_label(record.before, attribute) : std::string(kCreated);
+  std::string from = had ? state_label(record.before, attribute) : std::string(kCreated);
   std::string to = has ? state_label(record.after, attribute) : std::string(gone);
-  if (counted) bump(items, *counted, -1);
-  if (has) bump(items, to, 1);
-  counted = has ? std::optional(to) : std::nullopt;
   if (from != to) ++moves[{std::move(from), std::move(to)}];
   return {};
 }

@@ -35,6 +35,8 @@ struct StateChanges {
   // The same for an item that counts as `counted` now, whatever the old image says; empty: it does not count. Sets
   // `counted` to what it counts as with this record.
   Result<void> add_to(std::optional<std::string>& counted, const ChangeRecord& record, std::string_view attribute);
+  // Adds only the move.
+  Result<void> add_move(const ChangeRecord& record, std::string_view attribute);
   size_t size() const { return items.size() + moves.size(); }
 };
 // The most entries that one record can add.

@@ -21,7 +21,7 @@ struct StreamBatch {
   std::vector<RecordName> names = {};  // One for each record of an engine; empty on the embedded store.
   size_t lanes = 1;                    // The mapping's: with several, not all records come in order.
   bool leaves_out = false;             // The mapping has filters, or gives records up.
-  // On an engine: two batches of a stream have the same text here only if no record between them was lost.
+  // On an engine: changes when records of the stream are found to be lost, at the latest with those behind the gap.
   std::string continuity = {};
   bool is_of_engine() const { return !names.empty(); }
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/points.h"
 #include "streams/system_table.h"
 
@@ -91,6 +93,7 @@ std::vector<WriteInput> ShardCheckpoints::writes(const std::vector<std::pair<std
     item.set("rev", Value::number(static_cast<int64_t>(rev + 1)));
     if (!mark.after.empty()) item.set("after", Value(mark.after));
     if (mark.over) item.set("over", Value::boolean(true));
+    if (lost_at_ > 0) item.set("lostAt", Value::number(lost_at_));
     PutItemInput put = put_system_item(std::move(item));
     if (!FRESHET_PLANTED("fleet-mark-unconditional")) put.condition = condition_on(rev, put.placeholders);
     writes.emplace_back(std::move(put));
@@ -124,7 +127,12 @@ std::vector<std::pair<std::string, ShardMark>> ShardCheckpoints::marks_with_item
   return marks;
 }
 
+void ShardCheckpoints::lose(int64_t now) {
+  lost_at_ = std::max(lost_at_ + 1, now);
+}
+
 void ShardCheckpoints::learn(const ShardCheckpoints& now) {
+  lost_at_ = std::max(lost_at_, now.lost_at_);
   for (auto& [shard, known] : marks_) known.rev = 0;
   for (const auto& [shard, stored] : now.marks_) marks_[shard] = stored;
 }
@@ -148,6 +156,7 @@ std::vector<WriteInput> ShardCheckpoints::removals() const {
 void ShardCheckpoints::take(const Item& item) {
   const int64_t rev = item.int_or("rev", 0);
   if (rev <= 0 || item.int_or("start", 0) != start_.number) return;  // Left over from an earlier start.
+  lost_at_ = std::max(lost_at_, item.int_or("lostAt", 0));
   ShardMark mark{std::string(item.string_or("after")), item.contains("over")};
   marks_[std::string(item.string_or("shard"))] = {std::move(mark), static_cast<uint64_t>(rev)};
 }

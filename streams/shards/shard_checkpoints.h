@@ -59,6 +59,9 @@ class ShardCheckpoints {
   ShardCheckpoints begun_as(std::string reader, std::string table) const;
   // The marks that have items of their own.
   std::vector<std::pair<std::string, ShardMark>> marks_with_items() const;
+  // The wall time of the reader's last loss in milliseconds, or a little later; 0: none. It is stored with each mark.
+  int64_t lost_at() const { return lost_at_; }
+  void lose(int64_t now);
   // Takes the stored marks of this start as they are now, because others may have written some, too.
   void learn(const ShardCheckpoints& now);
   // The write that removes a shard's mark. Forgets the mark.
@@ -81,6 +84,7 @@ class ShardCheckpoints {
 
   ReaderStart start_;
   std::map<std::string, Stored> marks_;  // By shard.
+  int64_t lost_at_ = 0;
 };
 
 // All that is stored, by reader.

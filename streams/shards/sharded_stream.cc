@@ -52,7 +52,8 @@ ShardedStream::ShardedStream(const ShardedParts& parts, ShardReader reader, Engi
       reader_(std::move(reader)),
       stream_(std::move(stream)),
       checkpoints_(std::move(checkpoints)),
-      order_(first) {}
+      order_(first),
+      stored_loss_(checkpoints_.lost_at()) {}
 
 // Finding shards.
 
@@ -151,11 +152,11 @@ void ShardedStream::finish_if_over() {
 
 std::string ShardedStream::continuity() const {
   const ReaderStart& start = checkpoints_.start();
-  return fmt::format("{}/{}/{}", start.reader, start.number, lost_at_);
+  return fmt::format("{}/{}/{}", start.reader, start.number, checkpoints_.lost_at());
 }
 
 void ShardedStream::lost(const std::string& shard, std::string_view reason) {
-  lost_at_ = std::max(lost_at_ + 1, epoch_ms(parts_.scheduler.clock().wall()));
+  checkpoints_.lose(epoch_ms(parts_.scheduler.clock().wall()));
   parts_.log.warn("STREAM_RECORDS_LOST",
                   {{"table", reader_.table}, {"mapping", reader_.id}, {"shard", shard}, {"reason", reason}});
 }
@@ -382,6 +383,7 @@ Async<Result<void>> ShardedStream::store_marks(std::vector<WriteInput> with) {
     const std::vector<std::pair<std::string, ShardMark>> group(unsaved_.begin(),
                                                                unsaved_.begin() + static_cast<ptrdiff_t>(count));
     std::vector<WriteInput> writes = checkpoints_.writes(group);
+    const int64_t loss = count > 0 ? checkpoints_.lost_at() : stored_loss_;
     more = count < unsaved_.size();
     if (!more) std::move(with.begin(), with.end(), std::back_inserter(writes));
     auto written = co_await write(std::move(writes));
@@ -393,8 +395,11 @@ Async<Result<void>> ShardedStream::store_marks(std::vector<WriteInput> with) {
     }
     if (!written) co_return written;
     checkpoints_.stored(group);
+    stored_loss_ = loss;
     std::erase_if(unsaved_, [&](const auto& one) { return std::find(group.begin(), group.end(), one) != group.end(); });
   }
+  // The mark of a lost shard is the only trace of the loss until another mark has it.
+  if (checkpoints_.lost_at() > stored_loss_) co_return Result<void>();
   co_return co_await remove_unneeded();
 }
 

@@ -85,8 +85,8 @@ class ShardedStream {
   size_t reading() const { return plan_.reading(); }  // The number of shards that are being read.
   size_t bytes() const { return order_.bytes(); }
 
-  // Differs from what it was for an earlier record of the stream if records in between were lost, as far as the engine
-  // lets see that, and for each start of the reader.
+  // Changes when records are found to be lost, at the latest with the records behind the gap, and when the reader is
+  // made anew. It stays as it is over restarts and between daemons; after a loss it may change once more then.
   std::string continuity() const;
 
   // The engine's names of records that are not processed.
@@ -143,8 +143,8 @@ class ShardedStream {
   std::map<std::string, std::string> latest_;  // By shard: iterators that open() got.
   std::optional<uint64_t> end_;
   std::map<std::string, std::string> trouble_;  // By shard, and that of lists at "".
-  int64_t lost_at_ = 0;  // The wall time of the last loss in milliseconds, or a little later; 0: none.
   std::vector<std::pair<std::string, ShardMark>> unsaved_;
+  int64_t stored_loss_;                // The part of checkpoints_.lost_at() that is stored.
   std::vector<std::string> unneeded_;  // Shards whose marks are to be removed.
   bool saving_ = false;
   BootTime listed_at_{};

@@ -135,7 +135,7 @@ def service_manager(binary, folder, name):
 def shipped_options(binary, folder):
     """The options file that ships is read, with what is commented out but what names things that are not there."""
     text = (ROOT / "config/freshet.conf").read_text()
-    text = re.sub(r"(?m)^#(?!queue|credentials|tls|ca-|endpoint|advertise|fleet-name)(?=[a-z-]+ = )", "", text)
+    text = re.sub(r"(?m)^#(?!queue|credentials|member-credentials|tls|ca-|endpoint|advertise|fleet-name)(?=[a-z-]+ = )", "", text)
     options = folder / "freshet.conf"
     for installed, shipped in (("template.yaml", "lifo.yaml"), ("priority-queue.json", "priority-queue.json"),
                                ("filtered-queue.json", "filtered-queue.json"),

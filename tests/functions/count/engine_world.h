@@ -3,7 +3,9 @@
 // saved.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,6 +68,16 @@ class EngineCountWorld : public CountWorld {
     ++losses_;
     return true;
   }
+  // The last record of the item is lost, as if it had been trimmed behind others that wait; the reader sees that.
+  void lose_last_of(const std::string& id) {
+    collect();
+    auto& lineage = lineages_[lineage_of(id)];
+    const auto last = std::find_if(lineage.rbegin(), lineage.rend(),
+                                   [&](const Change& one) { return one.record.keys.string_or("id") == id; });
+    ASSERT_TRUE(last != lineage.rend());
+    lineage.erase(std::next(last).base());
+    ++losses_;
+  }
   // A reader that was made anew passes over what there is, and has a start of its own.
   void begin_at_latest() {
     collect();
@@ -91,9 +103,10 @@ class EngineCountWorld : public CountWorld {
     ChangeRecord record;
     RecordName name;
   };
+  static size_t lineage_of(const std::string& id) { return std::hash<std::string>()(id) % kLineages; }
   void add(ChangeRecord record) {
     const std::string id(record.keys.string_or("id"));
-    const size_t lineage = std::hash<std::string>()(id) % kLineages;
+    const size_t lineage = lineage_of(id);
     RecordName name{"shard-" + std::to_string(generation_) + "-" + std::to_string(lineage),
                     std::to_string(9'000'000 + record.sequence), "e" + std::to_string(record.sequence)};
     lineages_[lineage].push_back({std::move(record), std::move(name)});

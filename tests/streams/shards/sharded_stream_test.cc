@@ -243,6 +243,11 @@ TEST(ShardedStream, ARestartLongAfterTheRetentionPassesTheTrimWithAWarning) {
   EXPECT_EQ(world.texts(world.read()), (Texts{"i2:1"}));
   EXPECT_EQ(world.log.count("STREAM_RECORDS_LOST"), 1u);
   EXPECT_NE(world.stream->continuity(), before);
+  const std::string after = world.stream->continuity();
+  world.save();
+  world.restart();
+  world.attach();
+  EXPECT_EQ(world.stream->continuity(), after) << "it is stored with the marks";
 }
 
 TEST(ShardedStream, AReaderThatIsMadeAnewHasAContinuityOfItsOwn) {
