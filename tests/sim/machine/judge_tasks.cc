@@ -312,7 +312,8 @@ void TasksJudge::settled(const std::string& id, const std::string& lease, Outcom
   const bool taken_since = !task.lease.empty() && task.lease != lease;
   if (!taken_since) task.next_attempt = task.attempt + (outcome == Outcome::kFail ? 1 : 0);
   task.settled = span.sent;
-  if (delay) {
+  // PENDING: a daemon that stopped had given the task back before its holder did, and so without the delay.
+  if (delay && status == "DELAYED") {
     task.not_before = span.sent + *delay;
     task.facts.delay = *delay;
   }
